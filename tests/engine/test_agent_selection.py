@@ -93,6 +93,6 @@ def test_only_roles_that_nobody_plays_are_given_to_what_is_found(machine: dict[s
 def test_a_missing_extra_is_named_with_the_line_that_brings_it(machine: dict[str, str]) -> None:
     agent = Agent("Some agent", Capabilities(), program="claude", extra="more", modules=("no_such_module_here",))
     one = agent_status("some", agent, Settings(), machine)
-    assert (one.missing, one.to_do) == ("takes the extra trued[more]", "pip install 'trued[more]'")
+    assert (one.missing, one.to_do) == ("needs the extra trued[more]", "pip install 'trued[more]'")
     both = agent_status("some", replace(agent, program="nowhere", install="npm install x"), Settings(), machine)
     assert both.to_do == "npm install x, then pip install 'trued[more]'"

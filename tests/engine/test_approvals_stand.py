@@ -99,13 +99,13 @@ def test_a_word_stands_for_the_same_work_and_is_needed_again_when_it_changed(pla
 def test_a_rejection_stands_until_it_was_heard_and_something_was_done(place: Place) -> None:
     record = decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="ugly", rejected=True))
     assert (record.state, record.code) == ("waiting", 3)
-    assert [one.who for one in place.engine.store.unheard_approvals(RUN)] == ["ann"]
+    assert [one.who for one in place.engine.store.unprocessed_approvals(RUN)] == ["ann"]
     place.finish(2, place.commits[2])  # the work changed meanwhile
     assert place.look().grade is Grade.REFUTED
     assert place.look().gaps[0].what == "ann rejected look: ugly"
     (word,) = place.engine.store.journal.approvals(RUN)
     place.step("decided#1", Heard(head=place.commits[2], words=(word,)).model_dump_json())
-    assert place.engine.store.unheard_approvals(RUN) == []
+    assert place.engine.store.unprocessed_approvals(RUN) == []
     assert place.look().grade is Grade.REFUTED  # taken up, but nothing was changed
     place.finish(3, place.commits[3])
     assert (place.look().grade, place.look().lacks) == (Grade.UNPROVEN, "attest")

@@ -103,7 +103,7 @@ async def test_what_cannot_be_said_is_refused_in_one_sentence_and_not_recorded(g
     record = await ground.run(engine, plan_only=True)
     for text, more, says in (
         (" \x1b[2J ", {}, "is empty"),
-        ("x" * (MOST + 1), {}, f"may have {MOST}"),
+        ("x" * (MOST + 1), {}, f"{MOST} are allowed"),
         ("hello", {"to": "nobody"}, "no role or call 'nobody'.*purple-team-a"),
         ("write easy cases", {"to": "examiner"}, "from the requirements alone.*trued amend"),
         ("write easy cases", {"to": "second-examiner"}, "from the requirements alone"),
@@ -113,7 +113,7 @@ async def test_what_cannot_be_said_is_refused_in_one_sentence_and_not_recorded(g
             record_comment(engine.store, record, text, who="ann", **more)
     assert engine.store.journal.comments(record.id) == []
     record = await engine.resume(record.id)
-    with pytest.raises(BadInput, match="no agent hears you"):
+    with pytest.raises(BadInput, match="no agent works on it any more"):
         record_comment(engine.store, record, "well done", who="ann")
 
 

@@ -86,7 +86,7 @@ def test_broken_files_are_not_interpreted_before_they_are_trusted(repo: Path) ->
 @pytest.mark.spec("USE-6")
 def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(repo: Path) -> None:
     os.mkfifo(repo / ".trued" / "roles" / "wait.md")
-    with pytest.raises(BadInput, match="no ordinary file"):
+    with pytest.raises(BadInput, match="not an ordinary file"):
         files_to_trust(repo)
 
 

@@ -18,6 +18,7 @@ from trued.model.events.landing import PullRequestOffered
 from trued.model.events.people import RequirementApproved
 from trued.model.events.proof import NoProgress, RequirementJudged, VerdictReached
 from trued.model.events.run import PartMerged, RunEnded, WorkingTreeDirty
+from trued.model.history import claim_of
 from trued.reporting.views.event_kinds import known_kinds, typed
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
@@ -213,3 +214,20 @@ def test_every_class_of_events_is_listed_so_that_none_is_read_as_unknown() -> No
     for one in JournalEvent.__subclasses__():
         if one.KIND and one.__module__.startswith("trued."):
             assert one in KINDS.values(), f"{one.__name__} is missing in EVENTS of {one.__module__}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "claim"),
+    [
+        ({"status": "DONE"}, "DONE"),
+        ({"status": "DONE", "result": "GAPS_REMAIN"}, "GAPS_REMAIN"),
+        ({"status": "DONE", "decision": "failed"}, "failed"),
+        ({"status": "DONE", "passes": False}, "not yet"),
+        ({"passes": True, "passed": True}, "PASS"),
+        (None, ""),
+    ],
+)
+def test_a_call_claims_the_same_in_the_tree_as_in_the_report(reply: dict[str, object] | None, claim: str) -> None:
+    answered = CallAnswered.from_data({"reply": reply})
+    assert answered
+    assert answered.claim == claim == claim_of(reply or {})

@@ -67,11 +67,11 @@ async def test_a_server_that_never_answers_is_one_sentence(tmp_path: Path) -> No
     trial, contract = await sealed(tmp_path)
     broken = await trial.head({"shop/pages.py": "raise SystemExit('no pages today')\n"})
     async with shown(trial, contract, broken) as showing:
-        assert await showing.up() == "the server ended; its last words: no pages today"
+        assert await showing.up() == "the server ended; its output ends with: no pages today"
     silent = Serve(command=("sleep", "60"), ready=Ready(within_s=0.5))
     async with shown(trial, contract.model_copy(update={"serve": silent}), contract.base) as showing:
         assert await showing.up() == "the server did not answer within 0.5 s"
     async with shown(trial, contract.model_copy(update={"serve": None}), contract.base) as showing:
         why = await showing.up()
     assert why == "nobody has said how the project is served"
-    assert Preview(why=why).words == f"there is no preview: {why}"
+    assert Preview(why=why).description == f"there is no preview: {why}"

@@ -7,7 +7,7 @@ import pytest
 from trued.cli.tree import footer, scope_lines
 from trued.engine.handover_file import HandoverFacts, handover_text
 from trued.model import Event, RunRecord
-from trued.reporting.views import shown
+from trued.reporting.views import run_data
 from trued.reporting.views.progress import Progress
 
 
@@ -33,7 +33,7 @@ def test_a_computed_sum_and_one_at_the_ceiling_are_marked_and_the_peak_is_there(
 @pytest.mark.spec("AGT-6", "USE-9")
 def test_programs_are_told_the_same_beside_what_they_knew() -> None:
     record = RunRecord(id="r", workflow="solo", title="t", repository="/r", base="b", branch="trued/r")
-    (call,) = shown(record, 0, [answered("a#2", "computed", 0.42, requests=7, compactions=2)])["calls"]
+    (call,) = run_data(record, [answered("a#2", "computed", 0.42, requests=7, compactions=2)])["calls"]
     assert call["tokens"] == {"in": 1000, "out": 10, "cached": 5, "peak": 900}
     assert (call["cost_usd"], call["cost"], call["requests"], call["compactions"]) == (0.42, "computed", 7, 2)
 

@@ -104,12 +104,12 @@ class House:
         rows = self.journal.spends(RUN)
         assert self.paid <= self.settings.limits.usd + self.overshoot() + 1e-9
         beyond = sum(max(0.0, row.spent.usd - row.reserved.usd) for row in rows)
-        assert sum(row.held.usd for row in rows) <= self.settings.limits.usd + beyond + 1e-9
+        assert sum(row.charge.usd for row in rows) <= self.settings.limits.usd + beyond + 1e-9
 
     def no_room(self) -> None:
         """Check that a refusal was right: less is left, without what calls hold, than a call needs."""
         limit = self.settings.limits
-        left = limit.usd - sum(row.held.usd for row in self.journal.spends(RUN))
+        left = limit.usd - sum(row.charge.usd for row in self.journal.spends(RUN))
         learnt = max([limit.call_usd, *(4 * row.spent.usd for row in self.journal.spends(RUN))])
         assert left < LEAST * min(learnt, limit.usd)
 
@@ -179,7 +179,7 @@ def test_two_processes_together_reserve_no_more_than_there_is(journal: SqliteJou
     both = [subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True) for name in ("one", "two")]
     granted = [int(process.communicate(timeout=60)[0]) for process in both]
     assert sum(granted) == 10
-    assert sum(row.held.usd for row in journal.spends(RUN)) == pytest.approx(10.0)
+    assert sum(row.charge.usd for row in journal.spends(RUN)) == pytest.approx(10.0)
 
 
 async def test_who_finds_all_reserved_waits_for_those_at_work_and_is_not_refused(journal: SqliteJournal) -> None:

@@ -11,7 +11,7 @@ from trued.agents.driver.agent import Agent
 from trued.agents.driver.discovery import find_program, program_version
 from trued.agents.driver.login import LoginMethod, choose_login
 from trued.errors import BadInput
-from trued.inputs.settings.loader import user_home
+from trued.inputs.settings.folders import user_home
 from trued.model import Settings
 from trued.workflows.registry import descriptor, descriptors
 
@@ -23,7 +23,7 @@ MODELS = {  # for the built-in coder, if no agent is installed but an API key is
 }
 EXAMINER = "examiner"
 ROLES = ("planner", "examiner", "second-examiner")  # in addition to those that a workflow names
-WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
+WITHOUT = "`trued verify`, `trued gate` and `trued demo` need no agent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def agent_status(name: str, agent: Agent, settings: Settings, environ: Mapping[s
         missing = f"is not installed: there is no program {agent.program} on PATH"
         installs.append(agent.install)
     if any(find_spec(module) is None for module in agent.modules):
-        missing = missing or f"takes the extra trued[{agent.extra}]"
+        missing = missing or f"needs the extra trued[{agent.extra}]"
         installs.append(f"pip install 'trued[{agent.extra}]'")
     return AgentStatus(name, agent, place.path if place else "", login=login, missing=missing, installs=tuple(installs))
 
@@ -115,7 +115,8 @@ def select_agents(
 
 
 def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> list[AgentStatus]:
-    """The agents that could start now. Raw models count only if no other can: their keys may have other uses."""
+    """The agents that could start now. Raw models count only if no other agent can start: an API key in the environment
+    may be there for another purpose."""
     able = [one for one in seen if one.name in PREFERRED and one.ready]
     if able or any(one.name == "coder" and one.missing for one in seen):
         return able

@@ -74,7 +74,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
             "the amendment changes nothing",
             then="name --requirements, --add, --criterion, --remove, --keep or --supersedes",
         )
-    _known(contract, record, change)
+    _check_change(contract, record, change)
     taken = _criteria(store, record, contract, change.criteria)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id):
@@ -103,7 +103,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
 
 
-def _known(contract: Contract, record: RunRecord, change: ContractChange) -> None:
+def _check_change(contract: Contract, record: RunRecord, change: ContractChange) -> None:
     ids = [one.id for one in contract.requirements]
     for name in (*change.remove, *change.keep, *change.supersedes):
         if name not in ids:
@@ -177,7 +177,7 @@ def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tupl
     if change.requirements:
         given = load_requirements(change.requirements)
         plan = _plan(inputs)
-        if plan and inputs.edition > 1 and descriptor(inputs.settings.workflow).takes_parts:
+        if plan and descriptor(inputs.settings.workflow).takes_parts:
             part = plan_to_seal(plan, inputs.settings, given)
             given, plan = chosen_requirements(given, plan, part), part
         before = {(one.id, one.text): one for one in requirements if one.checks}

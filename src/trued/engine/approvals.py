@@ -28,9 +28,9 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether only people's decisions are left to record on the branch: then resuming calls no agent."""
+    """Whether only people's decisions remain to be recorded on the branch, so that resuming calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
-    news = store.unheard_approvals(record.id) if writes else []
+    news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
     return bool(news) and over and not any(one.rejected for one in news)
 
@@ -62,7 +62,7 @@ def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
     from trued.proof.contract import conclude
 
     outcome = conclude(verdict, store.accepted(record.id))
-    if outcome.state == "waiting" or not (news := store.unheard_approvals(record.id)):
+    if outcome.state == "waiting" or not (news := store.unprocessed_approvals(record.id)):
         return conclude_run(store, record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})
     return end_run(store, record, End("waiting", Waiting.code, _goes_on(record, news)))
@@ -84,7 +84,7 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
-    _named(decision)
+    _check_name_and_reason(decision)
     refuse_if_agent_could_answer(store, record)
     name = contract_hash(contract)
     if requirement is None:
@@ -110,7 +110,7 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
     return given
 
 
-def _named(decision: Decision) -> None:
+def _check_name_and_reason(decision: Decision) -> None:
     if not decision.who.strip():
         raise BadInput("a decision needs a name", then="--as NAME")
     if not decision.why.strip():

@@ -1,4 +1,4 @@
-"""Comments: records what a person says to the agents of a run while it works. Nothing said here can raise a grade."""
+"""Comments: records what a person says to the agents of a run while it works. No comment can raise a grade."""
 
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
@@ -22,11 +22,13 @@ def record_comment(
     """
     text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
     if record.has_ended:
-        raise BadInput(f"run {record.id} is {record.state}: no agent hears you", then="`trued ls` lists the runs")
+        raise BadInput(
+            f"run {record.id} is {record.state}: no agent works on it any more", then="`trued ls` lists the runs"
+        )
     if not text:
         raise BadInput("the comment is empty", then=f'trued comment {record.id} "what you want to say"')
     if len(text) > MOST:
-        raise BadInput(f"the comment has {len(text)} characters, and may have {MOST}", then="say it shorter")
+        raise BadInput(f"the comment has {len(text)} characters; {MOST} are allowed", then="say it shorter")
     calls = calls_at_work(store, record)
     stops = _call_to_stop(record, calls, to) if now else ""
     if to and not stops and to not in store.inputs(record.id).roles:

@@ -25,7 +25,7 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, open_repository
 
-ANEW = "HEAD"  # all start at one commit: none continues an earlier run's branch
+ANEW = "HEAD"  # all runs start at the same commit: none continues an earlier run's branch
 
 Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 

@@ -3,10 +3,24 @@
 import asyncio
 import signal
 from collections.abc import Callable
+from shlex import quote
 
+from trued.engine.inputs import Inputs
 from trued.engine.run_end import End
 from trued.engine.signals import stop_on_signals
-from trued.errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
+from trued.errors import (
+    AgentFailed,
+    Cancelled,
+    CannotJudge,
+    Diverged,
+    Ended,
+    Interrupted,
+    LimitReached,
+    Stopped,
+    Waiting,
+)
+from trued.model import RunRecord
+from trued.run.context import EDITION, OLDEST
 from trued.run.run import PlanOnly, Run
 from trued.workflows.registry import descriptor
 
@@ -35,3 +49,14 @@ async def drive_workflow(run: Run, is_cancelled: Callable[[], bool], told: async
     except (Ended, AgentFailed, CannotJudge) as end:
         return End(states[type(end)], end.code, str(end))
     return End(outcome.state, outcome=outcome)
+
+
+def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:
+    """Raise Diverged for a run that another version began: its recorded steps followed other rules."""
+    if OLDEST <= inputs.edition <= EDITION:
+        return
+    what = f"run {record.id} was begun by another version of trued, whose rules differ"
+    if descriptor(record.workflow).branch_state is None:
+        raise Diverged(f"{what}: start a new run; its work is on {record.branch}")
+    command = f"trued run {quote(inputs.goal.source.file or 'SPECIFICATION')} --from {record.branch}"
+    raise Diverged(f"{what}: `{command}` continues from its branch, and builds nothing again that still holds")

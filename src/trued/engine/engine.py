@@ -16,9 +16,10 @@ from trued.agents.adapters import capabilities_of, login_of
 from trued.agents.spool import SUPERVISOR, Spool
 from trued.agents.spool.slots import Slots
 from trued.engine.agent_selection import check_agents
-from trued.engine.drive import drive_workflow
+from trued.engine.drive import drive_workflow, refuse_other_edition
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
+from trued.engine.journals.run_lock import RunLock
 from trued.engine.limits import (
     add_rounds,
     change_limits,
@@ -36,8 +37,8 @@ from trued.engine.start import new_record, prepare_inputs
 from trued.engine.ticket_branch import choose_ticket_branch
 from trued.engine.ways_on import CONTINUABLE, is_continuable, reopen
 from trued.errors import BadInput, Busy, Cancelled, Waiting
+from trued.inputs.settings.folders import user_home
 from trued.inputs.settings.limits import LimitChange
-from trued.inputs.settings.loader import user_home
 from trued.model import Question, RunRecord
 from trued.model.events.people import QuestionNotAsked
 from trued.model.events.run import (
@@ -65,7 +66,7 @@ CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
 async def nobody(_: Question) -> tuple[str, str, str] | None:
-    """Stands for the person if the engine has no terminal: every question stays open."""
+    """The `person` of an engine without a terminal: every question stays open."""
     return None
 
 
@@ -241,6 +242,14 @@ class Engine:
         await self.store.workspace(record, inputs).clean_up()
         return end_run(self.store, record, CANCELLED)
 
+    async def clean_up(self, record: RunRecord) -> None:
+        """Remove clones and rooms that drives on this machine left of a run that has ended, wherever that was. Raises
+        Busy while a process of this machine drives it."""
+        with RunLock(self.store.home, record.id).hold():
+            inputs = self.store.inputs(record.id)
+            await self._spool(record, inputs).stop_all()
+            await self.store.workspace(record, inputs).clean_up()
+
     async def _driver_ended(self, record: RunRecord) -> None:
         """Wait until the process that drives the run has ended; it was already asked to. Raises Busy if it does not."""
         for _ in range(int(CANCEL_S * 10)):
@@ -256,6 +265,7 @@ class Engine:
     async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
         """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
         self.store.journal.refuse_if_open()
+        refuse_other_edition(record, inputs)
         loop, told = asyncio.get_running_loop(), asyncio.Event()
         with self.store.journal.claim(record.id, lambda: _set_soon(loop, told)):
             record = self.store.journal.run(record.id)  # the run may have ended before we held the claim
@@ -291,7 +301,6 @@ class Engine:
 
     def _context(self, record: RunRecord, inputs: Inputs, workspace: GitWorkspace) -> RunContext:
         workflow = descriptor(inputs.settings.workflow)
-        secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal, travel = self.store.writer(record), self.store.travel(record)
         budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings))
         budget.set_windows(subscription_windows(self.store, record.id))
@@ -307,7 +316,7 @@ class Engine:
             roles=inputs.roles,
             goal=inputs.goal,
             requirements=inputs.requirements,
-            secrets=(*secret, *self.store.private_files()),
+            secrets=(*inputs.held_out_paths(), *self.store.private_files()),
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=self.store.redact(inputs),
@@ -322,10 +331,9 @@ class Engine:
             records_approvals=workflow.records_approvals,
             repairing_roles=workflow.repairing_roles,
             reviewing_roles=workflow.reviewing_roles,
-            edition=inputs.edition,
             more_rounds=rounds_granted(self.store, record.id),
             person_files=inputs.person_files(Path(record.repository)),
-            asks_people=workflow.asks_people or inputs.edition == 1,
+            asks_people=workflow.asks_people,
         )
         if travel is None:
             return context

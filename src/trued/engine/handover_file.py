@@ -12,12 +12,12 @@ from trued.model.events.proof import NoProgress, VerdictReached
 from trued.model.events.run import WorkSetAside
 from trued.support import atomic_files
 from trued.support.plurals import counted
+from trued.support.redaction import single_line
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")
 TRIED = 40  # rows of what was tried: the last ones are the most informative
 LONGEST = 400
-_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
     standing = HandoverFacts(
         record,
         record.state,
-        record.why or "no progress: the same gaps and not a line changed, twice running",
+        record.why or "no progress: two rounds in a row had the same gaps and changed nothing",
         store.verdict(record.id),
         tuple(one.id for one in contract.requirements) if contract else (),
         events,
@@ -84,9 +84,9 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
 def handover_text(one: HandoverFacts) -> str:
     record = one.record
     parts = [
-        f"# Hand-over: {_line(record.title)}",
-        f"Run {record.id} ({record.workflow}) has stopped: {_line(one.state)}.\n\n{_line(one.why, 1200)}",
-        "## State\n\n" + "\n".join((*_place(record), *_given_up(one.events))),
+        f"# Hand-over: {_short_line(record.title)}",
+        f"Run {record.id} ({record.workflow}) has stopped: {_short_line(one.state)}.\n\n{_short_line(one.why, 1200)}",
+        "## State\n\n" + "\n".join((*_state_lines(record), *_given_up(one.events))),
         *_requirements(one),
         _section("What was tried", tuple(_tried(one.events))[-TRIED:], "No work has started."),
         _section("What was used", one.spent, "Nothing."),
@@ -95,8 +95,8 @@ def handover_text(one: HandoverFacts) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
-def _place(record: RunRecord) -> Iterator[str]:
-    yield f"- repository: {_line(record.repository)}"
+def _state_lines(record: RunRecord) -> Iterator[str]:
+    yield f"- repository: {_short_line(record.repository)}"
     work = f"at {record.head}" if record.head not in ("", record.base) else "without a commit yet"
     yield f"- branch: {record.branch}, {work}"
     yield f"- base: {record.base}"
@@ -106,39 +106,39 @@ def _given_up(events: Iterable[Event]) -> Iterator[str]:
     """Branches with work that was set aside."""
     for _, event in of_kind(events, WorkSetAside):
         if event.branch:
-            yield f"- given up, and kept: {event.branch}, at {event.head}"
+            yield f"- work that was given up is kept on {event.branch}, at {event.head}"
 
 
 def _requirements(one: HandoverFacts) -> Iterator[str]:
     judged = {each.id: each for each in one.verdict.requirements} if one.verdict else {}
     enough = [each for each in judged.values() if each.grade.is_met()]
-    yield _section("What is proven", tuple(f"{_line(each.id)}: {each.grade}" for each in enough), "Nothing yet.")
+    yield _section("What is proven", tuple(f"{_short_line(each.id)}: {each.grade}" for each in enough), "Nothing yet.")
     lines: list[str] = []
     for each in judged.values():
         if each not in enough:
-            lines.append(f"{_line(each.id)}: {each.grade}. {_line('; '.join(each.why))}")
-            lines += [f"  - {_line(gap.what)}" for gap in each.gaps]
-    lines += [f"{_line(name)}: no check has been run on it yet" for name in one.wanted if name not in judged]
+            lines.append(f"{_short_line(each.id)}: {each.grade}. {_short_line('; '.join(each.why))}")
+            lines += [f"  - {_short_line(gap.what)}" for gap in each.gaps]
+    lines += [f"{_short_line(name)}: no check has been run on it yet" for name in one.wanted if name not in judged]
     if one.verdict:
-        lines += [f"objection: {_line(each.what)}" for each in one.verdict.objections]
+        lines += [f"objection: {_short_line(each.what)}" for each in one.verdict.objections]
     yield _section("What is not", tuple(lines), "Everything is proven.")
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
     """The agents' calls and the engine's verdicts, in order."""
     for stored in events:
-        key = _line(stored.key)
+        key = _short_line(stored.key)
         if answer := CallAnswered.read(stored):
             reply, changed = answer.reply or {}, len(answer.changed)
-            said = _line(str(reply.get("summary") or reply.get("result") or answer.why))
-            words = [f"{_line(answer.agent, 60)}: {answer.state}"]
+            said = _short_line(str(reply.get("summary") or reply.get("result") or answer.why))
+            words = [f"{_short_line(answer.agent, 60)}: {answer.state}"]
             words += [f"{counted(changed, 'file')} changed"] if changed else []
             yield f"{key} ({', '.join(words)}){f': {said}' if said else ''}"
         elif verdict := VerdictReached.read(stored):
-            left = f", {len(verdict.gaps)} left: {_line('; '.join(verdict.gaps))}" if verdict.gaps else ""
+            left = f", {len(verdict.gaps)} left: {_short_line('; '.join(verdict.gaps))}" if verdict.gaps else ""
             yield f"{key}, the engine's own checks: {verdict.grade}{left}"
         elif NoProgress.read(stored):
-            yield f"{key}: no progress; the same gaps and not a line changed, twice running"
+            yield f"{key}: no progress; two rounds in a row had the same gaps and changed nothing"
 
 
 def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:
@@ -146,7 +146,5 @@ def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _line(text: str, longest: int = LONGEST) -> str:
-    """The text as one line, without control characters."""
-    plain = " ".join(text.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
-    return plain if len(plain) <= longest else f"{plain[:longest]} […]"
+def _short_line(text: str, longest: int = LONGEST) -> str:
+    return single_line(text, longest)

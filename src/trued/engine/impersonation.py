@@ -35,7 +35,7 @@ def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
 
 
 def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
-    """What the run's working agents can reach of the person's own session, as a text; "" for nothing.
+    """Which parts of the person's own session the run's working agents can reach, as a text; "" for none.
 
     This tests the agents' sandbox itself instead of trusting its level's name.
     """

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from trued.inputs.requirements.file import carried_folders
 from trued.model import Goal, Requirements, Role, Settings, Ticket, Value
 
 
@@ -40,6 +41,13 @@ class Inputs(Value):
     author: str = ""  # the author of commits, as "Ada <ada@example.org>"; "": each role is its own author
     edition: int = 1  # the edition of the trued that began the run: `trued.run.context.EDITION`; 1 if none was stored
     onto: str = ""  # the branch that was checked out when the run began, on which it lands; "" if there was none
+
+    def held_out_paths(self) -> tuple[Path, ...]:
+        """The requirements file and the folders of the user's own tests: agents must not be able to read them."""
+        if not self.requirements_file or self.requirements is None:
+            return ()
+        file = Path(self.requirements_file)
+        return (file, *(one.resolve() for one in carried_folders(self.requirements, file.parent)))
 
     def person_files(self, root: Path) -> tuple[str, ...]:
         """Documents in the repository that a person gave to this run: what it has to do, and how it is judged."""

@@ -59,7 +59,7 @@ def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
         if number == before:
             raise BadInput(
-                f"{what}: run {record.id} has {_shown(what, before)} already", "--limit", "pass another limit"
+                f"{what}: run {record.id} has {_amount_text(what, before)} already", "--limit", "pass another limit"
             )
         found.append(LimitStep(scope=scope, what=what, before=before, to=number))
         limits = apply_limits(limits, [(scope, what, number)])
@@ -84,7 +84,7 @@ def change_limits(
 
     steps = limit_steps(store, record, given)
     for one in steps:
-        has = f"{one.what}: run {record.id} has {_shown(one.what, one.before)} already"
+        has = f"{one.what}: run {record.id} has {_amount_text(one.what, one.before)} already"
         if one.is_higher and not may_raise:
             raise BadInput(has, "--limit", "raising it costs more: do that in your own terminal")
         if one.before and not one.is_higher and not may_lower:
@@ -102,7 +102,7 @@ def change_limits(
     return steps
 
 
-def _shown(what: str, amount: float) -> str:
+def _amount_text(what: str, amount: float) -> str:
     from trued.inputs.settings.limits import WHOLE_NUMBERS
 
     return f"{int(amount) if what in WHOLE_NUMBERS else amount:g}"

@@ -1,11 +1,12 @@
 """What a run needs from a person, read from the journal: the same list after every restart."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord, Value
+from trued.support.plurals import few
 
 if TYPE_CHECKING:  # imported where a verdict is read
     from trued.model import Judged, Requirement
@@ -28,14 +29,17 @@ class Wait(Value):
     options: tuple[str, ...] = ()  # the question's possible answers; empty: a free text
 
 
-def waits(store: RunStore, record: RunRecord) -> list[Wait]:
-    """Everything the run waits for: open questions and what requirements lack; if there is neither, what halted it."""
+def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
+    """Everything the run waits for: open questions and what requirements lack; if there is neither, what halted it.
+
+    `to_decide`: `JournalStore.runs_to_decide()`, for callers with many runs: of all others, nothing more is read.
+    """
     if record.has_ended:
         return []
-    found = [*_questions(store, record), *_decisions(store, record)]
-    if not found:
-        found = list(_halted(store, record))
-    return found
+    found = []
+    if to_decide is None or record.id in to_decide:
+        found = [*_questions(store, record), *_decisions(store, record)]
+    return found or [*_halted(store, record)]
 
 
 def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
@@ -84,12 +88,11 @@ def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
     """One wait for all criteria that the contract does not contain: one command adds them."""
     if not criteria:
         return
-    named = "; ".join(f"{one.id}: {one.text}" for one in criteria[:NAMED])
-    more = f" and {len(criteria) - NAMED} more" if len(criteria) > NAMED else ""
+    named = few([f"{one.id}: {one.text}" for one in criteria], NAMED, "; ")
     which = quote(criteria[0].id) if len(criteria) == 1 else "all"
     yield Wait(
         kind="amend",
-        what=f"not checked, because it is not in the contract: {named}{more}",
+        what=f"not checked, because it is not in the contract: {named}",
         since=record.updated_at,
         command=f"trued amend {record.id} --criterion {which} {SIGNED}",
     )
@@ -124,18 +127,26 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     """The wait of a run that needs no decision: somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
-        from trued.run.budget import command_for_more  # loaded only here: most runs are not limited
+        from trued.run.budget import command_for_more, reason_of_limit  # only here: most runs are not limited
 
         command = command_for_more(record.why) or f"trued resume {name}"
-        yield Wait(kind="limit", what=record.why, since=when, command=command)
+        yield Wait(kind="limit", what=reason_of_limit(record.why), since=when, command=command)
     elif record.state == "planned":
         yield Wait(kind="go on", what="the contract is sealed", since=when, command=f"trued resume {name}")
     elif record.state == "waiting" and _unpublished(store, record):
         yield Wait(kind="branch", what=record.why, since=when, command=f"trued diff {name}")
     elif record.state == "waiting":
-        news = [one.gap.what for one in store.unheard_approvals(name) if one.rejected]
-        what = "; ".join(news) or record.why or "everything is decided"
+        news = [one.gap.what for one in store.unprocessed_approvals(name) if one.rejected]
+        what = "; ".join(news) or _answered(store, record) or record.why or "everything is decided"
         yield Wait(kind="resume", what=what, since=when, command=f"trued resume {name}")
+
+
+def _answered(store: RunStore, record: RunRecord) -> str:
+    """The answer for which the run stopped, if it was given meanwhile: its reason still says that one is missing."""
+    for one in store.journal.questions(record.id)[::-1]:
+        if one.answer and one.key in record.why:
+            return f"{one.who or 'somebody'} answered {one.answer}: the run continues when it is resumed"
+    return ""
 
 
 def _unpublished(store: RunStore, record: RunRecord) -> bool:

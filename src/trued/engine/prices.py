@@ -61,8 +61,8 @@ def _maintained(model: str) -> Price | None:
     if not model:
         return None
     if _newer():
-        return _asked(model) or _tabled(model)
-    return _tabled(model) or (_asked(model) if importlib.util.find_spec(MAINTAINED) else None)
+        return _maintained_price(model) or _tabled(model)
+    return _tabled(model) or (_maintained_price(model) if importlib.util.find_spec(MAINTAINED) else None)
 
 
 def _tabled(model: str) -> Price | None:
@@ -98,16 +98,16 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 @cache
-def _asked(model: str) -> Price | None:
+def _maintained_price(model: str) -> Price | None:
     """The price in the maintained package, if it is installed."""
     from genai_prices import Usage, calc_price
 
-    def of(**tokens: int) -> float:
+    def usd_per_million(**tokens: int) -> float:
         return float(calc_price(Usage(**tokens), model).total_price) * 1000
 
     try:
-        usd_in, usd_out = of(input_tokens=1000), of(output_tokens=1000)
-        cached = of(input_tokens=1000, cache_read_tokens=1000)
+        usd_in, usd_out = usd_per_million(input_tokens=1000), usd_per_million(output_tokens=1000)
+        cached = usd_per_million(input_tokens=1000, cache_read_tokens=1000)
     except LookupError:
         return None
     return Price(usd_in, usd_out, cached, f"genai-prices {version(MAINTAINED)}: {model}")

@@ -69,27 +69,27 @@ async def pull_request_work(
     if verdict.commit and verdict.commit != record.head:  # a verdict belongs to one commit
         verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
-    accept, words = inputs.settings.accept, _words(events)
+    accept, written = inputs.settings.accept, _agents_title_and_body(events)
     trusted = await sensitive_changes(workspace, record.base, record.head)
     return PullRequestWork(
         run=record.id,
         branch=record.branch,
         onto=onto or inputs.onto,
         head=record.head,
-        title=str(words.get("title") or record.title),
+        title=str(written.get("title") or record.title),
         verdict=verdict,
         proven=proven,
         contract=contract_hash(contract) if contract else "",
         bar=f"the bar was lowered to {accept}" if accept.is_lowered_bar else "",
         key=ticket.key if ticket else "",
         url=ticket.source.file if ticket and ticket.source.file.startswith("http") else "",
-        words=str(words.get("body") or ""),
+        words=str(written.get("body") or ""),
         by=PR_AGENT,
         rounds=tuple(verification_rounds(events)),
         spent=(*orchestrator_spending(ticket, events), *spending_by_role(events)),
         evidence=tuple(_evidence(store, record.id, contract.base_facts if contract else ())),
         claimed=tuple(_claimed(events)),
-        said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_said(ticket, events)),
+        said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_remarks(ticket, events)),
         draft=draft,
         when=record.created_at,
     )
@@ -110,7 +110,7 @@ def write_rounds(store: RunStore, record: RunRecord) -> None:
         )
 
 
-def _words(events: Sequence[Event]) -> dict[str, Any]:
+def _agents_title_and_body(events: Sequence[Event]) -> dict[str, Any]:
     """The newest title and body by the pr-agent; {} if it wrote none."""
     answers = [one for _, one in of_kind(events, CallAnswered) if one.role == PR_AGENT]
     done = [one.reply for one in answers if one.state == "done" and one.reply is not None]
@@ -177,7 +177,7 @@ def _claimed(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
         yield from claimed.pictures.items()
 
 
-def _said(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
+def _remarks(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
     """Remarks: what the ticket lacks, refuted claims, and previews that could not be opened."""
     yield from (f"the ticket does not say: {one}" for one in (ticket.missing if ticket else ()))
     for stored in events:

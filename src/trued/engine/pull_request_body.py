@@ -9,7 +9,7 @@ from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 from trued.proof.screenshots import evidence_pictures
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
-from trued.support.markdown_escape import escaped, quotation
+from trued.support.markdown_escape import escaped, folded, quotation
 from trued.support.redaction import inert, plain
 
 MOST_PICTURES = 24
@@ -160,9 +160,9 @@ def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
         _section("Pictures", _pictures(work, links)),
         _section("Rounds", _rounds(work.rounds)),
         _section("Tokens and cost", _spent(work.spent)),
-        _folded("Evidence, requirement by requirement", _evidence(work)),
-        _folded("What is not checked", _undecided(work)),
-        _folded("Pictures that agents handed in: claims, no evidence", _claimed(work, links)),
+        folded("Evidence, requirement by requirement", _evidence(work)),
+        folded("What is not checked", _undecided(work)),
+        folded("Pictures that agents handed in: claims, no evidence", _claimed(work, links)),
         _receipt(work),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -303,7 +303,3 @@ def _table(titles: Sequence[str], rows: Sequence[str]) -> str:
 
 def _section(title: str, body: str) -> str:
     return f"## {title}\n\n{body}" if body else ""
-
-
-def _folded(title: str, body: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""

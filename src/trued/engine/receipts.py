@@ -17,7 +17,7 @@ from trued.proof.contract import apply_approvals
 from trued.proof.prove import prove
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
-from trued.proof.receipts.bundle import Bundle, git_blob_names
+from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
 from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
 from trued.proof.room.bench import check_hash
@@ -25,6 +25,7 @@ from trued.proof.room.environment import recorded_versions
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Emit
 from trued.support import atomic_files
+from trued.support.hashing import git_blob_names
 from trued.workspace.git import commit_lookup
 from trued.workspace.git.command import Git
 from trued.workspace.git.commit_lookup import NamedCommit
@@ -80,7 +81,7 @@ async def check_receipt(
             raise BadInput(f"this bundle belongs to another contract, {sealed.sha256[:16]}")
     except BadInput as error:
         return ReceiptCheck(1, (str(error),))
-    said = [*_lines(found.statement), _signature(found, known=wanted is not None)]
+    said = [*_statement_lines(found.statement), _signature(found, known=wanted is not None)]
     differing: tuple[str, ...] | None = None
     new: Statement | None = None
     if sealed:
@@ -107,7 +108,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
     account = stated.predicate.trued
     request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
     base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
-    contract = await _seen(sealed, base, head)
+    contract = await _contract_with_visibility(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # use no cached facts; cached environments are fine
         fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
@@ -127,7 +128,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
     return statement(judging, verdict, beyond)
 
 
-async def _seen(sealed: Bundle, *both: NamedCommit) -> Contract:
+async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contract:
     """The contract; its cases count as visible if the history of either commit contains their file."""
     if (
         not sealed.contract.held_out
@@ -164,7 +165,7 @@ def _sealing(contract: Contract) -> SealTerms:
 # -- texts about a receipt ---------------------------------------------------------------------------------------------
 
 
-def _lines(stated: Statement) -> list[str]:
+def _statement_lines(stated: Statement) -> list[str]:
     account, result = stated.predicate.trued, stated.predicate.result
     lowered = f", with the bar lowered to {account.accept}" if account.accept.is_lowered_bar else ""
     said = [

@@ -1,12 +1,13 @@
 """Where `verify` gets its requirements: a file that the user names, or files in the repository."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
+from trued.inputs.requirements.coverage import unique_ids
 from trued.model import Contract, Environment, Requirement, Requirements
+from trued.support.hashing import git_blob_names
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
 from trued.workspace.git.workspace import GitWorkspace
@@ -33,9 +34,7 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     """The ids that git gives this content, with SHA-1 and SHA-256, and with either line ending."""
     plain = content.replace(b"\r\n", b"\n")
     ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
-    wholes = [b"blob %d\0%s" % (len(one), one) for one in ways]
-    short = [hashlib.sha1(one, usedforsecurity=False).hexdigest() for one in wholes]
-    return (*short, *(hashlib.sha256(one).hexdigest() for one in wholes))
+    return tuple(name for one in ways for name in git_blob_names(one))
 
 
 def contract_requirements(contract: Contract) -> Requirements:
@@ -62,16 +61,16 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
 
     base = workspace.base
     blobs = {side: await workspace.blobs(side) for side in (base, head)}
-    taken = _taken(blobs[base], blobs[head])
+    taken = _specification_files(blobs[base], blobs[head])
     if not taken:
         return Requirements(requirements=()), ()
     touched = taken.keys() & set(await workspace.changed_files(base, head))
-    before = sources.read_specifications(taken, await _texts(workspace, base, taken, blobs[base]))
+    before = sources.read_specifications(taken, await _read_specification_texts(workspace, base, taken, blobs[base]))
     _trusted(before)
-    after = sources.read_specifications(taken, await _texts(workspace, head, taken, blobs[head]))
+    after = sources.read_specifications(taken, await _read_specification_texts(workspace, head, taken, blobs[head]))
     due, left = _due(before.requirements, touched)
     added = [_bare(one) for one in after.requirements if one.text not in {same.text for same in before.requirements}]
-    due += [one for one in _renamed(added, {one.id for one in before.requirements}) if one.source.file in touched]
+    due += [one for one in unique_ids(added, {one.id for one in before.requirements}) if one.source.file in touched]
     said = [f"not touched by this change, and not judged: {file}" for file in left]
     if any(one.checks for one in after.requirements if one.text not in {same.text for same in before.requirements}):
         said.append("checks that the head adds to its own requirements are left out")
@@ -79,17 +78,17 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
 
 
-def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
+def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
     """Path → format of each file with requirements. If the base has any, only the formats that it uses count."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):
         return sources.find_specifications(here)
     kinds = set(taken.values())
-    return taken | {path: source for source in kinds for path in source.found(sorted(here))}
+    return taken | {path: source for source in kinds for path in source.matching_paths(sorted(here))}
 
 
-async def _texts(
+async def _read_specification_texts(
     workspace: GitWorkspace, commit: str, taken: "Mapping[str, SpecificationFormat]", there: Mapping[str, str]
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
@@ -122,14 +121,3 @@ def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirem
 
 def _bare(one: Requirement) -> Requirement:
     return one.model_copy(update={"checks": (), "supersedes": (), "keep": False})
-
-
-def _renamed(added: Iterable[Requirement], taken: set[str]) -> list[Requirement]:
-    result = []
-    for one in added:
-        name, number = one.id, 2
-        while name in taken:
-            name, number = f"{one.id}-{number}", number + 1
-        taken = taken | {name}
-        result.append(one.model_copy(update={"id": name}))
-    return result

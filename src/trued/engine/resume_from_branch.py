@@ -65,7 +65,7 @@ def find_branch_to_continue(
     if base and named in ("", "HEAD"):
         raise BadInput("--base is the commit that a run's branch started from", "--base", "name the branch: --from")
     if named:
-        return None if named == "HEAD" else _onward(root, _named(root, named, state.file), known, base)
+        return None if named == "HEAD" else _onward(root, _earlier_run_branch(root, named, state.file), known, base)
     wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
     for branch in list_branches(root, PREFIX):
         found = _left(root, branch, state.file) if branch not in known.branches else None
@@ -96,7 +96,7 @@ def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 
-def _named(root: Path, branch: str, file: str) -> EarlierRunBranch:
+def _earlier_run_branch(root: Path, branch: str, file: str) -> EarlierRunBranch:
     found = _left(root, branch, file)
     if found is None:
         what = f"{branch} is not a branch of an earlier run that can be continued"

@@ -20,7 +20,7 @@ DAY_S = 24 * 3600.0  # longest preview, so that the server of a forgotten termin
 
 
 class RunPreview(Value):
-    """Where a run's work can be looked at."""
+    """A running preview: where a person can look at a run's work."""
 
     run: str
     commit: str
@@ -30,8 +30,8 @@ class RunPreview(Value):
 
 @asynccontextmanager
 async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: str = "") -> AsyncIterator[RunPreview]:
-    """Start the project at a commit of the run while the context lasts; nothing is left of it afterwards. A running run
-    is not disturbed: the preview has its own folder.
+    """Run the project at a commit of the run during the `async with` block; everything is removed afterwards. A running
+    run is not disturbed: the preview has its own folder.
 
     `port`: on this machine; 0 takes a free one. `commit`: "" is the recorded head. Raises BadInput if nothing says
     how to start the project, CannotJudge if it does not come up.

@@ -69,7 +69,7 @@ class RunStore:
         """`journal`: an open journal to use; it is closed with this store."""
         self.home, self.environ, self.listen, self._watches = home, environ, listen, watches
         self.hub = hub_address(environ)  # "": the journal is in the state folder
-        self.hub_store = store_address(environ) if self.hub else ""  # "": work stays on the machine that began it
+        self.hub_store = store_address(environ) if self.hub else ""  # "": work stays on the machine where it began
         travels = bool(self.hub_store)
         self.journal: JournalStore = journal or open_journal(home, self.hub, travels=travels, read_only=read_only)
         self._travels: dict[str, Travel] = {}
@@ -119,7 +119,7 @@ class RunStore:
             return journal
         from trued.engine.travel import TravellingJournal
 
-        return TravellingJournal(journal, travel)
+        return TravellingJournal.of(journal, travel)
 
     def travel(self, record: RunRecord) -> "Travel | None":
         """How the run's work gets to other machines; None if it stays here. Raises BadInput for a wrong address."""
@@ -145,7 +145,7 @@ class RunStore:
         pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
         travel = self.travel(record)
         here = (travel.hub.folder,) if travel else ()
-        hidden = [str(one) for one in (inputs.requirements_file, *here) if one]
+        hidden = [str(one) for one in (*inputs.held_out_paths(), *here)]
         confinement = Confinement(
             level=travel.level(inputs) if travel else inputs.level,
             readable=(*inputs.settings.readable, *pictures),
@@ -206,8 +206,8 @@ class RunStore:
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
     def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
-        """The result of a step, and None. If this store watches: the result without the evidence at `place`, and that
-        evidence."""
+        """A step's result, split into the JSON without the evidence at `place`, and that evidence. A store that does
+        not watch splits nothing: it returns the whole text and None."""
         from trued.engine.stored_evidence import StoredEvidence
 
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
@@ -294,7 +294,7 @@ class RunStore:
         if contract is None:
             return given
         from trued.proof.contract import contract_hash
-        from trued.run.approvals import WHOLE, Since, asked_of, standing, taken
+        from trued.run.approvals import WHOLE, Since, asked_of, head_by_decision, standing
 
         name = contract_hash(contract)
         given = [one for one in given if one.requirement != WHOLE or one.contract in ("", name)]
@@ -310,19 +310,21 @@ class RunStore:
             return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
 
         asked = {one.id: asked_of(one) for one in contract.requirements}
-        return standing(given, at, taken(self._heard(run_id)), compare, asked)
+        return standing(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
-    def unheard_approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections that the run's workflow still has to take up."""
+    def unprocessed_approvals(self, run_id: str) -> list[Approval]:
+        """Approvals and rejections that the run's workflow has not processed yet."""
         given = self.journal.approvals(run_id)
         if not given:
             return []
-        from trued.run.approvals import untaken
+        from trued.run.approvals import unprocessed_decisions
 
-        return untaken(given, self._heard(run_id), every=records_approvals(self.journal.run(run_id)))
+        return unprocessed_decisions(
+            given, self._processed_decisions(run_id), every=records_approvals(self.journal.run(run_id))
+        )
 
-    def _heard(self, run_id: str) -> list[Heard]:
-        """The decisions that the run's workflow has taken up so far."""
+    def _processed_decisions(self, run_id: str) -> list[Heard]:
+        """The decisions that the run's workflow has processed so far."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *DECISIONS) if is_decision(key)]
         return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 

@@ -1,13 +1,12 @@
 """Finds changes to files that tools execute or trust automatically; a person consents to them by digest."""
 
 import hashlib
-import json
 import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trued.model import Value
 
@@ -19,7 +18,7 @@ SETTINGS = "settings of trued"  # one of the reasons
 # these files are sensitive in any folder, and so are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
-TOLD = (".trued/team/",)  # a team's files are views: no tool trusts or runs them
+TOLD = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
 
 
@@ -62,14 +61,16 @@ def _fits(path: str, pattern: str) -> bool:
 
 async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) -> SensitiveChanges:
     """The sensitive files that differ between two commits."""
-    from trued.engine.trust import TABLE  # imported when a change is looked at: it needs the roles, a path does not
+    # imported when a change is looked at: it needs the roles, a path does not
+    from trued.engine.trust import TABLE, settings_table
 
     changed = await workspace.changed_files(before, after)
     named = {path: kind for path in changed if (kind := sensitivity_of(path))}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
-        tables = [_table(await workspace.read(commit, MANIFEST)) for commit in (before, after)]
+        read = [await workspace.read(commit, MANIFEST) for commit in (before, after)]
+        tables = [(settings_table(one or b"") or b"").decode(errors="backslashreplace") for one in read]
         if tables[0] != tables[1]:
             named[TABLE] = SETTINGS
             lines.append("\0".join((TABLE, *tables)))
@@ -77,18 +78,6 @@ async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) 
         return SensitiveChanges()
     whole = "\n".join(sorted(lines)).encode(errors="backslashreplace")
     return SensitiveChanges(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
-
-
-def _table(data: bytes | None) -> str:
-    """The table [tool.trued]; all bytes if the file cannot be parsed."""
-    if not data or b"trued" not in data:
-        return ""
-    try:
-        tool: Any = tomllib.loads(data.decode()).get("tool")
-    except (ValueError, RecursionError):
-        return data.hex()
-    table = tool.get("trued") if isinstance(tool, dict) else None
-    return "" if table is None else json.dumps(table, sort_keys=True, default=str)
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:

@@ -7,6 +7,7 @@ from trued.engine.limits import limits_in_force
 from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.model.step_keys import feature_scope
+from trued.support.plurals import counted
 
 if TYPE_CHECKING:
     from trued.wire import Amount, Spend
@@ -55,7 +56,7 @@ def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
         if used.usd or limit.usd
         else "cost not reported",
         f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
-        f"{used.calls} call{'' if used.calls == 1 else 's'}" + (f" of {limit.calls}" if limit.calls else ""),
+        counted(used.calls, "call") + (f" of {limit.calls}" if limit.calls else ""),
         f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),
     ]
     return f"{whose}: {', '.join(parts)}"

@@ -20,9 +20,10 @@ from trued.inputs.plans.plan import parse_plan, read_plan
 from trued.inputs.plans.selection import chosen_parts, chosen_requirements
 from trued.inputs.recognition import FileKind, is_plan, recognise_file
 from trued.inputs.requirements.file import load_requirements
+from trued.inputs.settings.folders import user_config, user_home
 from trued.inputs.settings.hub import STORE_VARIABLE
 from trued.inputs.settings.hub import VARIABLE as HUB_VARIABLE
-from trued.inputs.settings.loader import load_settings, user_config, user_home
+from trued.inputs.settings.loader import load_settings
 from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
 from trued.run.context import EDITION
 from trued.support.located import read_text
@@ -63,7 +64,7 @@ def prepare_inputs(
     agreed = check_trust(repository.root, home, request.trust)
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
-    goal, ticket = _read(request, settings, environ, repository.root)
+    goal, ticket = _read_goal(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
     workflow.load_flow()  # a broken workflow is refused before anything is written
@@ -160,11 +161,13 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
         raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
-        what = f"{path} is no folder, and {workflow.name} writes into {folder}"
+        what = f"{path} is not a folder, and {workflow.name} writes into {folder}"
         raise BadInput(what, then=f"rename {path}, and commit")
 
 
-def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:
+def _read_goal(
+    request: Request, settings: Settings, environ: Mapping[str, str], root: Path
+) -> tuple[Goal, Ticket | None]:
     """The goal and, if it is a ticket, the ticket as read from its tracker or file."""
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
@@ -283,7 +286,7 @@ def _check_variables(settings: Settings) -> None:
     given = {*settings.variables, *settings.environment.variables}
     opens = {HUB_VARIABLE: "the journal of all runs", STORE_VARIABLE: "the work of all runs"}
     if named := [name for name in opens if name in given]:
-        what = f"agents would see {named[0]}, which opens {opens[named[0]]}"
+        what = f"agents would see {named[0]}, which gives access to {opens[named[0]]}"
         raise BadInput(what, then="take it out of `variables`")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
     offers = descriptor(settings.workflow).offers_pull_request

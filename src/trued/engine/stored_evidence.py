@@ -11,7 +11,8 @@ READ = 1_000  # pieces of evidence that are cached
 
 
 class StoredEvidence(Sequence[Evidence]):
-    """Stands for a tuple of evidence. Each piece is parsed only when used: parsed, it takes five times the memory."""
+    """A sequence of evidence, used in place of a tuple. Each piece is parsed only when used, because a parsed piece
+    takes five times as much memory."""
 
     def __init__(self, facts: Iterable[tuple[str, str]]) -> None:
         """`facts`: for each piece of evidence, its requirement and its JSON."""
@@ -36,11 +37,11 @@ class StoredEvidence(Sequence[Evidence]):
     def __getitem__(self, place: int | slice) -> "Evidence | StoredEvidence":
         if isinstance(place, slice):
             return StoredEvidence(self._facts[place])
-        return _read(self._facts[place][1])
+        return _parse_evidence(self._facts[place][1])
 
     def about(self, names: Collection[str]) -> Iterator[Evidence]:
         """The evidence about these requirements."""
-        return (_read(text) for name, text in self._facts if name in names)
+        return (_parse_evidence(text) for name, text in self._facts if name in names)
 
     def as_stored(self) -> Iterator[dict[str, Any]]:
         """The JSON objects, for callers that need few of their fields."""
@@ -55,5 +56,5 @@ def evidence_about(facts: Sequence[Evidence], names: Collection[str]) -> Iterato
 
 
 @lru_cache(READ)
-def _read(text: str) -> Evidence:
+def _parse_evidence(text: str) -> Evidence:
     return Evidence.model_validate_json(text)

@@ -78,11 +78,11 @@ async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repo
         if not repository.branch:
             what = "HEAD is detached"
             raise BadInput(what, str(repository.root), "check out the branch that the pull request should target")
-    found = await _place(store, inputs.ticket, repository, forge)
+    found = await _choose_branch(store, inputs.ticket, repository, forge)
     return inputs.model_copy(update={"branch": found.branch, "start": found.start, "base": found.base})
 
 
-async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
+async def _choose_branch(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
     runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # without runs of comparisons
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]

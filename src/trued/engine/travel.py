@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trued.engine.inputs import Inputs
 from trued.errors import BadInput
@@ -30,10 +30,7 @@ from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.levels import NONE, check_agent_network, choose_level
 
 if TYPE_CHECKING:
-    from trued.model import Approval, Comment
-    from trued.model.events import JournalEvent
-    from trued.protocols import Decide, Journal, JournalStore, Step
-    from trued.wire import Spend
+    from trued.protocols import Journal, JournalStore, Step
 
 ARTIFACTS = "artifacts"  # below a run's folder: kept pictures and files, each named by its hash
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
@@ -148,10 +145,10 @@ class Travel:
     # -- another machine -----------------------------------------------------------------------------------------------
 
     def level(self, inputs: Inputs) -> str:
-        """The sandbox level on this machine: as recorded if the run was begun here, else tried out. Raises BadInput.
+        """The sandbox level on this machine: the recorded one if the run was begun here, else one that works here.
 
-        A permission to work without a sandbox was given for the first machine only. On another machine, the settings of
-        its user count.
+        Permission to work without a sandbox is valid only on the machine where it was given; on another machine, the
+        settings of its user decide. Raises BadInput if no level can be used.
         """
         if self.is_origin:
             return inputs.level
@@ -166,7 +163,7 @@ class Travel:
 
     def record_machine(self, journal: "Journal", inputs: Inputs) -> None:
         """Emit an event if the run is on another machine than before; it says how agents are confined here."""
-        place = self._place()
+        place = self._stored_place()
         before = self._journal.events_of_kind(self._run, MachineChanged.KIND)
         if str(before[-1].data.get("place", "")) != place if before else not self.is_origin:
             journal.emit(MachineChanged(machine=os.uname().nodename, place=place, level=self.level(inputs)))
@@ -176,28 +173,33 @@ class Travel:
         """Whether the run was ever continued on another machine than the one where it was begun."""
         return bool(self._journal.events_of_kind(self._run, MachineChanged.KIND))
 
-    def _place(self) -> str:
+    def _stored_place(self) -> str:
         try:
             return (self._home / PLACE).read_text().strip()
         except OSError:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call: then nothing of it can be fetched."""
+        """Whether another machine began this attempt at a call: then its files cannot be fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
 
     def has_session(self, clone: str) -> bool:
-        """Whether the session with this clone was on this machine."""
+        """Whether the agent session of this clone was begun on this machine, so that it can be resumed here."""
         return not self.has_moved or (self.folder / "clones" / clone).exists()
 
 
 class TravellingJournal:
-    """A run's journal that sends the work to the store before it records a step that may name it."""
+    """A run's journal that sends the work to the store before it records a step that may name it. All else is the
+    journal's own."""
 
     def __init__(self, journal: "Journal", travel: Travel) -> None:
         self._journal, self._travel = journal, travel
+
+    @classmethod
+    def of(cls, journal: "Journal", travel: Travel) -> "Journal":
+        return cast("Journal", cls(journal, travel))
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         async def sent_first() -> str:
@@ -207,41 +209,8 @@ class TravellingJournal:
 
         return await self._journal.once(key, inputs, sent_first)
 
-    def emit(self, event: "JournalEvent", key: str = "") -> None:
-        self._journal.emit(event, key)
-
-    async def available(self) -> None:
-        await self._journal.available()
-
-    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
-        return self._journal.question(key, text, options)
-
-    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
-        return self._journal.answer(key, answer, comment, who)
-
-    def spend(self, decide: "Decide") -> "Spend | None":
-        return self._journal.spend(decide)
-
-    def limit_changes(self) -> list[tuple[str, str, float]]:
-        return self._journal.limit_changes()
-
-    def has_step(self, key: str) -> bool:
-        return self._journal.has_step(key)
-
-    def has_begun(self, key: str) -> bool:
-        return self._journal.has_begun(key)
-
-    def comments(self) -> "list[Comment]":
-        return self._journal.comments()
-
-    def approvals(self) -> "list[Approval]":
-        return self._journal.approvals()
-
-    def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
-        return self._journal.approve(approval, instead=instead)
-
-    def past(self, role: str, agent: str) -> "list[Spend]":
-        return self._journal.past(role, agent)
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._journal, name)
 
 
 # -- before a run begins -----------------------------------------------------------------------------------------------
@@ -259,7 +228,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     if await git.line("rev-parse", "--is-shallow-repository") == "true":
         what = f"{repository.root} is a shallow clone: a store needs the whole history of {base[:12]}"
         raise BadInput(what, then="`git fetch --unshallow` brings it")
-    files = await _files(git, base)
+    files = await _tree_entries(git, base)
     if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
         raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
     sizes = await _sizes(git, files)
@@ -278,7 +247,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     return inputs.model_copy(update={"ticket": ticket.model_copy(update={"pictures": tuple(pictures)})})
 
 
-async def _files(git: Git, base: str) -> dict[str, tuple[str, str]]:
+async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
     """Path → mode and hash of everything that the base names."""
     rows = (await git("ls-tree", "-r", "-z", "--full-tree", base)).decode(errors="surrogateescape").split("\0")
     found = (row.partition("\t") for row in rows if row)

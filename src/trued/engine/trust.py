@@ -46,12 +46,12 @@ def _digest(hashes: Mapping[str, str]) -> str:
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
     """Whether there is nothing to trust, or the user trusts exactly the files with this digest."""
-    return not digest or digest in _read(home).get(str(repo.resolve()), {})
+    return not digest or digest in _trusted_contents(home).get(str(repo.resolve()), {})
 
 
 def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
     """The files whose exact content the user trusted, each by itself or together with others."""
-    contents = _read(home).get(str(repo.resolve()), {})
+    contents = _trusted_contents(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)
     known = {pair for one in contents.values() for pair in one.get("files", {}).items()}
@@ -76,7 +76,7 @@ def record_own_file(home: Path, repo: Path, name: str, content: bytes, who: str)
 
 def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> None:
     with _locked(home):
-        known = _read(home)
+        known = _trusted_contents(home)
         contents = known.get(str(repo.resolve()), {})
         contents[_digest(hashes)] = {"who": who, "at": time.time(), "files": dict(hashes)}
         known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
@@ -88,7 +88,8 @@ def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
     own = repo / "trued.toml"
     if own.exists():
         yield "trued.toml", _bytes(own)
-    table = _tool_table(repo / "pyproject.toml")
+    manifest = repo / "pyproject.toml"
+    table = settings_table(_bytes(manifest)) if manifest.is_file() else None
     if table is not None:
         yield TABLE, table
     roles = repo / ".trued" / "roles"
@@ -102,9 +103,10 @@ def _others(repo: Path) -> Iterator[Path]:
             yield from (repo / folder).glob(pattern)
 
 
-def _tool_table(path: Path) -> bytes | None:
-    """Only the table [tool.trued]: other changes need no new trust. The whole file if it cannot be parsed."""
-    if not path.is_file() or b"trued" not in (data := _bytes(path)):
+def settings_table(data: bytes) -> bytes | None:
+    """The table [tool.trued] of a pyproject.toml, or None: other changes need no new trust. The whole file if it cannot
+    be parsed."""
+    if b"trued" not in data:
         return None
     try:
         tool = tomllib.loads(data.decode()).get("tool")
@@ -116,14 +118,14 @@ def _tool_table(path: Path) -> bytes | None:
 
 def _bytes(path: Path) -> bytes:
     if not path.is_file():  # reading a pipe could block forever
-        raise BadInput(f"{path} is no ordinary file", then="remove it, or put a file there")
+        raise BadInput(f"{path} is not an ordinary file", then="remove it, or replace it by a file")
     try:
         return path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it a readable file, or remove it") from error
 
 
-def _read(home: Path) -> dict[str, Any]:
+def _trusted_contents(home: Path) -> dict[str, Any]:
     path = home / FILE
     if not path.exists():
         return {}

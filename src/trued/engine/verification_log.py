@@ -18,7 +18,7 @@ SLACK = 100  # lines beyond KEPT before the oldest are dropped, so that not ever
 
 
 class VerificationRecord(Value):
-    """What was verified, when, and what came of it. No cases and no evidence: those are in the last verification."""
+    """What was verified, when, and with which result. Cases and evidence are stored only for the last verification."""
 
     at: float  # when it ended
     seconds: float
@@ -64,7 +64,7 @@ class VerificationLog:
             return []
         except OSError as error:
             raise StateFailed(f"cannot read {self.file}: {error.strerror}") from error
-        found = [one for line in reversed(lines) if (one := _read(line)) is not None]
+        found = [one for line in reversed(lines) if (one := _parse_record(line)) is not None]
         return [one for one in found if repository is None or Path(one.repository).resolve() == repository]
 
 
@@ -78,7 +78,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _read(line: bytes) -> VerificationRecord | None:
+def _parse_record(line: bytes) -> VerificationRecord | None:
     try:
         return VerificationRecord.model_validate_json(line)
     except ValidationError:

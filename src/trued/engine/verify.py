@@ -66,7 +66,7 @@ class VerifyResult:
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
     """Seal the contract on the base and prove the head against it, as runs do."""
-    given = _given(request)
+    given = _callers_requirements(request)
     async with _machine_looked_at(request):
         base, head = await resolve_commits(request)
         held_out, why = await _held_out(request, base, head)
@@ -103,7 +103,7 @@ async def _machine_looked_at(request: VerifyRequest) -> AsyncIterator[None]:
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
     """Seal the contract only; `head` is ignored."""
-    given = _given(request)
+    given = _callers_requirements(request)
     if given is None:
         raise BadInput("no requirements are named", then="--requirements FILE")
     base = await _side(request.base, request)
@@ -142,7 +142,7 @@ async def _side(given: str, request: VerifyRequest) -> NamedCommit:
     return await commit_lookup.find_commit(given, request.here.absolute())
 
 
-def _given(request: VerifyRequest) -> Requirements | None:
+def _callers_requirements(request: VerifyRequest) -> Requirements | None:
     """The caller's requirements; None if they are to be found in the repository."""
     if request.requirements is not None:
         return request.requirements
@@ -192,7 +192,7 @@ async def temporary_workspace(
 ) -> AsyncIterator[GitWorkspace]:
     """A private store with only these commits, removed afterwards."""
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
-    async with _place(home) as place:
+    async with _verification_folder(home) as place:
         repository = base.root or base.git
         await _bring(Store(repository, place, SUBJECT), base, others)
         # Awaited only after the git commands: the sandbox is tried while they run.
@@ -217,7 +217,7 @@ async def _bring(store: Store, base: NamedCommit, others: Sequence[NamedCommit])
 
 
 @asynccontextmanager
-async def _place(home: Path) -> AsyncIterator[Path]:
+async def _verification_folder(home: Path) -> AsyncIterator[Path]:
     """A folder for one verification. Folders of killed ones are removed first."""
     places = home / PLACES
     name = secrets.token_hex(6)

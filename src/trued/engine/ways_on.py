@@ -20,8 +20,10 @@ CONTINUABLE = ("not proven",)  # of `ENDED_STATES`: all others are final
 
 def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
     """Commands that continue a run which ended without success, each with what it does."""
+    if record.state not in CONTINUABLE:
+        return []
     workflow = find_descriptor(record.workflow)
-    if workflow is None or not workflow.ways_on or record.state not in CONTINUABLE:
+    if workflow is None or not workflow.ways_on:
         return []
     return [*load(workflow.ways_on)(record.id, store.journal.events(record.id))]
 
@@ -38,13 +40,12 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
         "failed": [(resume, "tries the failed call again"), (f"trued logs {name}", "says what happened")],
         "unjudged": [(resume, "tries again")],
         "not proven": look,
-        "done": [
-            *([] if store.journal.landed().get(name) else [(f"trued land {name}", "merges it")]),
-            *look,
-            (f"trued report {name}", "writes the report"),
-        ],
+        "done": [(f"trued land {name}", "merges it"), *look, (f"trued report {name}", "writes the report")],
     }
-    return [*ways_on(store, record), *own.get(record.state, [])]
+    found = own.get(record.state, [])
+    if record.state == "done" and store.journal.landed().get(name):  # asked only here: it reads every event
+        found = found[1:]
+    return [*ways_on(store, record), *found]
 
 
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
@@ -68,7 +69,7 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
     if not workflow.reopen:
         raise BadInput(f"a run of {workflow.name} has no part that can be opened again", then="leave out --reopen")
     if record.has_ended and record.state not in CONTINUABLE:
-        what = f"run {record.id} is {record.state}: nothing of it can be opened again"
+        what = f"run {record.id} is {record.state}: no part of it can be opened again"
         raise BadInput(what, then="start a new run; it continues from what has landed")
     from trued.engine.impersonation import refuse_if_agent_could_answer
 

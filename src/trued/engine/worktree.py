@@ -35,13 +35,13 @@ class Checkout:
 
     def commit(self, name: str) -> str:
         """The commit of a revision or tag; "" if there is none."""
-        return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def tree(self, commit: str) -> str:
-        return self._said("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+        return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
 
     def kind(self, name: str) -> str:
-        return self._said("cat-file", "-t", name)
+        return self._git_output("cat-file", "-t", name)
 
     def read(self, commit: str, path: str) -> bytes | None:
         code, out = ask_git(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
@@ -60,7 +60,7 @@ class Checkout:
         return ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
     def common_base(self, one: str, other: str) -> str:
-        return self._said("merge-base", one, other)
+        return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
         """Where the work on this branch began: its merge base with the upstream, else HEAD."""
@@ -81,7 +81,9 @@ class Checkout:
 
     def tips(self) -> dict[str, str]:
         """Tree → a commit that has it, for the local branches and the stash."""
-        listed = self._said("for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash").splitlines()
+        listed = self._git_output(
+            "for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash"
+        ).splitlines()
         stashed = self.commit("refs/stash^3")  # the commit that holds the untracked files
         listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
@@ -106,7 +108,7 @@ class Checkout:
             return ""
         return None if taken.commit == named else taken.tree
 
-    def _said(self, *words: str) -> str:
+    def _git_output(self, *words: str) -> str:
         code, out = ask_git(self.root, self.environ, *words)
         return out.decode(errors="replace").strip() if code == 0 else ""
 

@@ -49,7 +49,7 @@ class Picture(Shot):
 class Evidence(Value):
     """What happened when the engine, not an agent, ran a check on a commit."""
 
-    _as_before = newer_fields("pictures")
+    _as_before = newer_fields("pictures", "room")
 
     id: str
     requirement: str
@@ -63,6 +63,7 @@ class Evidence(Value):
     interpreter: str = ""
     versions: dict[str, str] = {}
     isolation: str
+    room: str = ""  # what the check saw around it; results of two rooms are not compared
     exit_code: int | None = None
     tried: tuple[Tried, ...] = ()
     output: str = ""

@@ -29,3 +29,11 @@ class StoredVerdict(NamedTuple):
     at: float
     grades: Mapping[str, str]  # requirement → grade
     worst: str
+
+
+def claim_of(reply: Mapping[str, object]) -> str:
+    """The result that a reply claims, in the agent's own word: PASS, DONE, …"""
+    passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
+    if passed:
+        return "PASS" if all(passed) else "not yet"
+    return str(reply.get("result") or reply.get("decision") or reply.get("status") or "")

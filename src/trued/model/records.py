@@ -106,7 +106,7 @@ class TakenComments(Value):
 
 
 class Heard(Value):
-    """The approvals that a step took up at one commit, and the requirements that it continued without."""
+    """The approvals that a step processed at one commit, and the requirements without which it continued."""
 
     head: str
     words: tuple[Approval, ...] = ()
@@ -122,7 +122,7 @@ class RunRecord(Value):
     repository: str
     base: str
     branch: str
-    state: RecordedState = "running"
+    state: RecordedState | Literal["queued"] = "running"  # `queued` is never recorded: people see it while a run waits
     grade: Grade = Grade.UNPROVEN
     code: int = 0  # exit code of the state
     why: str = ""

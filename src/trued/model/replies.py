@@ -4,8 +4,7 @@ Docstrings and descriptions here are in the JSON Schema that agents get, and its
 Changing one makes runs of older versions diverge.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
@@ -44,9 +43,6 @@ class Reply(BaseModel):
     """What an agent claims. Subclass it to state the contract of a role."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    # Definition → fields added to its schema after the first version; runs of that version are asked without them.
-    schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     status: Status = Status.DONE
     summary: str = ""

@@ -90,8 +90,8 @@ class WebhookSettings(Value):
 
 
 class NotifySettings(Value):
-    """How a person is told that a run waits for them, ended or reached a limit. Only their own file sets it: the
-    command is run with their rights."""
+    """How a person is notified that a run waits for them, has ended or has reached a limit. Only their own settings
+    file can set this, because the command is run with their rights."""
 
     kinds: tuple[NotifyKind, ...] = NOTIFY_KINDS
     webhook: WebhookSettings | None = None
@@ -147,7 +147,7 @@ def _can_be_enough(grade: object) -> object:
     """Refuse values that are not a grade, and grades that show nothing; the error lists the accepted grades."""
     enough = [str(one) for one in Grade if one >= Grade.TESTED]
     if str(grade) not in enough:
-        what = "can never be enough" if str(grade) in list(Grade) else "is no grade"
+        what = "can never be enough" if str(grade) in list(Grade) else "is not a grade"
         raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
     return grade
 

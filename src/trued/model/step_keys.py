@@ -10,6 +10,7 @@ LANDING = "land onto "
 AMENDMENT = "amend#"
 # Beginnings of step names, without scopes, by which the journal finds these steps.
 PROOF, FINISH = "prove#", "finish#"
+JUDGED = (PROOF, FINISH, AMENDMENT)  # a run's verdict is read from one of these
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
 SENT = "sent#"  # records what was sent to the shared store; a workflow's own step can have this name, too

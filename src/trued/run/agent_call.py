@@ -251,7 +251,7 @@ async def _work_until_reported(
 ) -> tuple[Report, str]:
     deaths = unread = lapses = 0
 
-    def tell(kind: str, /, **data: object) -> None:
+    def record_event(kind: str, /, **data: object) -> None:
         nonlocal deaths, unread, lapses
         event = from_runtime(kind, data)
         exchange.found = isinstance(event, ReportFound)
@@ -266,7 +266,7 @@ async def _work_until_reported(
         wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
         if context.is_begun_elsewhere(exchange.name, attempt):
             await context.journal.available()
-            report = context.budget.held(wanted).settle(_lost_report(wanted, ask))
+            report = context.budget.existing_reservation(wanted).settle(_lost_report(wanted, ask))
         else:
             async with context.budget.reserve(wanted) as reserved:
                 # One token for all orders of the call: after a refusal the agent continues with the files it left.
@@ -276,7 +276,7 @@ async def _work_until_reported(
                 await _lay_pictures(context, ask.equipment.pictures, home)
                 order = _order(context, ask, exchange, reserved)
                 order = replace(order, folder=str(work), home=str(home))
-                report = await _work_unless_stopped(context, ask, exchange, order, tell)
+                report = await _work_unless_stopped(context, ask, exchange, order, record_event)
                 await context.journal.available()
                 report = reserved.settle(report)
                 if report.quota:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from trued.model import Approval, Heard
 from trued.support.hashing import digest
+from trued.support.plurals import counted, few
 
 if TYPE_CHECKING:
     from trued.model import Requirement
@@ -48,29 +49,30 @@ class Since:
     def __str__(self) -> str:
         if not self.known:
             return "that commit cannot be found any more"
-        earlier = f"{self.commits} commit{'' if self.commits == 1 else 's'} earlier; " if self.commits else ""
-        more = f" and {len(self.files) - FILES} more" if len(self.files) > FILES else ""
-        return f"{earlier}changed since: {', '.join(self.files[:FILES])}{more}"
+        earlier = f"{counted(self.commits, 'commit')} earlier; " if self.commits else ""
+        return f"{earlier}changed since: {few(self.files, FILES)}"
 
 
 Compare: TypeAlias = Callable[[str, str], Since]
-Taken: TypeAlias = Mapping[tuple[str, float], str]  # an approval's requirement and time → the head that took it up
+HeadByDecision: TypeAlias = Mapping[
+    tuple[str, float], str
+]  # an approval's requirement and time → the head that took it up
 
 
-def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
+def head_by_decision(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
     return {(word.requirement, word.at): one.head for one in heard for word in one.words}
 
 
-def untaken(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
-    """Decisions that the workflow has not taken up yet: rejections, and approvals of parked requirements. `every`: all
+def unprocessed_decisions(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
+    """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements. `every`: all
     decisions, for a workflow that records approvals in its files."""
-    known, parked = taken(heard), {name for one in heard for name in one.parked}
+    known, parked = head_by_decision(heard), {name for one in heard for name in one.parked}
     news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 
 
-def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> Iterator[tuple[str, str]]:
+def compared(words: Iterable[Approval], at: Mapping[str, str], heard: HeadByDecision) -> Iterator[tuple[str, str]]:
     """The pairs of commits to compare in order to know which approvals still apply."""
     for one in words:
         now = at.get(one.requirement, "")
@@ -80,7 +82,7 @@ def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> 
 
 
 def standing(
-    words: Sequence[Approval], at: Mapping[str, str], heard: Taken, compare: Compare, asked: Mapping[str, str]
+    words: Sequence[Approval], at: Mapping[str, str], heard: HeadByDecision, compare: Compare, asked: Mapping[str, str]
 ) -> list[Approval]:
     """The approval that applies to each requirement at the commit in `at`; if none does, the last one, with the reason
     why it is stale. `asked`: the hash of what each requirement asks for now."""
@@ -91,11 +93,11 @@ def standing(
         stale = "the requirement was another" if another else _stale(one, now, heard, compare)
         before = found.get(one.requirement)
         if before is None or before.stale or not stale:
-            found[one.requirement] = one.model_copy(update={"stale": stale and f"{_given(one)}, {stale}"})
+            found[one.requirement] = one.model_copy(update={"stale": stale and f"{_decision_text(one)}, {stale}"})
     return list(found.values())
 
 
-def _stale(word: Approval, now: str, heard: Taken, compare: Compare) -> str:
+def _stale(word: Approval, now: str, heard: HeadByDecision, compare: Compare) -> str:
     if not (word.commit and now) or word.commit == now:
         return ""
     since = compare(word.commit, now)
@@ -109,6 +111,6 @@ def _stale(word: Approval, now: str, heard: Taken, compare: Compare) -> str:
     return "and it has been worked on since"
 
 
-def _given(word: Approval) -> str:
+def _decision_text(word: Approval) -> str:
     how = "rejected" if word.rejected else "attested"
     return f"{how} at {word.commit[:10] or 'an earlier time'} by {word.who}: {word.why}"

@@ -190,13 +190,13 @@ class Branch:
             if path in editable:
                 self._copies.put_editable(path, data)
             else:
-                self._copies.put(path, data)
+                self._copies.write_copy(path, data)
         if accepted:
             await self._steps.publish()
 
     def show(self, path: str, text: str) -> None:
         """Put a live copy of a text into the run's folder, without a commit."""
-        self._copies.put(path, text.encode(errors="surrogateescape"))
+        self._copies.write_copy(path, text.encode(errors="surrogateescape"))
 
     async def read_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.

@@ -27,12 +27,17 @@ LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a p
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 MORE = "continue with more: "  # in the message about a reached limit, before the command that raises it
-EARLIER_MORE = "go on with more: "  # the same in runs that an earlier version recorded
 
 
 def command_for_more(why: str) -> str:
     """The command that continues with a higher limit, from the message about a reached limit; "" if it names none."""
-    return next((why.rpartition(mark)[2] for mark in (MORE, EARLIER_MORE) if mark in why), "")
+    return why.rpartition(MORE)[2] if MORE in why else ""
+
+
+def reason_of_limit(why: str) -> str:
+    """The message about a reached limit without the command that `command_for_more` reads from it."""
+    reason, found, _ = why.rpartition(f"; {MORE}")
+    return reason if found else why
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,15 @@ class CallRequest:
         """The limits that apply: of the run, the feature, the task and the role."""
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
-    def shares(self, other: Spend, scope: str) -> bool:
-        """Whether another spend counts against the same limit."""
+    def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
+        """The spends that count against the same limit."""
         if scope == FEATURE:
-            return feature_scope(other.step) == self.feature
-        return not scope or (other.task == self.task if scope == TASK else other.role == self.role)
+            feature = self.feature
+            return [row for row in rows if feature_scope(row.step) == feature]
+        if scope == TASK:
+            task = self.task
+            return [row for row in rows if row.task == task]
+        return [row for row in rows if row.role == self.role] if scope else rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +143,7 @@ class Budget:
             self._at_work.discard((request.call, request.attempt))
             self._freed.set()
 
-    def held(self, request: CallRequest) -> "Reservation":
+    def existing_reservation(self, request: CallRequest) -> "Reservation":
         """A call's existing reservation, made here or on another machine, so that the call can be settled. Reserves
         nothing, never waits, and counts against no cap."""
         mine = (request.call, request.attempt)
@@ -211,11 +220,7 @@ class Budget:
         raise AssertionError("there is always a next turn")
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
-        usual = (
-            self._usual_amount(request)
-            if any(self._limit(scope) != Amount() for scope in request.scopes())
-            else Amount()
-        )
+        usual = self._usual_amount(request) if any(self._limited(request)) else Amount()
         short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
@@ -234,8 +239,8 @@ class Budget:
 
     def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little."""
-        for scope in request.scopes():
-            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
+        for scope, limit in self._limited(request):
+            own = request.sharing(rows, scope)
             if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
                 yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
@@ -247,13 +252,13 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call usually takes, or all that the tightest limit leaves; 0 for what is not limited."""
+        """What a call usually takes, at most what the tightest limit leaves; 0 for amounts without a limit."""
         found: dict[str, float] = {}
-        for scope in request.scopes():
-            limit, own = self._limit(scope), [row for row in rows if request.shares(row, scope)]
+        for scope, limit in self._limited(request):
+            own = request.sharing(rows, scope)
             for what in UNITS:
                 if most := getattr(limit, what):
-                    left = most - sum(getattr(row.held, what) for row in own)
+                    left = most - sum(getattr(row.charge, what) for row in own)
                     found[what] = min(found.get(what, getattr(usual, what)), left)
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
@@ -268,6 +273,11 @@ class Budget:
             tokens=int(_generous_estimate(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
             seconds=self.wall_s,
         )
+
+    def _limited(self, request: CallRequest) -> Iterator[tuple[str, Amount]]:
+        """The scopes of a call that have a limit, each with its limit."""
+        limits = ((scope, self._limit(scope)) for scope in request.scopes())
+        return ((scope, limit) for scope, limit in limits if limit != Amount())
 
     def _limit(self, scope: str) -> Amount:
         limit: Limit = limit_of(self._limits, scope)
@@ -302,8 +312,8 @@ class Budget:
     def _limit_message(self, request: CallRequest, short: Shortage) -> str:
         parts = {"": "the run", FEATURE: request.feature, TASK: request.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
-        held = f" and {_shown(short.what, short.reserved)} reserved" if short.reserved else ""
-        spent = f"{_shown(short.what, short.spent)} of {_shown(short.what, short.limit)} spent{held}"
+        held = f" and {_amount_text(short.what, short.reserved)} reserved" if short.reserved else ""
+        spent = f"{_amount_text(short.what, short.spent)} of {_amount_text(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""
         base = short.limit if short.spent < 1.5 * short.limit else short.spent
         more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
@@ -354,7 +364,7 @@ def _generous_estimate(past: Sequence[float]) -> float:
     return max(WITHIN * statistics.median(past), 1.2 * max(past))
 
 
-def _shown(what: str, number: float) -> str:
+def _amount_text(what: str, number: float) -> str:
     if what == "usd":
         return f"${number:.{_digits(number)}f}"
     if what == "seconds":

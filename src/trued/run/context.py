@@ -10,12 +10,10 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# The version of the rules, briefs and files that are part of recorded steps. A replay follows the edition in which its
-# run began. 1: agents do not get the log. 2: agents get MEMORY.md; a chunk or task needs a change of its own, and one
-# that is already met is not built; team and pipeline ask nobody. 3: a gap of the environment does not cost a pair a
-# round. 4: no agent is asked for cases a second time unless a person says so. 5: a title that is
-# cut ends at a word, with "…"; a run says why no server was started for its cases.
-EDITION = 5
+# The version of the rules, briefs, schemas and files that are part of recorded steps; every change of one needs a new
+# edition. A run of an edition before OLDEST is not resumed: a replay would mix its rules with today's. Whoever wants to
+# keep runs of before asks for the edition where the rules differ.
+EDITION = OLDEST = 5
 
 # Puts a question to a person. Returns answer, comment and name, or None if nobody is there.
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
@@ -53,7 +51,6 @@ class RunContext:
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # they check work; one that also repairs it is an implementer
-    edition: int = EDITION  # the edition in which the run began: a replay follows its rules
     more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # they write one document about the code, and no code

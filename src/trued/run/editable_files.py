@@ -48,7 +48,7 @@ class LiveCopies:
     def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
         self._folder, self._files, self._counts = folder, files, counts
 
-    def put(self, path: str, text: bytes) -> None:
+    def write_copy(self, path: str, text: bytes) -> None:
         """Write a copy that only the engine changes."""
         place = self.place(path)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ class LiveCopies:
         kept = self._versions_folder(path)
         kept.mkdir(parents=True, exist_ok=True)
         atomic_files.write(kept / str(number), text, sync=False)
-        self.put(path, text)
+        self.write_copy(path, text)
         for older in there:
             if older != number:
                 (kept / str(older)).unlink()

@@ -35,7 +35,7 @@ from trued.proof.contract import contract_hash
 from trued.proof.held_out_checks import is_hidden_data
 from trued.proof.objections import ObjectionLimits
 from trued.proof.prove import prove
-from trued.proof.room.bench import check_hash
+from trued.proof.room.bench import ROOM, check_hash
 from trued.proof.statistics import measure_tests
 from trued.run.branch import TAIL
 from trued.run.examination.independence import weaken_authors
@@ -244,11 +244,12 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections). None if one of its
-        requirements is unjudged because of the environment: that is tried again."""
+        requirements is unjudged because of the environment, or if an earlier version of the engine took it: that is
+        tried again."""
         taken_from, _, found = self._state.last
         verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
         judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
-        return verdict if judged else None
+        return verdict if verdict and judged and all(one.room == ROOM for one in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
         """The contract, weakened if a checking role has repaired something: the role is then an implementer, so cases

@@ -53,11 +53,13 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Hea
 
 
 async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
-    """Approvals that no step has taken up yet. If there are none, no step is recorded: call this only at the end."""
+    """Approvals that no step has processed yet. If there are none, no step is recorded: call this only at the end."""
     key, head = steps.key("decided"), steps.state.position.head
 
     async def step() -> str:
-        words = approvals.untaken(steps.context.journal.approvals(), steps.state.people.heard, every=every)
+        words = approvals.unprocessed_decisions(
+            steps.context.journal.approvals(), steps.state.people.heard, every=every
+        )
         if not words:
             raise _NothingYet
         return Heard(head=head, words=tuple(words)).model_dump_json()
@@ -115,7 +117,7 @@ async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict |
 async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | None:
     """The approval that applies to the work as it is now, if there is one."""
     words = [one for one in steps.context.journal.approvals() if one.requirement == requirement.id]
-    at, known = {requirement.id: steps.state.position.head}, approvals.taken(steps.state.people.heard)
+    at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.heard)
     found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.compared(words, at, known))}
     asked = {requirement.id: asked_of(requirement)}
     words = approvals.standing(words, at, known, lambda *pair: found[pair], asked)

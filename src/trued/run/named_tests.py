@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from trued.inputs.project.test_files import TEST_FILES
 from trued.model import Figures, Finding, Value
 from trued.proof.checks.tests import package_scripts
 from trued.proof.runners.command_parser import recognise_runner
@@ -12,6 +11,7 @@ if TYPE_CHECKING:  # avoids an import cycle: a branch is part of a run, and runs
 
 OUTPUT = 1_500  # characters of what failing tests printed
 ENGINE = "run by the engine"
+TEST_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".go", ".rb")
 
 
 class CountedTests(Value):

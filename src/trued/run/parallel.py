@@ -118,7 +118,9 @@ class Parallel:
     async def _merge_commit(self, head: str, message: str, when: float) -> Merge:
         ours = self._position.head
         made = await self._context.workspace.merge(ours, head, message=message, when=when)
-        files = tuple(Both(path=path, ours=_text(one), theirs=_text(two)) for path, (one, two) in made.both.items())
+        files = tuple(
+            Both(path=path, ours=_short_text(one), theirs=_short_text(two)) for path, (one, two) in made.both.items()
+        )
         marks = (f"<<<<<<< {ours}", f">>>>>>> {head}") if files else ()
         return Merge(commit=made.commit, files=files, marks=marks, at=made.commit if files else "")
 
@@ -128,7 +130,7 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
     labels = [one.split()[-1] for one in conflict.marks]
     since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [one for one in since if one not in conflict.files]
-    found = [one for one in await part.paths() if _plain(one, labels) != one]
+    found = [one for one in await part.paths() if _without_label(one, labels) != one]
     for path in (*conflict.files, *others):
         shown = await part.read(path, conflict.commit) if conflict.commit and path in conflict.files else None
         found += [path] if marked(await part.read(path), shown, labels) else []
@@ -140,9 +142,9 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     the agent claims that the other side is in them, too."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
-    others = [path for path in since if _plain(path, sides) == path]
+    others = [path for path in since if _without_label(path, sides) == path]
     found = list[str]()
-    for path in dict.fromkeys((*(_plain(path, sides) for path in conflict.files), *others)):
+    for path in dict.fromkeys((*(_without_label(path, sides) for path in conflict.files), *others)):
         now = await workspace.read(part.head, path)
         folder = now is None and path not in (*conflict.files, *others)  # a folder now; one side had a file here
         if not folder and now in [await workspace.read(one, path) for one in sides]:
@@ -156,22 +158,22 @@ def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
     A mark with a label is recognised by it. Without labels, marks are left if the file has more of one sign than both
     sides have. `shown`: the file with both sides and the marks.
     """
-    if now is None or any(_named(line, labels) for line in now.splitlines()):
+    if now is None or any(_is_conflict_marker(line, labels) for line in now.splitlines()):
         return now is not None
     if shown is None:
         return False
     lines = shown.splitlines()
-    written = len([line for line in lines if line.startswith("<" * 7) and _named(line, labels[:1])])
+    written = len([line for line in lines if line.startswith("<" * 7) and _is_conflict_marker(line, labels[:1])])
     there, theirs = _signs(now.splitlines()), _signs(lines)
     return any(number > theirs[sign] - written * (sign in "<=>") for sign, number in there.items())
 
 
-def _plain(path: str, labels: Sequence[str]) -> str:
+def _without_label(path: str, labels: Sequence[str]) -> str:
     """The file's name without the label that git appends when it puts two versions side by side."""
     return next((path.removesuffix(f"~{one}") for one in labels if path.endswith(f"~{one}")), path)
 
 
-def _named(line: str, labels: Sequence[str]) -> bool:
+def _is_conflict_marker(line: str, labels: Sequence[str]) -> bool:
     return any(label in line and _TWO.search(line.partition(label)[0]) for label in labels)
 
 
@@ -181,7 +183,7 @@ def _signs(lines: Iterable[str]) -> Counter[str]:
     return Counter(one[one.lastindex or 0][0] for one in found)
 
 
-def _text(content: bytes | None) -> str | None:
+def _short_text(content: bytes | None) -> str | None:
     return None if content is None else _shortened(content.decode(errors="replace"))
 
 

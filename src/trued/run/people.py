@@ -17,9 +17,9 @@ class People:
         self._steps, self._judgement = steps, judgement
 
     async def answer(self, name: str, text: str, *, can_pause: bool = False) -> Answer:
-        """Ask a person to decide: go on, redo or stop. The comment of a redo becomes the first gap of the next round.
+        """Ask a person to continue, redo or stop. The comment of a redo becomes the first gap of the next round.
 
-        With `--yes` the answer is "go on". Raises `Waiting` if nobody is there. With `can_pause`, "stop" pauses the
+        With `--yes` the answer is to continue. Raises `Waiting` if nobody is there. With `can_pause`, "stop" pauses the
         run: the same question is asked again on resume.
         """
         context, key = self._steps.context, self._steps.key(name)
@@ -56,7 +56,7 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: rejections, and approvals of parked requirements, that no step has taken up yet.
+        """After `finish`: rejections, and approvals of parked requirements, that no step has processed yet.
 
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
         on them and calls `finish` again.
@@ -77,9 +77,9 @@ class People:
         return next((rounds for after, rounds in self._steps.context.more_rounds if after == finishes), 0)
 
 
-def confirmation(subject: Task, verdict: Verdict, *, pauses: bool = False) -> str:
-    """The question whether to continue after a task. `pauses`: explain the answers; "stop" pauses the run."""
+def confirmation(subject: Task, verdict: Verdict) -> str:
+    """The question whether to continue after a task, with what each answer does."""
     gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
-    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways if pauses else ''}"
+    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways}"

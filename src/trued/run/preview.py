@@ -32,7 +32,7 @@ class Preview(Value):
     why: str = ""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The preview in words, for an agent's brief."""
         if not self.url:
             return f"there is no preview: {self.why}"
@@ -114,7 +114,7 @@ def _never_up(why: str, within_s: float, ran: CommandResult) -> str:
     how = {"gone": "the server ended", "time": f"the server did not answer within {within_s:g} s"}.get(
         why, f"the server {why}"
     )
-    return f"{how}{f'; its last words: {said}' if said else ''}"
+    return f"{how}{f'; its output ends with: {said}' if said else ''}"
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.run import StepRepeated
+from trued.model.titles import cut_title
 from trued.proof.contract import apply_approvals, conclude
 from trued.run.branch import Branch
 from trued.run.clusters import Clusters
@@ -23,7 +24,6 @@ from trued.run.sealing import seal_plan
 from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
-from trued.run.titles import task_title
 from trued.support.hashing import digest
 
 
@@ -68,11 +68,6 @@ class Run:
     @property
     def settings(self) -> Settings:
         return self.context.settings
-
-    @property
-    def edition(self) -> int:
-        """The edition of the workflow's rules, briefs and files that this run was begun with."""
-        return self.context.edition
 
     @property
     def ticket(self) -> Ticket | None:
@@ -151,7 +146,7 @@ class Run:
             return ticket_plan(self.ticket)
         if is_plan(goal.text, goal.source.file):
             return parse_plan(goal.text, goal.source.file)
-        title = task_title(goal.heading, self.edition)
+        title = cut_title(goal.heading)
         if not planner:
             return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)
         session, verdict = self.session(planner, ProposedPlan), Verdict.open("plan")
@@ -215,8 +210,6 @@ class Run:
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
         """Ask a person whether to continue after a task, and close the scope's sessions."""
-        pauses = self.context.edition > 1
-        text = confirmation(subject, verdict, pauses=pauses)
-        answer = await self.people.answer("confirm", text, can_pause=pauses)
+        answer = await self.people.answer("confirm", confirmation(subject, verdict), can_pause=True)
         await self.steps.close_sessions()
         return answer

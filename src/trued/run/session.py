@@ -1,6 +1,5 @@
 """Session: one agent's conversation; each ask is a durable step."""
 
-import json
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
@@ -106,7 +105,7 @@ class Session(Generic[R]):
         comments: Sequence[Comment],
     ) -> AgentRequest:
         steps, contract = self.steps, self.steps.state.proof.contract
-        schema = reply_schema(self.reply, steps.context.edition, asks=steps.context.asks_people)
+        schema = reply_schema(self.reply, asks=steps.context.asks_people)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
         told = partial(
@@ -116,7 +115,6 @@ class Session(Generic[R]):
             context,
             instructions=steps.context.instructions,
             schema=schema,
-            edition=steps.context.edition,
             comments=comments,
         )
         return AgentRequest(
@@ -205,20 +203,11 @@ class Session(Generic[R]):
 
 
 @cache
-def reply_schema(reply: type[Reply], edition: int, *, asks: bool = True) -> dict[str, Any]:
-    """The JSON Schema of a reply. If agents may not ask people, it has no field for a question; for runs of the first
-    edition it lacks the fields that were added later."""
+def reply_schema(reply: type[Reply], *, asks: bool = True) -> dict[str, Any]:
+    """The JSON Schema of a reply. If agents may not ask people, it has no field for a question."""
     schema = reply.model_json_schema()
     if not asks:
         schema["properties"] = {name: one for name, one in schema["properties"].items() if name != "question"}
-    if edition > 1 or not reply.schema_additions:
-        return schema
-    for name, fields in reply.schema_additions.items():
-        for field in fields:
-            del schema["$defs"][name]["properties"][field]
-    while unused := [name for name in schema["$defs"] if f'#/$defs/{name}"' not in json.dumps(schema)]:
-        for name in unused:
-            del schema["$defs"][name]
     return schema
 
 

@@ -277,6 +277,28 @@ def test_who_decides_on_spending_sees_all_of_it_and_a_row_is_replaced_whole(jour
     assert (run.has_begun("step a"), run.has_begun("step c")) == (True, False)
 
 
+@pytest.mark.spec("RUN-6")
+def test_who_decides_on_spending_sees_what_others_wrote(opened: Callable[..., JournalStore]) -> None:
+    with closing(opened()) as one, closing(opened()) as two:
+        one.add(record("r-one"))
+        mine, other = (one, one.of("r-one")), (two, two.of("r-one"))
+
+        def seen(store: JournalStore, run: Journal) -> list[tuple[str, str]]:
+            found: list[tuple[str, str]] = []
+            with store.claim("r-one"):
+                run.spend(lambda known: found.extend((row.call, row.state) for row in known))
+            return found
+
+        written = ((mine, "a", "open"), (other, "b", "open"), (mine, "c", "open"), (other, "a", "done"))
+        for (store, run), call, state in written:
+            with store.claim("r-one"):
+                run.spend(lambda known, call=call, state=state: _spend(call, state, 0))  # type: ignore[misc]
+        assert seen(*mine) == seen(*other) == [("b", "open"), ("c", "open"), ("a", "done")]
+        with pytest.raises(ZeroDivisionError), one.claim("r-one"):
+            mine[1].spend(lambda known: _spend("d", "open", 1 // 0))
+        assert seen(*mine) == [("b", "open"), ("c", "open"), ("a", "done")]
+
+
 def _spend(call: str, state: str, tokens: int) -> Spend:
     reserved, spent = Amount(usd=0.5, seconds=60.0), Amount(usd=0.1, tokens=tokens)
     return Spend(call, 1, f"step {call}", "chunk 1A", "dev", "claude", state, reserved, spent, "computed")
@@ -332,6 +354,7 @@ WRITING |= {"change_limit", "close"}
 OWN = {
     "lease_file",
     "driver",
+    "drivers",
     "queue_of",
     "queued",
     "data_version",
@@ -393,6 +416,10 @@ async def story(store: JournalStore) -> None:
     assert again == [True, False, True, True, False]
     store.change_limit("r-one", "", "usd", 9.5, "ann")
     store.change_limit("r-one", "chunk 1", "tokens", 100, "ann")
+    with store.claim("r-two"):
+        assert store.of("r-two").question("q#1", "Go on?", ()) is None
+    with store.claim("r-odd"):
+        await store.of("r-odd").once("chunk 1/prove#1", "h", Counting(["a verdict"]))
     store.cancel("r-two")
     store.of("r-two").emit(RunResumed(after="running"))
 
@@ -434,6 +461,7 @@ def asked_for(store: JournalStore) -> dict[str, list[Any]]:
         "spends_since": [store.spends_since(0), store.spends_since(0, "solo")],
         "accepted": [store.accepted(), store.accepted(one), store.accepted("r-odd")],
         "agents_and_roles": [store.agents_and_roles()],
+        "runs_to_decide": [store.runs_to_decide()],
         "runs_at_work": [store.runs_at_work()],
         "is_cancelled": [store.is_cancelled(one), store.is_cancelled("r-two")],
         "step": [store.step(one, "a#1"), store.step(one, "none")],

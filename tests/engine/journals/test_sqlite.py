@@ -117,7 +117,7 @@ def test_a_state_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> N
 
 def test_a_file_that_is_no_journal_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "journal.db").write_text("hello, this is no database, but a text of some length " * 20)
-    with pytest.raises(StateFailed, match="no journal"):
+    with pytest.raises(StateFailed, match="not a journal"):
         SqliteJournal(tmp_path / "journal.db")
 
 
@@ -140,6 +140,8 @@ def test_a_number_that_another_process_has_now_is_no_driver(journal: SqliteJourn
         {"brief": "first", "role": "dev", "agent": "é" * 600},
         {"role": "a" * 600, "agent": "claude", "brief": ""},
         {"role": "dev", "agent": "claude"},
+        {"role": "dev", "agent": "claude", "brief": '"resume": true}'},
+        {"role": "dev", "agent": "claude", "brief": "x", "more": {"resume": True}},
     ],
 )
 @pytest.mark.parametrize("separators", [None, (",", ":")])
@@ -150,7 +152,8 @@ def test_who_folds_events_is_told_who_was_asked_and_no_word_of_the_brief(
     with journal.writing(journal._synced) as db:
         db.execute("insert into event (run, at, key, kind, data) values ('r-one', 1, 'dev#1', 'asked', ?)", (text,))
     ((*_, found),) = journal.folded_events("r-one", 0, 9)
-    assert json.loads(found) == {"role": data["role"], "agent": data["agent"]}
+    resumes = {"resume": True} if data.get("resume") else {}
+    assert json.loads(found) == {"role": data["role"], "agent": data["agent"], **resumes}
 
 
 def test_the_kinds_in_queries_of_the_history_are_those_of_the_classes() -> None:

@@ -232,7 +232,7 @@ async def test_work_that_breaks_what_others_did_meanwhile_does_not_land(place: L
     assert (landing.landed, landing.code) == (False, 1)
     assert landing.verdict
     assert landing.verdict.grade is Grade.REFUTED
-    assert "existing tests fail" in landing.why
+    assert "existing tests passed on the base and fail now" in landing.why
     assert place.state() == before
     steps = len(place.engine().store.journal.steps(record.id))
     again = await place.land(record, way=way)  # the recorded verdict is used again

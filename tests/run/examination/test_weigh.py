@@ -66,7 +66,7 @@ def test_the_message_names_the_very_exchange_that_cannot_be_run_and_those_before
     broken = exchange("DELETE", "items/1", status=204)
     found = weighed([*STORY, broken, exchange("GET", status=200, json=[], quotes=LISTED)], text=LISTED)
     assert [one.what for one in found.faults] == [
-        "DELETE items/1: it is broken: 'items/1' is no path of the server, and 1 exchange after it with it"
+        "DELETE items/1: it is broken: 'items/1' is not a path of the server, and 1 exchange after it with it"
     ]
     assert proofs(found) == ["setup", "proof", "setup", "proof"]
     stranger = exchange("DELETE", "/items", status=204)

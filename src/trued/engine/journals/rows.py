@@ -1,7 +1,7 @@
 """Turns rows of the journal's tables into values; shared by all databases."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trued.errors import BadInput
@@ -57,7 +57,7 @@ def approval_columns(run: str, approval: Approval) -> dict[str, object]:
 
 
 def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, Any]]) -> list[Comment]:
-    """The comments in rows of `comment`, each with the calls that took it up. `steps`: steps that may record this."""
+    """The comments in rows of `comment`, each with the calls whose agents got it, as recorded in `steps`."""
     given: dict[int, list[Delivery]] = {}
     for row in (one for one in steps if is_comments(one["key"])):
         taken = TakenComments.model_validate_json(row["value"])
@@ -75,6 +75,48 @@ def spend_of(row: Mapping[str, Any]) -> "Spend":
         return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
 
     return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
+
+
+class KnownSpends:
+    """The spends of one run that were read so far: a long run reads only its new rows.
+
+    Rows are numbered in the order of writing, and a row that is written again gets a higher number. If numbers were
+    changed by hand, the next `read` notices, unless another driver has written in between: a run has only one.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._spends: dict[tuple[str, int], tuple[int, Spend]] = {}  # by call and attempt, in the order of writing
+        self._last, self._total = 0, 0  # the highest number, and the sum of all numbers
+
+    def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":
+        """All spends of the run, in the order of writing.
+
+        `query` returns the rows with a higher number than the given one, in order; each also says how many rows the run
+        has (`size`) and the sum of their numbers (`total`). If there is no such row, it returns these two and no `n`.
+        If they show that known rows were removed or numbered anew, everything is read again.
+        """
+        if not self._take(query(self._last)):
+            self._forget()
+            self._take(query(0))
+        return [spend for _, spend in self._spends.values()]
+
+    def __contains__(self, spend: "Spend") -> bool:
+        return self._spends.get((spend.call, spend.attempt), (0, None))[1] == spend
+
+    def _take(self, rows: Iterable[Mapping[str, Any]]) -> bool:
+        """Add new rows. Returns whether all rows of the run are known now."""
+        size, total = 0, 0
+        for row in rows:
+            size, total = row["size"], int(row["total"] or 0)
+            if row["n"] is not None:
+                name = (row["call"], row["attempt"])
+                self._total += row["n"] - self._spends.pop(name, (0, None))[0]
+                self._spends[name] = (row["n"], spend_of(row))
+                self._last = row["n"]
+        return (size, total) == (len(self._spends), self._total)
 
 
 def spend_columns(spend: "Spend") -> dict[str, object]:

@@ -17,7 +17,7 @@ class RunLock:
         self._run, self._file = run, home / "runs" / run / "lock"
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Hold the lock. Raises Busy if another process holds it."""
         handle = self._open(os.O_RDWR)
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from trued.engine.journals.rows import (
     PAST,
+    KnownSpends,
     approval_columns,
     comments_of,
     landings,
@@ -23,6 +24,8 @@ from trued.engine.journals.rows import (
 from trued.engine.journals.run_lock import RunLock
 from trued.errors import BadInput, Busy, Diverged, StateFailed
 from trued.model import Approval, Comment, Event, Question, RunRecord
+from trued.model.records import ENDED_STATES
+from trued.model.step_keys import JUDGED
 from trued.support import processes
 
 if TYPE_CHECKING:
@@ -48,11 +51,14 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# FOLDED: lean data for views that fold events, with only role and agent of an asked call. Both come before the brief,
-# so the data is cut at `, "brief": ` without parsing it; inside a string, these quotes would be escaped.
+# FOLDED: lean data for views that fold events, with only role and agent of an asked call, and whether it continues a
+# conversation. The first two come before the brief, so the data is cut at `, "brief": ` without parsing it, and the
+# last one ends the data; inside a string, these quotes would be escaped.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
-_NAMED = "json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent'))"
-_ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1) || '}}' end"
+_NAMED = """json_patch(json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent')),
+    case json_type(data, '$.resume') when 'true' then '{"resume": true}' else '{}' end)"""
+_RESUMES = """case substr(data, -15) when '"resume": true}' then ', "resume": true}' else '}' end"""
+_ASKED = f"case {_BRIEF} when 0 then {_NAMED} else substr(data, 1, {_BRIEF} - 1) || {_RESUMES} end"
 FOLDED = LEAN.replace("json_remove(data, '$.brief')", _ASKED)
 # Facts in an event about a call that contain no text of the agent or its provider.
 _FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
@@ -132,7 +138,7 @@ class SqliteJournal:
         if not self.path.is_file():
             raise StateFailed(f"there is no journal {self.path} yet: `trued run` starts the first run")
         try:
-            # Any thread may read: SQLite itself takes turns.
+            # Any thread may read: SQLite itself serializes the threads.
             uri = f"{self.path.absolute().as_uri()}?mode=ro"
             db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S, check_same_thread=False)
             (version,) = db.execute("pragma user_version").fetchone()
@@ -218,7 +224,7 @@ class SqliteJournal:
     def queue_of(self, run: str) -> str:
         return ""
 
-    def queued(self) -> dict[str, str]:
+    def queued(self, run: str = "") -> dict[str, str]:
         return {}
 
     def update(self, record: RunRecord) -> None:
@@ -245,7 +251,7 @@ class SqliteJournal:
     @contextmanager
     def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
         """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal."""
-        with self._lock(run).held():
+        with self._lock(run).hold():
             yield
 
     def announce(self, run: str) -> None:
@@ -258,6 +264,9 @@ class SqliteJournal:
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
         return self._lock(run).holder()
+
+    def drivers(self) -> dict[str, int]:
+        return {row["id"]: self.driver(row["id"]) for row in self._rows("select id from run")}
 
     def cancel(self, run: str) -> None:
         """Write a marker file into the run's folder, and send a signal to the process that drives the run."""
@@ -363,7 +372,7 @@ class SqliteJournal:
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
         """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
-        where, values = _named(names)
+        where, values = _step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))
         return [(row["key"], row["began"], row["ended"]) for row in rows]
@@ -374,7 +383,7 @@ class SqliteJournal:
 
         Results are read one at a time: those of a long run are many megabytes.
         """
-        where, values = _named(names)
+        where, values = _step_name_condition(names)
         statement = f"select rowid, key, ended from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
         for number, key, ended in self._rows(statement, (run, after, *values)):
             yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
@@ -419,7 +428,7 @@ class SqliteJournal:
         return number
 
     def comments(self, run: str) -> list[Comment]:
-        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        """What people said to the run's agents, oldest first, each with the calls whose agents got it."""
         columns = "id, sent_to, text, who, way, stops, at"
         rows = self._rows(f"select {columns} from comment where run = ? order by id", (run,))  # noqa: S608
         if not rows:
@@ -465,6 +474,13 @@ class SqliteJournal:
         rows = self._rows("select distinct agent, role from spend order by agent, role")
         return [(str(row["agent"]), str(row["role"])) for row in rows]
 
+    def runs_to_decide(self) -> set[str]:
+        (judged, names), ended = _step_name_condition(JUDGED), ", ".join("?" * len(ENDED_STATES))
+        asked = "exists (select 1 from question where question.run = run.id and answer = '')"
+        shown = f"exists (select 1 from step where step.run = run.id and {judged})"  # noqa: S608  (constants)
+        statement = f"select id from run where state not in ({ended}) and ({asked} or {shown})"  # noqa: S608
+        return {str(row["id"]) for row in self._rows(statement, (*ENDED_STATES, *names))}
+
     def runs_at_work(self) -> list[str]:
         return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
 
@@ -494,11 +510,18 @@ class SqliteJournal:
         self._synced.close()
 
 
+_NEW_SPENDS = """
+    select run.size, run.total, new.rowid as n, new.*
+    from (select count(*) as size, sum(rowid) as total from spend where run = ?) as run
+    left join spend as new on new.run = ? and new.rowid > ? order by new.rowid"""
+
+
 class RunJournal:
     """What one run writes: steps by name, events, questions."""
 
     def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen
+        self._spends = KnownSpends()
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
@@ -550,9 +573,13 @@ class RunJournal:
     def spend(self, decide: "Decide") -> "Spend | None":
         """Let `decide` reserve or settle, in one synced transaction; other writers wait."""
         with self.journal.writing(self.journal._synced) as db:
-            cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
-            cursor.row_factory = sqlite3.Row
-            decided = decide([spend_of(dict(row)) for row in cursor.fetchall()])
+
+            def newer(number: int) -> list[dict[str, object]]:
+                cursor = db.execute(_NEW_SPENDS, (self.run, self.run, number))
+                cursor.row_factory = sqlite3.Row
+                return [dict(row) for row in cursor.fetchall()]
+
+            decided = decide(self._spends.read(newer))
             if decided is None:
                 return None
             decided = replace(decided, at=max(decided.at, self.journal.clock()))  # the clock may have been set back
@@ -583,8 +610,8 @@ class RunJournal:
         return self.journal.approve(self.run, approval, instead=instead)
 
 
-def _named(names: Sequence[str]) -> tuple[str, list[str]]:
-    """The SQL condition that a step's name, without its scopes, begins with one of these; true if there are none."""
+def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
+    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 
@@ -600,7 +627,7 @@ def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
         "readonly": "it cannot be written; make it writable, then `trued resume`",
         "unable to open": "it cannot be opened; set TRUED_HOME to a writable folder",
         "malformed": "it is corrupted; keep a copy and start with a fresh TRUED_HOME",
-        "not a database": "it is no journal; keep a copy and start with a fresh TRUED_HOME",
+        "not a database": "it is not a journal; keep a copy and start with a fresh TRUED_HOME",
     }
     return StateFailed(f"journal {path}: {next((then for word, then in what.items() if word in words), words)}")
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from trued.wire import Spend
 
-# The kinds of `CallAnswered`, `VerdictReached` and `ContractSealed`: making all classes of events takes longer than to
-# read a journal.
+# The kinds of `CallAnswered`, `VerdictReached` and `ContractSealed`, as literals: importing all event classes takes
+# longer than reading a journal.
 ANSWERED, REACHED, IS_SEALED = "answered", "proven", "contract sealed"
 _OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
 _TEXTS = ", ".join(f"substr(json_extract(data, '$.reply.{name}'), 1, 40)" for name in CLAIMING_FIELDS)

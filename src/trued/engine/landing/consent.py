@@ -12,7 +12,8 @@ OPTIONS = ("yes", "no")
 async def ask_consent(
     context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges
 ) -> LandingResult | None:
-    """Get a person's consent to exactly these changes, once. Returns a result if the landing has to stop here."""
+    """Get a person's consent to exactly these changes, once. Returns None if they consent, else the result of a
+    landing that ends here."""
     journal, request = context.store.writer(context.record), context.request
     key = f"agreed to {found.digest[:SHORT]}"
     if not found or context.store.journal.step(context.record.id, key):

@@ -29,7 +29,7 @@ from trued.model.step_keys import landing_key
 from trued.proof.contract import contract_hash, exit_code, is_success
 from trued.run.context import Person
 from trued.support.hashing import digest
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 from trued.support.redaction import inert
 from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase
@@ -130,7 +130,7 @@ async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -
 
 
 async def _nothing_yet(context: LandingContext) -> str:
-    """The empty root commit, if the run began in an empty repository whose branch does not exist yet; else ""."""
+    """The empty root commit if the run began in an empty repository and its target branch does not exist yet, or ""."""
     store, base = context.workspace.store, context.record.base
     if context.onto != context.inputs.onto or await store.entries(base):
         return ""
@@ -158,7 +158,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
 def _over(context: LandingContext, one: LandingRecord) -> LandingResult:
     events = context.store.journal.events(context.record.id)
     if not any((event.onto, event.commit) == (one.onto, one.commit) for _, event in of_kind(events, WorkLanded)):
-        _tell(context, one)
+        _emit_landed(context, one)
     said = (f"run {context.record.id} is on {one.onto} already, as {one.commit[:12]}",)
     return context.result(landed=True, how=one.how, before=one.before, commit=one.commit, said=said)
 
@@ -188,7 +188,7 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
     store, head, way = context.workspace.store, context.record.head, context.request.way
     forward = await rebase.has_ancestor(store, head, tip)
     if forward and way != "merge":
-        return _named(context, head, tip, FAST)
+        return _landing_candidate(context, head, tip, FAST)
     if way == "ff":
         why = f"{context.onto} has moved to {tip[:12]}, which the run's commit does not contain: no fast-forward"
         then = "without --ff the work is rebased and proven again; --merge makes a merge of both"
@@ -210,7 +210,7 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
             " them by hand, and `trued verify` judges the result"
         )
         return context.result(code=1, why=why, then=then, conflicts=made.conflicts, before=tip, commit=head)
-    return replace(_named(context, made.commit, tip, how), replaced=made.replaced)
+    return replace(_landing_candidate(context, made.commit, tip, how), replaced=made.replaced)
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
@@ -229,7 +229,7 @@ async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> 
     return await rebase.merge_into(context.workspace.store, tip, record.head, message, who, views)
 
 
-def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingCandidate:
+def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str) -> LandingCandidate:
     terms = contract_hash(context.contract)
     if context.objections:
         terms = digest(terms, [one.model_dump(mode="json") for one in context.objections])
@@ -242,8 +242,8 @@ def _named(context: LandingContext, commit: str, tip: str, how: str) -> LandingC
 async def _proven_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
     """Prove the new commit: a verdict belongs to one commit, and a new base needs new red results."""
     known = context.store.evidence(context.record.id) if context.request.through else ()
-    taking = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
-    sealed, verdict, key = await taking.of(context.contract, candidate.tip, candidate.commit, candidate.part)
+    proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
+    sealed, verdict, key = await proof.seal_and_prove(context.contract, candidate.tip, candidate.commit, candidate.part)
     words = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))
     accept = context.inputs.settings.accept
     again = SecondProof(sealed, verdict, words.contract, accept, key)
@@ -320,7 +320,7 @@ async def _moved(
     if commit != tip:
         await target.bring(commit)
         await target.move(tip, commit, await target.ready(tip, commit), f"trued land {record.id}: {candidate.how}")
-    _tell(context, landed)
+    _emit_landed(context, landed)
     await context.workspace.clean_up()
     return context.result(
         landed=True,
@@ -341,10 +341,8 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
     if accept.is_lowered_bar:
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:
-        files = f"{', '.join(there[:3])}{f' and {len(there) - 3} more' if len(there) > 3 else ''}"
-        said.append(
-            f"{files} described an earlier run, now this one; old version: `git show {candidate.tip[:12]}:PATH`"
-        )
+        old = f"`git show {candidate.tip[:12]}:PATH`"
+        said.append(f"{few(there, 3)} described an earlier run, now this one; old version: {old}")
     if candidate.how == FAST:
         store = context.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{context.record.base}")
@@ -355,6 +353,6 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
     return said
 
 
-def _tell(context: LandingContext, one: LandingRecord) -> None:
+def _emit_landed(context: LandingContext, one: LandingRecord) -> None:
     landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who)
     context.store.writer(context.record).emit(landed, landing_key(one.onto))

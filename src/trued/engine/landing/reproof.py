@@ -60,11 +60,11 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
 def _agreed(contract: Contract) -> dict[str, object]:
     """What a person approves, without guards, which can only refute."""
 
-    def shown(one: Requirement) -> tuple[object, ...]:
+    def approved_parts(one: Requirement) -> tuple[object, ...]:
         checks = {check_hash(check) for check in one.checks} - set(contract.guards)
         return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts)
 
-    return {one.id: shown(one) for one in contract.requirements}
+    return {one.id: approved_parts(one) for one in contract.requirements}
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
@@ -88,7 +88,9 @@ class RebasedProof:
     objections: tuple[Finding, ...] = ()  # unsettled objections
     known: tuple[Evidence, ...] = ()  # the run's evidence: if it is about the same files, the worst result counts
 
-    async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
+    async def seal_and_prove(
+        self, contract: Contract, base: str, commit: str, part: str
+    ) -> tuple[Contract, Verdict, str]:
         """The contract sealed on `base`, the verdict on `commit`, and the key of the verdict's step.
 
         If a verdict is recorded, nothing is run again.
@@ -98,12 +100,12 @@ class RebasedProof:
         against = [one.model_dump(mode="json") for one in self.objections]
         given = digest(contract_hash(contract), base, commit, *([against] if against else []))
 
-        def tell(event: JournalEvent) -> None:
+        def emit(event: JournalEvent) -> None:
             journal.emit(event, part)
 
         async def seal() -> str:
-            tell(ProvingAgain(base=base, commit=commit))
-            return (await self._sealed(contract, base, tell)).model_dump_json()
+            emit(ProvingAgain(base=base, commit=commit))
+            return (await self._sealed(contract, base, emit)).model_dump_json()
 
         sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
 
@@ -119,9 +121,9 @@ class RebasedProof:
                 objections=self.objections,
                 known=self.known,
                 owned=owned,
-                tell=tell,
+                tell=emit,
             )
-            tell(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
+            emit(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
             redact = self.store.redact(self.inputs)
             return in_json(redact, verdict.model_dump_json())
 
@@ -137,7 +139,7 @@ class RebasedProof:
             number += 1
         return f"{name}#{number}"
 
-    async def _sealed(self, contract: Contract, base: str, tell: Emit) -> Contract:
+    async def _sealed(self, contract: Contract, base: str, emit: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
         asked, more = await with_existing_tests(self.workspace, contract_requirements(contract))
@@ -149,4 +151,4 @@ class RebasedProof:
             caps=contract.caps,
             undecided=contract.undecided,
         )
-        return await sealed_again(self.workspace, asked, terms, tell=tell)
+        return await sealed_again(self.workspace, asked, terms, tell=emit)

@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from trued.model.events import JournalEvent, UnknownEvent, kinds
+from trued.model.history import claim_of
 from trued.model.value import Value
 
 
@@ -26,7 +27,7 @@ class TokenCount(Value):
 
 
 class CallAsked(JournalEvent, kind="asked"):
-    """An agent was asked to work. Emitted again when a resumed engine comes to a call that is under way."""
+    """An agent was asked to work. Emitted again when a resumed engine reaches a call that is still running."""
 
     role: str
     agent: str
@@ -61,8 +62,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     @property
     def claim(self) -> str:
         """The result that the agent claims: DONE, PASS, …"""
-        reply = self.reply or {}
-        return str(reply.get("result") or reply.get("status") or "")
+        return claim_of(self.reply or {})
 
 
 class CallWaits(JournalEvent, kind="waits"):

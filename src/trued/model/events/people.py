@@ -74,7 +74,7 @@ class CommentGiven(JournalEvent, kind="comment"):
 
 
 class CommentTaken(JournalEvent, kind="comment taken up"):
-    """A call was given what people said, in its brief or after it was stopped."""
+    """A call got people's comments, in its brief or after it was stopped for them."""
 
     role: str
     numbers: tuple[int, ...]

@@ -75,28 +75,13 @@ class ContractAmended(JournalEvent, kind="amended"):
     contract: str
 
 
-class CheckStarted(JournalEvent, kind="checking"):
-    """A check begins. Only journals of earlier versions hold it."""
-
-    requirement: str
-    kind: str
-    side: str
-    turn: int
-
-
-class CheckRan(JournalEvent, kind="checked", omits=("requirement", "kind", "side", "passed", "failed", "began")):
-    """A check was run on the head. Only journals of earlier versions have the omitted fields."""
+class CheckRan(JournalEvent, kind="checked"):
+    """A check was run on the head."""
 
     check: str
     sort: str
     turn: int
     void: str  # why the run does not count
-    requirement: str = ""
-    kind: str = ""
-    side: str = ""
-    passed: int | None = None
-    failed: int | None = None
-    began: float = 0.0
 
 
 class RequirementJudged(JournalEvent, kind="judged"):
@@ -228,7 +213,7 @@ EVENTS = (
         CheckSealed,
         ContractSealed,
     ),
-    *(ContractAmended, CheckStarted, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),
+    *(ContractAmended, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),
     *(ObjectionRan, TextWithheld, DisputeAnswered, CaseDisclosed, NoProgress, TestsCounted, TestsNotCounted),
     *(BuildRan, ClaimRefuted),
 )

@@ -103,13 +103,13 @@ class BranchNotMoved(JournalEvent, kind="branch not moved"):
     why: str
 
 
-class SealedFileEdited(JournalEvent, kind="sealed file edited", omits=("put_back",)):
+class SealedFileEdited(JournalEvent, kind="sealed file edited"):
     """An agent edited files that are not its own. Documents of people and of the engine were put back; changes to
     frozen tests stay on the branch, and evidence does not use them."""
 
     role: str
     files: tuple[str, ...]
-    put_back: tuple[str, ...] | None = None  # those of `files` that were put back; None in journals of earlier versions
+    put_back: tuple[str, ...]  # those of `files` that were put back
 
 
 class TaskSkipped(JournalEvent, kind="task skipped"):

@@ -38,13 +38,12 @@ def brief(
     instructions: str,
     resumed: bool,
     schema: Mapping[str, Any],
-    edition: int = 2,
     comments: Sequence[Comment] = (),
 ) -> str:
     """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
 
-    `resumed`: this is a further turn of a conversation, so the brief has only what is new. `edition`: the edition that
-    the run began with (`RunContext.edition`). `comments`: what people say to this agent.
+    `resumed`: this is a further turn of a conversation, so the brief has only what is new. `comments`: what
+    people say to this agent.
     """
     known = [
         (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
@@ -59,8 +58,8 @@ def brief(
         title=_one_line(subject.title) if isinstance(subject, Plan | Task) else "",
         source=str(subject.source),
         files=[_one_line(name) for name in subject.files] if isinstance(subject, Task) else [],
-        verbatim=edition < 2 or not isinstance(subject, Task) or bool(str(subject.source)),
-        words=quoted(_words(subject), SUBJECT_LIMIT),
+        verbatim=not isinstance(subject, Task) or bool(str(subject.source)),
+        words=quoted(_subject_text(subject), SUBJECT_LIMIT),
         known=known,
         instructions=quoted(instructions, CONTEXT_LIMIT) if instructions.strip() else "",
         schema=json.dumps(schema, indent=1, ensure_ascii=False),
@@ -92,29 +91,29 @@ def quoted(text: str, limit: int) -> str:
 
 def readable(value: object) -> str:
     """A value as a person would write it: fields by name, items as a list, empty ones left out."""
-    return "\n".join(_lines(value))
+    return "\n".join(_value_lines(value))
 
 
-def _words(subject: Goal | Plan | Task) -> str:
+def _subject_text(subject: Goal | Plan | Task) -> str:
     if not isinstance(subject, Task):
         return subject.text
     return subject.brief or subject.scope or subject.title
 
 
-def _lines(value: object) -> list[str]:
+def _value_lines(value: object) -> list[str]:
     if isinstance(value, BaseModel):
         value = {name: getattr(value, name) for name in type(value).model_fields}
     if isinstance(value, Mapping):
         return [line for name, part in value.items() if not _is_empty(part) for line in _field(str(name), part)]
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [line for part in value for line in _indented("- ", _lines(part))]
+        return [line for part in value for line in _indented("- ", _value_lines(part))]
     if isinstance(value, Enum):
         return [value.name if isinstance(value, int) else str(value.value)]
     return str(value).splitlines() or [""]
 
 
 def _field(name: str, part: object) -> list[str]:
-    lines = _lines(part)
+    lines = _value_lines(part)
     if len(lines) == 1 and not lines[0].startswith("- "):
         return [f"{name}: {lines[0]}"]
     return [f"{name}:", *(f"  {line}" for line in lines)]

@@ -70,7 +70,7 @@ class _Item:
 
 
 class CaseRules:
-    """The rules, with everything that they need to know about one run."""
+    """The rules for an examiner's cases, with the facts about one run that they need."""
 
     def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
         self.asked, self.words = asked, words
@@ -106,14 +106,16 @@ class CaseRules:
         kept: dict[str, list[_Item]] = {}
         unsure: list[str] = []
         for name, items in sound.items():
-            told, more = self._told(name, items, interface)
-            firm, _ = self._told(name, _firm(items, doubts), interface)
-            lost = self._shows(name, told, interface) - self._shows(name, firm, interface)
+            remaining, more = self._without_vacuous_cases(name, items, interface)
+            firm, _ = self._without_vacuous_cases(name, _firm(items, doubts), interface)
+            lost = self._shows(name, remaining, interface) - self._shows(name, firm, interface)
             faults += more
-            if told and firm != told and lost:
-                unsure += [f"{name}: a second examiner is not sure of any case of “{self._quoted(name, firm, told)}”"]
-            if told:
-                kept[name] = told if lost else firm
+            if remaining and firm != remaining and lost:
+                unsure += [
+                    f"{name}: a second examiner is not sure of any case of “{self._quoted(name, firm, remaining)}”"
+                ]
+            if remaining:
+                kept[name] = remaining if lost else firm
         return self._settled(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
 
     def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
@@ -122,15 +124,17 @@ class CaseRules:
         rest = self._rest(name, items)
         return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
 
-    def _quoted(self, name: str, firm: Sequence[_Item], told: Sequence[_Item]) -> str:
+    def _quoted(self, name: str, firm: Sequence[_Item], remaining: Sequence[_Item]) -> str:
         """The clauses that only unsure cases quote."""
         sure = {one.quotes for item in firm for _, one in proving_cases(item.run)}
         quotes = dict.fromkeys(
-            one.quotes for item in told for _, one in proving_cases(item.run) if one.quotes not in sure
+            one.quotes for item in remaining for _, one in proving_cases(item.run) if one.quotes not in sure
         )
         return "; ".join(quotes) or one_line(self.open[name].text)
 
-    def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
+    def _without_vacuous_cases(
+        self, name: str, items: Sequence[_Item], interface: Sequence[str]
+    ) -> tuple[list[_Item], list[Fault]]:
         """The items without the cases that a mutant passes (see `proof/mutants.py`), and the faults. An exchange that
         a mutant passes stays as set-up for later ones."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
@@ -236,7 +240,9 @@ class CaseRules:
         rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, shown)))
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
         silent = [
-            clause for clause in every if not all(KnownNames(started).is_in_words(name) for name in _called(clause))
+            clause
+            for clause in every
+            if not all(KnownNames(started).is_in_words(name) for name in _named_functions(clause))
         ]
         if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
             return rest
@@ -357,7 +363,7 @@ def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
     )
 
 
-def _called(clause: str) -> list[str]:
+def _named_functions(clause: str) -> list[str]:
     """The functions that a clause names. Cases cover the clause only if they call these functions."""
     return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
 

@@ -34,7 +34,6 @@ from trued.support.hashing import digest
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all files that are searched for names
 NO_SERVER = "no server could be started: "
-SERVER_NAMED = 5  # the edition since which a run says why no server was started for its cases
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -157,7 +156,7 @@ class ExaminerConversation:
         found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
         weighed = WeighedCases.model_validate_json(found)
         self.said = [one for one in self.said if not one.startswith(NO_SERVER)]  # a later round may name a server
-        if weighed.serve is None and self._needs_server and self.context.edition >= SERVER_NAMED:
+        if weighed.serve is None and self._needs_server:
             self.said.append(f"{NO_SERVER}{(await self._server()).why}")
         return weighed
 

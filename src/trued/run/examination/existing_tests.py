@@ -9,7 +9,8 @@ from typing import TypeAlias
 from trued.inputs.project.manifests import PackageManifest, json_table, make_targets, makefile_of
 from trued.inputs.requirements.guard_phrases import guard_kind, named_command
 from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, Requirement, Requirements, TestsCheck
-from trued.proof.checks.dependencies import SOURCES, is_package_manifest
+from trued.proof.checks.dependencies import SOURCES
+from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import (
     CONFIGURED,
@@ -146,7 +147,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
             unguarded.append(f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it")
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
-    targets = make_targets(await _text(workspace, base, makefile_of(blobs)))
+    targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
     found |= {"tests": tuple(suites)} if suites else {}
@@ -186,7 +187,7 @@ def _is_called(path: str, pattern: str) -> bool:
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> list[str]:
     """The file name patterns of tests in the project's pytest configuration."""
     for path in [one for one in CONFIGURED if one in blobs]:
-        text = await _text(workspace, commit, path)
+        text = await _read_text(workspace, commit, path)
         if configures_pytest(path, text):
             return configured_test_names(path, text)
     return []
@@ -224,13 +225,13 @@ def _inner_packages(blobs: _Blobs) -> Iterator[str]:
             yield str(folder)
 
 
-async def _text(workspace: Workspace, commit: str, path: str) -> str:
+async def _read_text(workspace: Workspace, commit: str, path: str) -> str:
     return (await workspace.read(commit, path) or b"").decode("utf-8", "replace") if path else ""
 
 
 async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageManifest:
     path = "package.json" if "package.json" in blobs else ""
-    return PackageManifest.of(json_table(await _text(workspace, commit, path)))
+    return PackageManifest.of(json_table(await _read_text(workspace, commit, path)))
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:

@@ -1,12 +1,14 @@
 """Tests whether agents can read what is held out, with a canary file in every place that an examiner used."""
 
+import base64
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from trued.proof.room.frozen_files import is_named_like_a_test
 from trued.run.context import RunContext
-from trued.support.hashing import folder_name
+from trued.support.hashing import folder_name, git_blob_names
 
 
 async def check_held_out(
@@ -22,8 +24,10 @@ async def check_held_out(
     blobs = await workspace.blobs(workspace.base)
     if copies := [path for path, blob in blobs.items() if blob in context.secret_blobs]:
         return False, f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible"
+    if copies := _copied_tests(context, blobs):
+        return False, f"{copies[0]} in the repository is a copy of a test that is held out: the cases count as visible"
     for path in context.secrets:
-        if await workspace.can_agents_read(path):
+        if (file := _some_file(path)) and await workspace.can_agents_read(file):
             return False, f"agents can read {path.name}: its cases count as visible"
     for folder in {place: None for clone, key in examiners for place in _places(context.folder, clone, key)}:
         if await _canary_read(context, folder):
@@ -31,6 +35,20 @@ async def check_held_out(
             return False, f"agents can read the examiner's {what}: its cases count as visible"
     whose = "the examiner's cases" if context.requirements is None else "the requirements file"
     return True, f"agents cannot read {whose}: tried in their sandbox"
+
+
+def _copied_tests(context: RunContext, blobs: Mapping[str, str]) -> list[str]:
+    """Files of the repository with the content of a test of the requirements file's own, at another path. A test that
+    the repository has at the same path is visible, and the others are not."""
+    carried = context.requirements.carried if context.requirements else {}
+    tests = {path: base64.b64decode(text) for path, text in carried.items() if is_named_like_a_test(path)}
+    secret = {name for path, data in tests.items() if path not in blobs for name in git_blob_names(data)}
+    return sorted(path for path, blob in blobs.items() if blob in secret)
+
+
+def _some_file(path: Path) -> Path | None:
+    """The path itself or, of a folder, some file in it: to agents, a hidden folder is empty. None if it has no file."""
+    return path if not path.is_dir() else next((one for one in sorted(path.rglob("*")) if one.is_file()), None)
 
 
 def _places(run: Path, clone: str, key: str) -> Iterator[Path]:

@@ -12,8 +12,6 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
-ASKING = 2  # the edition since which another examiner tries and a person is asked; earlier runs continue as they began
-NOBODY_TWICE = 4  # the edition since which no agent is asked for cases a second time unless a person says so
 REASONS = 4  # reasons listed in the question; the contract's notes have all of them
 
 
@@ -25,10 +23,9 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
     Raises `Waiting` if nobody answers, `Stopped` if the person decides to stop.
     """
     found, context = await examine(steps, asked), steps.context
-    told = context.settings.without_cases or context.edition < ASKING
-    if provable or told or not found.is_fruitless:
+    if provable or context.settings.without_cases or not found.is_fruitless:
         return found
-    if context.edition < NOBODY_TWICE or _next_agent(steps, found) not in found.examiners:
+    if _next_agent(steps, found) not in found.examiners:
         found = await _examine_again(steps, asked, found)
     while found.is_fruitless and not steps.context.settings.plan_only:
         answer = await _decision(steps, asked, found)
@@ -48,7 +45,7 @@ async def _examine_again(steps: Steps, asked: Requirements, before: Examination)
     sessions = (*before.sessions, *found.sessions)
     if found.is_fruitless:
         return replace(found, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *found.undecided))))
-    asked_again = agent in before.examiners and steps.context.edition >= NOBODY_TWICE
+    asked_again = agent in before.examiners
     these = f"{agent} was asked again, and these are its new ones" if asked_again else f"these are by {agent}"
     note = f"no case of {', '.join(before.examiners)} could be used; {these}"
     return replace(found, sessions=sessions, undecided=(note, *found.undecided))
@@ -65,7 +62,7 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
     names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
     why = "; ".join(found.undecided[:REASONS])
     agent = _next_agent(steps, found)
-    is_known = agent in found.examiners and context.edition >= NOBODY_TWICE
+    is_known = agent in found.examiners
     again = f"ask {agent} again, no other agent plays" if is_known else "ask another examiner"
     text = (
         f"No case could be sealed for {', '.join(names)}, because: {why}\n"

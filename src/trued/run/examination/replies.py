@@ -1,7 +1,6 @@
 """Replies of examiners: cases and interface names from the first, blind answers from the second."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -37,8 +36,6 @@ class Proposal(Value):
 
 class Examined(Reply):
     """The cases of an examiner, and the names that both sides must know for them."""
-
-    schema_additions: ClassVar[Mapping[str, tuple[str, ...]]] = {"BrowserCheck": ("actions", "before")}
 
     cases: tuple[Proposed, ...]
     interface: tuple[str, ...] = Field(

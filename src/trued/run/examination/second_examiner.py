@@ -39,11 +39,11 @@ def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> l
         found.append([])
         for shown in cases_of(one):
             number += 1
-            found[-1].append(_heard(shown, given.get(number)))
+            found[-1].append(_second_opinion(shown, given.get(number)))
     return found
 
 
-def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
+def _second_opinion(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[SecondOpinion, str]:
     if isinstance(shown, HttpCase) and shown.setup:  # it only prepares others: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
         return ("otherwise", STATUS) if other else ("alike", "")

@@ -74,9 +74,9 @@ async def find_server(workspace: Workspace, environment: Environment, *, said: s
         serve = one.serve.model_copy(update={"ready": one.serve.ready.model_copy(update={"within_s": TRIAL_S})})
         why = await try_on_base(workspace, serve, environment)
         if not why:
-            tell(ServerFound(command=one.words, where=one.where))
+            tell(ServerFound(command=one.command_line, where=one.where))
             return FoundServer(serve=serve)
-        failed.append(f"`{one.words}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
+        failed.append(f"`{one.command_line}` ({one.where}) was tried on the base: {' '.join(why.split())[:MOST_WHY]}")
     if not failed:
         return FoundServer(why=f"the base does not tell how the project is started; {HOW_TO_WRITE}")
     return FoundServer(why=f"no start command answers on the base: {'; '.join(failed)}; {HOW_TO_WRITE}")
