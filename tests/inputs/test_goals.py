@@ -68,7 +68,7 @@ def test_criteria_constraints_and_sentences_are_told_apart_each_with_its_line() 
     assert _lines(parts.background) == [("a mobile app", 21)]
     assert {one.kind for one in parts.criteria} == {"ship"}
     assert {one.kind for one in parts.constraints} == {"constraint"}
-    assert [one.source.line for one in parts.asked] == sorted(one.source.line for one in parts.asked)
+    assert [one.source.line for one in parts.all_criteria] == sorted(one.source.line for one in parts.all_criteria)
 
 
 @pytest.mark.spec("TEAM-1")
@@ -117,7 +117,7 @@ def test_no_sentence_is_lost(text: str) -> None:
     if not text.strip():
         return
     parts = _parsed(text)
-    kept = Counter(word for one in (*parts.asked, *parts.background) for word in one.text.split())
+    kept = Counter(word for one in (*parts.all_criteria, *parts.background) for word in one.text.split())
     blocks, lines = parse_markdown(text), text.splitlines(keepends=True)
     said = Counter(word for block in blocks for one, _ in sentences_of(block, lines) for word in one.split())
     for label in ("**Success", "criteria:**", "Constraints:"):

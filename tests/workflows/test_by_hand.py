@@ -11,7 +11,7 @@ from trued.agents.roles.instructions_section import plan_section
 from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.model import Settings
 from trued.workflows.descriptor import WorkflowDescriptor
-from trued.workflows.pipeline.lint.select import looked, named
+from trued.workflows.pipeline.lint.select import lint_sets, named_sets
 from trued.workflows.registry import descriptors
 
 HANDBOOKS = [one for one in descriptors() if one.handbook]
@@ -46,7 +46,7 @@ def test_the_export_of_everything_passes_the_lint_and_its_section_lists_every_co
     exports += [file for one in HANDBOOKS for file in one.handbook_files(form, tmp_path)]
     section = plan_section(exports, form, tmp_path)
     write_exports([*exports, section])
-    look = looked(named([tmp_path]))
+    look = lint_sets(named_sets([tmp_path]))
     assert ([one for one in look.found if one.wrong], look.pipelines) == ([], 1)
     listed = set(re.findall(r"^\| `(/?[\w.-]+)` \|", section.text, re.M))
     pipeline = "/feature-workflow" if form.name == "github" else "/feature-workflow.prompt"

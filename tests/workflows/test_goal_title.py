@@ -4,8 +4,6 @@ import pytest
 
 from trued.model import Goal
 from trued.model.titles import cut_title
-from trued.run.context import EDITION
-from trued.run.titles import task_title
 from trued.workflows.handoff.feature_list import Feature
 from trued.workflows.handoff.project import message_of, task_of
 from trued.workflows.pipeline.task_plan import Work
@@ -44,10 +42,8 @@ def test_a_word_longer_than_a_title_is_cut_in_two() -> None:
     assert cut_title(f"See https://{'x' * 200}") == f"See https://{'x' * 67}…"
 
 
-def test_every_task_is_titled_alike_and_runs_of_before_keep_theirs() -> None:
+def test_every_task_is_titled_alike() -> None:
     feature = Feature(id="F1", description=LONG)
     work = Work(id="T1", title=LONG)
-    assert {task_of(feature, EDITION).title, work.as_task(EDITION).title, Goal(text=LONG).title} == {CUT}
-    assert {task_of(feature, 4).title, work.as_task(4).title, task_title(LONG, 4)} == {LONG[:80]}
-    assert message_of(feature, "r-1", EDITION).splitlines()[0] == f"feat: {CUT}"
-    assert message_of(feature, "r-1", 4).splitlines()[0] == f"feat: {CUT.removesuffix('…')}"
+    assert {task_of(feature).title, work.as_task().title, Goal(text=LONG).title} == {CUT}
+    assert message_of(feature, "r-1").splitlines()[0] == f"feat: {CUT}"

@@ -7,10 +7,7 @@ import pytest
 from tests.workflows.conftest import Ground, saying
 from tests.workflows.test_examined import CODE, EXAMINED, GOAL, grades, playing, solo
 from trued.engine.approvals import answer_question
-from trued.engine.engine import Engine
-from trued.engine.inputs import Request
-from trued.model import Grade, RunRecord
-from trued.run.context import EDITION
+from trued.model import Grade
 from trued.wire import Order
 
 VACUOUS: dict[str, Any] = {"interface": EXAMINED["interface"], "cases": EXAMINED["cases"][:1]}  # a constant passes it
@@ -108,39 +105,6 @@ async def test_a_run_that_was_told_so_or_has_no_examiner_builds_at_once(ground: 
     assert (orders[-1].role, record.state, record.grade) == ("solo", "waiting", Grade.UNPROVEN)
 
 
-async def begun(ground: Ground, engine: Engine, edition: int) -> RunRecord:
-    """A run that began with this edition, driven as far as possible."""
-    flags = {"yes": True, "agents": {"*": "scripted:inside"}}
-    inputs, repository = await engine.ready(
-        Request(goal=GOAL, repository=ground.repository, workflow="solo", flags=flags)
-    )
-    return await engine.drive(*engine.begin(inputs.model_copy(update={"edition": edition}), repository))
-
-
-@pytest.mark.spec("DAY-11", "RUN-3")
-async def test_a_run_of_an_earlier_version_goes_on_as_it_began(ground: Ground) -> None:
-    engine, runtime = ground.engine(playing(VACUOUS))
-    await begun(ground, engine, 1)
-    assert roles(runtime.orders) == ["examiner seal/examiner", "solo solo"]
-
-
-@pytest.mark.spec("DAY-11", "RUN-3")
-async def test_a_run_that_asked_one_agent_twice_keeps_its_question_and_its_note(ground: Ground) -> None:
-    """Both texts are part of recorded steps: with other words the run could not resume."""
-    engine, runtime = ground.engine(playing(VACUOUS))
-    record = await begun(ground, engine, 3)
-    assert roles(runtime.orders) == ["examiner seal/examiner", "examiner seal/again/examiner"]
-    (question,) = engine.store.journal.questions(record.id, only_open=True)
-    assert "again: ask another examiner" in question.text
-    answer_question(engine.store, record.id, "again", comment="", who="ann")
-    engine, runtime = ground.engine(playing(EXAMINED))
-    record = await engine.resume(record.id)
-    assert roles(runtime.orders)[-1] == "solo solo"
-    contract = engine.store.contract(record.id)
-    assert contract
-    assert "no case of scripted:inside could be used; these are by scripted:inside" in contract.undecided
-
-
 SERVED: dict[str, Any] = {
     "interface": ["GET /double"],
     "cases": [
@@ -153,13 +117,11 @@ SERVED: dict[str, Any] = {
 }
 
 
-@pytest.mark.spec("DAY-2", "DAY-3", "RUN-3")
-@pytest.mark.parametrize(("edition", "said"), [(EDITION, True), (4, False)])
+@pytest.mark.spec("DAY-2", "DAY-3")
 async def test_whoever_has_no_cases_for_want_of_a_server_reads_why_there_is_none_and_what_to_write(
-    ground: Ground, edition: int, said: bool
+    ground: Ground,
 ) -> None:
-    engine, _ = ground.engine(playing(SERVED))
-    record = await begun(ground, engine, edition)
+    engine, record, _ = await solo(ground, playing(SERVED))
     (question,) = engine.store.journal.questions(record.id, only_open=True)
-    assert ("the base does not tell how the project is started" in question.text) is said, question.text
-    assert ("[serve] command" in question.text) is said
+    assert "the base does not tell how the project is started" in question.text, question.text
+    assert "[serve] command" in question.text

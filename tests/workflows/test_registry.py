@@ -65,7 +65,7 @@ def test_a_package_registers_under_its_name_and_counts_once(tmp_path: Path) -> N
         ({"own": "own"}, GOOD, "cannot be loaded: AttributeError"),
         ({"own": "own:OWN"}, "raise SystemExit('bye')", "cannot be loaded: SystemExit: bye"),
         ({"own": "own:OWN"}, "1 / 0", "cannot be loaded: ZeroDivisionError"),
-        ({"own": "own:OWN"}, "OWN = print", "is no WorkflowDescriptor"),
+        ({"own": "own:OWN"}, "OWN = print", "is not a WorkflowDescriptor"),
         ({"own": "own:OWN"}, GOOD.replace('"own"', '"other"'), "calls itself 'other'"),
         ({"own": "own:OWN"}, GOOD.replace('"own"', '"O W N"'), "cannot be loaded: ValueError"),
         ({"purple": "own:OWN", "own": "own:OWN"}, GOOD, ""),

@@ -160,3 +160,32 @@ async def test_many_objections_read_no_bit_of_a_held_out_input_and_most_are_not_
     assert len({str(one["what"]) for one in answered}) <= 12
     assert events(engine, record, "objection not run")
     assert learnt(runtime.orders, ground) == []
+
+
+@pytest.mark.spec("LAW-7")
+async def test_folders_of_held_out_tests_are_hidden_even_if_agents_may_read_what_is_around_them(ground: Ground) -> None:
+    ground.one_chunk()
+    hold(ground, "1A", "goal: numbers can be doubled")
+    (ground.folder / "notes.txt").write_text("for everybody")
+    engine, _ = ground.engine()
+    record = await ground.run(engine, readable=(str(ground.folder),))
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert contract.held_out, "nobody could read the cases"
+    workspace = engine.store.workspace(record, engine.store.inputs(record.id))
+    assert not await workspace.can_agents_read(ground.folder / "held" / "acceptance" / "test_hidden.py")
+    assert await workspace.can_agents_read(ground.folder / "notes.txt"), "the honest part"
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_copy_of_a_held_out_test_in_the_repository_is_no_secret(ground: Ground) -> None:
+    ground.one_chunk()
+    hold(ground, "1A", "goal: numbers can be doubled")
+    ground.write("test_copied.py", HIDDEN)
+    ground.commit()
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert not contract.held_out
+    assert "test_copied.py in the repository is a copy" in contract.held_out_why

@@ -26,7 +26,7 @@ class GoalParts(Value):
     ] = ()  # under "Background", "Non-goals", "Notes" …; agents read it, nothing is checked
 
     @property
-    def asked(self) -> tuple[Criterion, ...]:
+    def all_criteria(self) -> tuple[Criterion, ...]:
         """Everything that the goal asks for, in the order in which it was written."""
         return tuple(
             sorted((*self.sentences, *self.criteria, *self.constraints), key=lambda one: (one.source.line, one.kind))
@@ -67,27 +67,27 @@ class _GoalReading:
         for number, block in enumerate(blocks):
             follower = blocks[number + 1] if number + 1 < len(blocks) else None
             if isinstance(block, Heading):
-                self._heading(block)
+                self._take_heading(block)
             elif isinstance(block, Paragraph):
                 parts = block.fields()
                 for at, part in enumerate(parts, 1):
                     self._paragraph(part, follower if at == len(parts) else None, lines)
             else:
-                self._take(block, lines, self.label or self._kind())
+                self._take(block, lines, self.label or self._section_kind())
                 self.label = self.label if isinstance(block, Other) else ""
         self._close(0)
         self._title(blocks)
 
-    def _heading(self, block: Heading) -> None:
+    def _take_heading(self, block: Heading) -> None:
         self._close(block.level)
         title, self.label = bare_title(block.words.plain), ""
         if not self.title and not self.sections and block.level == 1:
             self.title = title
         kind = section_kind(title)
-        kind = kind if kind in GROUPS or kind == "goal" else self._kind()
+        kind = kind if kind in GROUPS or kind == "goal" else self._section_kind()
         self.sections.append(_Section(block.level, block.words.raw, block.line, kind))
 
-    def _kind(self) -> str:
+    def _section_kind(self) -> str:
         return self.sections[-1].kind if self.sections else ""
 
     def _close(self, level: int) -> None:
@@ -114,7 +114,7 @@ class _GoalReading:
         kind = section_kind(label)
         if kind not in GROUPS:
             self.label = ""
-            self._take(block, lines, self._kind())
+            self._take(block, lines, self._section_kind())
             return
         self.label = "" if rest else kind
         if self.sections:

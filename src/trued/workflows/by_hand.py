@@ -26,7 +26,7 @@ def plan_command(form: RoleFormat, top: Path, name: str, about: str, template: P
 
 @cache
 def templates_in(folder: Path) -> Environment:
-    """The Jinja templates of a folder; a name that is not given is an error."""
+    """A Jinja environment for the templates of a folder. A template that uses an undefined name raises an error."""
     return Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,

@@ -138,9 +138,9 @@ class WorkflowDescriptor:
         }
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
-                raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")
+                raise ValueError(f"{name} = {reference!r} does not have the form 'package.module:name'")
         if self.role_folder and not FOLDER.fullmatch(self.role_folder):
-            raise ValueError(f"role_folder = {self.role_folder!r} is not like 'package:folder'")
+            raise ValueError(f"role_folder = {self.role_folder!r} does not have the form 'package:folder'")
 
     def needed_roles(self, goal: "Goal") -> tuple[str, ...]:
         """The roles that must have an agent before the workflow starts on this goal."""
@@ -188,7 +188,7 @@ class WorkflowDescriptor:
             what = f"the {field} of the workflow {self.name} cannot be loaded: {type(error).__name__}: {error}"
             raise BadInput(what, reference, AGAIN) from error
         if not callable(found):
-            raise BadInput(f"the {field} of the workflow {self.name} is no function", reference, AGAIN)
+            raise BadInput(f"the {field} of the workflow {self.name} is not a function", reference, AGAIN)
         return cast(Callable[..., Any], found)
 
 

@@ -122,7 +122,7 @@ def _loaded(one: Registration) -> WorkflowDescriptor:
     except (Exception, SystemExit) as error:  # third-party code may raise anything
         raise BadInput(f"{where} cannot be loaded: {type(error).__name__}: {error}", then=then) from error
     if not isinstance(found, WorkflowDescriptor):
-        raise BadInput(f"{where} is no WorkflowDescriptor: {one.reference} is {type(found).__name__}", then=then)
+        raise BadInput(f"{where} is not a WorkflowDescriptor: {one.reference} is {type(found).__name__}", then=then)
     if found.name != one.name:
         raise BadInput(f"{where} calls itself {found.name!r}", then=then)
     return found

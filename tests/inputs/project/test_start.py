@@ -10,7 +10,7 @@ PORT = "import os\nport = int(os.environ.get('SHOP_PORT', 80))\nserver.serve_for
 
 
 def found(files: dict[str, str], said: str = "") -> list[tuple[str, str]]:
-    return [(one.words, one.serve.port_env) for one in start_commands(files, files.get, said)]
+    return [(one.command_line, one.serve.port_env) for one in start_commands(files, files.get, said)]
 
 
 @pytest.mark.spec("DAY-3")

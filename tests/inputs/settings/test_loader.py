@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from trued.errors import BadInput
-from trued.inputs.settings.loader import load_settings, state_folder, user_config
+from trued.inputs.settings.folders import state_folder, user_config
+from trued.inputs.settings.loader import load_settings
 from trued.inputs.settings.template import starter_settings
 from trued.model import Environment, ForgeSettings, Grade, Settings, TicketSettings
 from trued.support.located import read_toml

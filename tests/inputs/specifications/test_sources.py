@@ -174,7 +174,7 @@ def test_a_fenced_block_gives_its_checks_to_the_requirement_above() -> None:
 def test_fenced_checks_that_cannot_be_read_are_refused_with_their_line() -> None:
     with pytest.raises(BadInput, match=r"CHECKLIST\.md:2.*unknown kind"):
         Checklist().read({"CHECKLIST.md": "- [ ] a\n```trued\n- {kind: magic}\n```\n"})
-    with pytest.raises(BadInput, match="above every requirement"):
+    with pytest.raises(BadInput, match="above the first requirement"):
         Checklist().read({"CHECKLIST.md": "```trued\n- {kind: command, command: x}\n```\n\n- [ ] a\n"})
 
 

@@ -138,7 +138,7 @@ async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it
     listed = ground.features(record.branch)
     assert [one.state for one in listed.features] == ["not_started", "failed", "completed"]
     assert listed.totals == {"total_features": 3, "completed": 1, "in_progress": 0, "failed": 1, "not_started": 1}
-    assert "is-double: a held-out example fails: it returns another value (double multiplies)" in (
+    assert "is-double: a held-out example fails: it does not return the expected value (double multiplies)" in (
         listed["double"].agent_notes
     )
     assert "14" not in listed["double"].agent_notes

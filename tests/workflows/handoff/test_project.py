@@ -16,10 +16,12 @@ def test_a_feature_that_is_given_up_is_failed_with_what_it_said_and_only_what_ne
     assert first
     assert first.id == "a"
     failing = Figures(passing=1, total=2, said="E   assert 1 == 2\x1b[0m")
-    held_out = Finding(what="a held-out example fails: it returns another value", where="the clause", requirement="a")
+    held_out = Finding(
+        what="a held-out example fails: it does not return the expected value", where="the clause", requirement="a"
+    )
     tried = project.with_feature_begun(first, 0.0).with_test_results(first, failing, [held_out], 0.0)
     assert tried.features["a"].agent_notes == (
-        "a held-out example fails: it returns another value (the clause)\nE   assert 1 == 2"
+        "a held-out example fails: it does not return the expected value (the clause)\nE   assert 1 == 2"
     )
     assert (tried.features["a"].tests_passing, tried.features["a"].tests_total) == (1, 2)
     assert tried.next_feature == tried.features["a"]  # a failed attempt leaves the feature open

@@ -49,7 +49,6 @@ class Heard:
 
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}
-        self.edition = 1
 
     @property
     def judgement(self) -> "Heard":
@@ -58,6 +57,9 @@ class Heard:
     def object(self, by: str, findings: Iterable[Finding]) -> None:
         if words := [one.what for one in findings]:
             self.said[by] = words
+
+    def set_unverified(self, about: str, notes: Iterable[str]) -> None:
+        """Notes change no grade."""
 
 
 def said(names: tuple[str, ...], **of: Memory) -> dict[str, Memory | None]:

@@ -25,7 +25,7 @@ from tests.workflows.pipeline.pipeline_agents import (
     leaves,
     task,
 )
-from trued.engine.run_estimate import estimate_run
+from trued.engine.estimate import estimate_run
 from trued.run.clusters import TRIES
 from trued.wire import Order
 from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, RESEARCH, REVIEWERS, VERIFIERS

@@ -100,6 +100,6 @@ async def test_a_part_gets_no_second_throw_of_the_dice(ground: Ground) -> None:
     await workspace.begin()
     own = contract.model_copy(update={"requirements": contract.requirements[:1]})
     for known, grade in (((good.model_copy(update={"tried": tried}),), Grade.REFUTED), ((good,), Grade.PROVEN)):
-        taking = RebasedProof(store, record, inputs, workspace, known=known)
-        _, verdict, _ = await taking.of(own, record.base, good.commit, f"trial {grade}")
+        proof = RebasedProof(store, record, inputs, workspace, known=known)
+        _, verdict, _ = await proof.seal_and_prove(own, record.base, good.commit, f"trial {grade}")
         assert [one.grade for one in verdict.requirements] == [grade]

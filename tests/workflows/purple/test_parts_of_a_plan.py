@@ -16,12 +16,13 @@ from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.pending import waits
 from trued.engine.ways_on import ways_on
-from trued.errors import BadInput
+from trued.errors import BadInput, Diverged
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.plans.prose import joined_prose
+from trued.inputs.plans.plan_to_seal import joined_prose
 from trued.inputs.plans.selection import chosen_parts, chosen_requirements
 from trued.model import Grade, Requirement, Requirements, RunRecord
+from trued.run.context import EDITION, OLDEST
 from trued.wire import Order
 
 PHASES = """# Plan: numbers
@@ -351,26 +352,22 @@ async def test_a_run_that_ended_without_proof_is_given_more_rounds_for_what_fail
 
 
 @pytest.mark.spec("RUN-3")
-async def test_a_run_that_an_earlier_version_began_goes_on_as_it_began(ground: Ground) -> None:
-    """Its journal has the briefs and rules of that version: a replay must use exactly those."""
+async def test_a_run_that_another_version_began_is_not_mixed_with_todays_rules(ground: Ground) -> None:
+    """Its journal has the briefs and rules of that version: a replay would use others."""
     engine, runtime = ground.engine()
-    inputs, repository = await engine.ready(_request(ground))
-    record, old = engine.begin(inputs.model_copy(update={"edition": 1}), repository)
-    assert (await engine.drive(record, old)).state == "waiting"
-    assert "MEMORY.md: what" not in runtime.orders[0].brief
-    restarted, later = ground.engine()
-    again = await restarted.resume(record.id, yes=True)
-    assert (again.state, len(later.orders)) == ("done", 2)
-    assert "Engine – Iteration" not in ground.file(again, "MEMORY.md")
-
-
-def _request(ground: Ground) -> Request:
-    return Request(
+    request = Request(
         goal=str(ground.repository / "PLAN.md"),
         repository=ground.repository,
         requirements=ground.requirements,
         flags={"agents": {"*": "scripted:inside"}},
     )
+    inputs, repository = await engine.ready(request)
+    record, _ = engine.begin(inputs, repository)
+    for edition in (OLDEST - 1, EDITION + 1):
+        with pytest.raises(Diverged, match=f"its work is on {record.branch}"):
+            await engine.drive(record, inputs.model_copy(update={"edition": edition}))
+    assert runtime.orders == [], "nobody is paid for it"
+    assert (await engine.drive(record, inputs)).state == "waiting"
 
 
 @pytest.mark.spec("DAY-6", "USE-11", "LAW-9")

@@ -156,14 +156,14 @@ def test_the_engine_changes_its_own_words_and_leaves_the_persons() -> None:
         (
             "pending",
             "donee",
-            'backlog.md:9: "donee" is no status of F1 (write one of: pending, in_progress, completed, failed)',
+            'backlog.md:9: "donee" is not a status of F1 (write one of: pending, in_progress, completed, failed)',
         ),
         (
             "**F1-T2**",
             "**F1-T1**",
-            "backlog.md:27: F1-T1 is there twice, first on line 25 (take the id away from the new one)",
+            "backlog.md:27: F1-T1 appears twice, first on line 25 (take the id away from the new one)",
         ),
-        ("[ ] **F1-T2**", "[y] **F1-T2**", "backlog.md:27: [y] is no mark of a task (write [ ], [x] or [!])"),
+        ("[ ] **F1-T2**", "[y] **F1-T2**", "backlog.md:27: [y] is not a mark of a task (write [ ], [x] or [!])"),
         (
             "- **F1-C2**",
             "- [x] **F1-T9**: done\n- **F1-C2**",

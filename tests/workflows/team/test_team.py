@@ -10,7 +10,7 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.team.team_agents import Act, Members, Teams, planned, task_of, told, wrote
 from trued.engine.approvals import Decision, decide
-from trued.engine.run_estimate import estimate_run
+from trued.engine.estimate import estimate_run
 from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."

@@ -25,7 +25,6 @@ from tests.workflows.team.team_agents import (
 from trued.cli.status_line import planned as planned_work
 from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
-from trued.engine.inputs import Request
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
@@ -350,18 +349,3 @@ def test_what_only_the_environment_lacks_is_no_gap_in_anybodys_work() -> None:
     lacking = MissingFromEnvironment(name="redis", what="the package redis is not installed")
     assert verdict_gaps(verdict(Grade.UNJUDGED, lacking)) == ()
     assert [one.requirement for one in verdict_gaps(verdict(Grade.REFUTED))] == ["a"]
-
-
-@pytest.mark.slow
-@pytest.mark.spec("RUN-3", "DAY-4")
-async def test_a_run_of_an_earlier_edition_keeps_its_rules_and_its_schemas(teams: Teams) -> None:
-    members = Members().play("dev", idle_but_for_double)
-    engine = teams.played(members)
-    flags = {"yes": True, "agents": {"*": "scripted:inside"}}
-    asked = Request(
-        goal=GOAL, repository=teams.repository, requirements=teams.requirements, workflow="team", flags=flags
-    )
-    inputs, repository = await engine.ready(asked)
-    record = await engine.drive(*engine.begin(inputs.model_copy(update={"edition": 1}), repository))
-    assert (record.code, [one.status for one in teams.backlog(record).features]) == (0, ["completed"] * 2)
-    assert all("question" in one.schema["properties"] for one in members.orders)

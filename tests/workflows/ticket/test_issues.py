@@ -66,7 +66,11 @@ def test_a_round_like_the_last_is_the_same(issues: list[Issue]) -> None:
 def verdict(*, held_out: bool) -> Verdict:
     sentence = 'expected to see "Earn 40 points" on /; it shows "Mug 4.00"'
     tried = Tried(id='sees "Earn 40 points"', outcome=Outcomes.FAILED, kind="sees", detail=sentence)
-    what = "points: a held-out example fails: the page does not show it" if held_out else f"points: {tried.detail}"
+    what = (
+        "points: a held-out example fails: the page does not show what it must"
+        if held_out
+        else f"points: {tried.detail}"
+    )
     evidence = Evidence(
         id="e",
         requirement="points",
@@ -100,7 +104,7 @@ def test_of_a_held_out_case_an_issue_tells_no_more_than_an_implementer_may_know(
     assert "Mug" not in issue.model_dump_json()
     assert "40" not in issue.model_dump_json()
     assert (issue.description, issue.location) == (
-        "points: a held-out example fails: the page does not show it",
+        "points: a held-out example fails: the page does not show what it must",
         "the clause",
     )
 

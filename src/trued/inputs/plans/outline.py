@@ -79,7 +79,7 @@ class Outline:
         for number, block in enumerate(blocks):
             follower = blocks[number + 1] if number + 1 < len(blocks) else None
             if isinstance(block, Heading):
-                self._heading(block)
+                self._take_heading(block)
             elif isinstance(block, Paragraph):
                 fields = block.fields()
                 for at, one in enumerate(fields, 1):
@@ -97,7 +97,7 @@ class Outline:
 
     # -- headings and labels
 
-    def _heading(self, block: Heading) -> None:
+    def _take_heading(self, block: Heading) -> None:
         title = bare_title(block.words.plain)
         self._close(block.level, block.line)
         self.section.empty = False

@@ -35,7 +35,7 @@ def parse_plan(text: str, file: str) -> Plan:
     if not drafts:
         raise BadInput("the plan has no chunks", f"{file}:1", TEACH)
     phases = _Phases(outline, drafts)
-    _number(drafts, phases)
+    _assign_ids(drafts, phases)
     _check(drafts, file)
     excerpts = _excerpts(outline, phases, lines)
     return Plan(
@@ -101,7 +101,7 @@ def _check(drafts: list[Draft], file: str) -> None:
             )
 
 
-def _number(drafts: list[Draft], phases: "_Phases") -> None:
+def _assign_ids(drafts: list[Draft], phases: "_Phases") -> None:
     """Give ids to chunks that have none: 1, 2, 3; with several phases 1A, 1B, 2A."""
     taken = {draft.id.casefold() for draft in drafts}
     order = list(dict.fromkeys(phases.name(draft.section) for draft in drafts))

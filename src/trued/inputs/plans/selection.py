@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from trued.errors import BadInput
 from trued.model import Plan, Requirement, Requirements, Task
+from trued.support.plurals import few
 
 MOST_NAMED = 12
 
@@ -24,20 +25,20 @@ def chosen_parts(
     whole = {one.phase for one in plan.tasks} - {one.phase for one in plan.tasks if one.id not in ids}
     alone = plan.model_copy(update={"tasks": tasks, "criteria": (), "unread": ()})
     about = [entry for one in covers if one and _is_about(one, plan, alone) for entry in one]
-    met = {_plain(words) for entry in about for words in (entry, entry.partition(":")[2])}
+    met = {_normalized(words) for entry in about for words in (entry, entry.partition(":")[2])}
     criteria, unread = (
         tuple(
             one
             for one in some
-            if one.kind == "constraint" or (one.phase and one.phase in whole) or _plain(one.text) in met
+            if one.kind == "constraint" or (one.phase and one.phase in whole) or _normalized(one.text) in met
         )
         for some in (plan.criteria, plan.unread)
     )
     left = [one.id for one in plan.tasks if one.id not in ids]
     open_ = [one for one in (*plan.criteria, *plan.unread) if one not in criteria and one not in unread]
-    said = [f"not chosen, so neither built nor checked: {_few(left)}"]
+    said = [f"not chosen, so neither built nor checked: {few(left, MOST_NAMED)}"]
     if open_:
-        words = _few([f"“{one.text}” ({one.source})" for one in open_])
+        words = few([f"“{one.text}” ({one.source})" for one in open_], MOST_NAMED)
         said.append(f"of the whole plan, so not checked by this part of it: {words}")
     update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *said)}
     return plan.model_copy(update=update)
@@ -91,10 +92,12 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
     """The chunks and criteria of this part that no requirement is about: nothing proves them, even if all requirements
     are proven."""
     every = list(requirements)
-    covered = {_plain(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])}
-    rows = {one.id.casefold() for one in every} | {_plain(one.text) for one in every}
-    tasks = [task.id for task in part.tasks if not {task.id.casefold(), _plain(task.title)} & (covered | rows)]
-    words = [f"“{one.text}”" for one in part.criteria if _plain(one.text) not in covered | rows]
+    covered = {
+        _normalized(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])
+    }
+    rows = {one.id.casefold() for one in every} | {_normalized(one.text) for one in every}
+    tasks = [task.id for task in part.tasks if not {task.id.casefold(), _normalized(task.title)} & (covered | rows)]
+    words = [f"“{one.text}”" for one in part.criteria if _normalized(one.text) not in covered | rows]
     return [*tasks, *words]
 
 
@@ -103,29 +106,24 @@ def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
     it covers nothing, or some chosen chunk, or only words of this part."""
     ids = {task.id for task in part.tasks}
     chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
-    words = {_plain(one.text) for one in (*part.criteria, *part.unread)}
-    every = [{_plain(entry), _plain(entry.partition(":")[2])} for entry in covers]
+    words = {_normalized(one.text) for one in (*part.criteria, *part.unread)}
+    every = [{_normalized(entry), _normalized(entry.partition(":")[2])} for entry in covers]
     if any(entry & left for entry in every):
         return False
     return not every or any(entry & chosen for entry in every) or all(entry & words for entry in every)
 
 
 def _task_names(tasks: Iterable[Task]) -> set[str]:
-    return {name for task in tasks for name in (task.id.casefold(), _plain(task.title))}
+    return {name for task in tasks for name in (task.id.casefold(), _normalized(task.title))}
 
 
 def _is_phase(title: str, wanted: str) -> bool:
     """Whether `wanted` names the phase, by its title or its number."""
-    if _plain(title) == _plain(wanted):
+    if _normalized(title) == _normalized(wanted):
         return True
     number = re.search(r"\d+", title)
     return bool(number) and number is not None and wanted.strip().casefold() in (number[0], f"phase {number[0]}")
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(text.split()).casefold()
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{', '.join(names[:MOST_NAMED])}{more}"

@@ -61,11 +61,13 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
     inside = text_reader(by_folder, read)
-    found = _counted([*projects(plain, read, DEEP), *toolchains.toolchain_projects(by_folder, inside)], inside)
-    why = [f"{LANGUAGES[one.language]}: {_place(one)}" for one in found]
-    told = [_told(one, by_folder[one.folder], inside) for one in found]
-    why += [f"no test command for {_where(one)}: {reason}" for one, reason in told if reason and not one.test]
-    own = [one for one, _ in told]
+    found = _relevant_projects(
+        [*projects(plain, read, DEEP), *toolchains.toolchain_projects(by_folder, inside)], inside
+    )
+    why = [f"{LANGUAGES[one.language]}: {_manifest_paths(one)}" for one in found]
+    with_commands = [_with_commands(one, by_folder[one.folder], inside) for one in found]
+    why += [f"no test command for {_where(one)}: {reason}" for one, reason in with_commands if reason and not one.test]
+    own = [one for one, _ in with_commands]
     kind = ProjectKind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
     for step in STEPS:
         kind = _with(kind, step, own)
@@ -87,7 +89,7 @@ def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
 
 
 def _telling(folder: str, names: set[str]) -> Iterator[str]:
-    manifests = [one for one in (*python_commands.TOLD, *toolchains.READ) if one in names]
+    manifests = [one for one in (*python_commands.DEPENDENCY_FILES, *toolchains.READ) if one in names]
     manifests += [one for one in names if is_manifest(one)]
     tests = list[str]()
     if folder == "." or manifests:  # other folders hold no project
@@ -101,7 +103,7 @@ def _telling(folder: str, names: set[str]) -> Iterator[str]:
 # -- what is found -----------------------------------------------------------------------------------------------------
 
 
-def _counted(found: Sequence[Project], inside: Inside) -> list[Project]:
+def _relevant_projects(found: Sequence[Project], inside: Inside) -> list[Project]:
     """The projects that count. Loose scripts and a package.json for tools alone count only if there is nothing else."""
     manifests = [one for one in found if one.files and not _only_tools(one, inside)]
     return manifests or list(found)
@@ -114,7 +116,7 @@ def _only_tools(one: Project, inside: Inside) -> bool:
     return not any(name in manifest for name in ("dependencies", "main", "bin", "exports", "module", "workspaces"))
 
 
-def _told(one: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
+def _with_commands(one: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
     """The project with its commands, and the reason for its test command or for having none."""
     if one.language == "python":
         commands = PythonCommands(one, names, inside)
@@ -164,7 +166,7 @@ def _filled(kind: ProjectKind, root: set[str], inside: Inside) -> ProjectKind:
     return kind
 
 
-def _place(one: Project) -> str:
+def _manifest_paths(one: Project) -> str:
     files = one.files or ("its .py files",)
     return ", ".join(name if one.folder == "." else f"{one.folder}/{name}" for name in files[:3])
 

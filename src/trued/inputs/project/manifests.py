@@ -1,6 +1,5 @@
 """Find a repository's projects by their manifests and lock files, and how each is installed."""
 
-import json
 import re
 import shlex
 import tomllib
@@ -8,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from typing import Any, TypeAlias
+
+from trued.support.foreign_json import parse_json
 
 Read: TypeAlias = Callable[[str], str | None]
 
@@ -234,12 +235,12 @@ class PackageManifest:
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "PackageManifest":
-        scripts = _texts(manifest.get("scripts"))
-        packages = {**_texts(manifest.get("dependencies")), **_texts(manifest.get("devDependencies"))}
+        scripts = _text_values(manifest.get("scripts"))
+        packages = {**_text_values(manifest.get("dependencies")), **_text_values(manifest.get("devDependencies"))}
         return cls({name: line for name, line in scripts.items() if PLACEHOLDER not in line}, packages)
 
 
-def _texts(value: Any) -> dict[str, str]:
+def _text_values(value: Any) -> dict[str, str]:
     return {name: one for name, one in value.items() if isinstance(one, str)} if isinstance(value, dict) else {}
 
 
@@ -267,10 +268,7 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def json_table(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
+    value = parse_json(text)
     return value if isinstance(value, dict) else {}
 
 

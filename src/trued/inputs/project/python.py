@@ -10,7 +10,7 @@ from trued.inputs.project.manifests import FOR_TESTS, REQUIREMENTS, Inside, Proj
 LOOKED = 8  # test files that are read; one is nearly always enough
 PACKAGES = 6  # packages that a command names one by one; with more, it names the whole folder
 STARTED = ("main.py", "app.py")
-TOLD = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
+DEPENDENCY_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
 TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
 _PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # beside the manifest, so it runs without being installed
 _PACKAGE = re.compile(r"([A-Za-z_]\w*)/__init__\.py")
@@ -27,10 +27,10 @@ class PythonCommands:
         self.folder, self.tool, self.names = project.folder, project.tool, names
         self._within = project.within
         self._inside = inside
-        self._manifest = toml(self._text("pyproject.toml"))
+        self._manifest = toml(self._file_text("pyproject.toml"))
         self._tests = tests_in(names)
 
-    def _text(self, name: str) -> str:
+    def _file_text(self, name: str) -> str:
         return self._inside(self.folder, name)
 
     @property
@@ -50,7 +50,7 @@ class PythonCommands:
         """The test command with the reason for it; "" with the reason if there is none."""
         if not self._tests:
             return "", "it has no tests yet"
-        texts = [self._text(name) for name in self._tests[:LOOKED]]
+        texts = [self._file_text(name) for name in self._tests[:LOOKED]]
         command, why = self._by_style(texts)
         return (self._within(command) if command else ""), why
 
@@ -65,11 +65,11 @@ class PythonCommands:
         packages = [match[1] for name in self.names if (match := _PROGRAM.fullmatch(name)) and match[1] not in _ASIDE]
         if len(packages) == 1:
             return self._within(f"{run} -m {packages[0]}")
-        files = [name for name in STARTED if name in self.names and _GUARD.search(self._text(name))]
+        files = [name for name in STARTED if name in self.names and _GUARD.search(self._file_text(name))]
         return self._within(f"{run} {files[0]}") if len(files) == 1 else ""
 
     def _by_style(self, texts: list[str]) -> tuple[str, str]:
-        declared = any(_DECLARED.search(self._text(name)) for name in self._told())
+        declared = any(_DECLARED.search(self._file_text(name)) for name in self._dependency_files())
         if declared or self._configured() or any(_PYTEST.search(text) for text in texts):
             if self.tool in ("uv", "poetry", "pipenv") and not declared:
                 return "", f"its tests are pytest's, which {self.tool} would not install"
@@ -82,13 +82,13 @@ class PythonCommands:
             return found, "its tests are unittest's" if found else "unittest would not find all of its tests by itself"
         return "", f"{self._tests[0]} does not tell who runs it"
 
-    def _told(self) -> Iterator[str]:
-        yield from (name for name in TOLD if name in self.names)
+    def _dependency_files(self) -> Iterator[str]:
+        yield from (name for name in DEPENDENCY_FILES if name in self.names)
         yield from sorted(name for name in self.names if REQUIREMENTS.fullmatch(name))
 
     def _configured(self) -> bool:
         conftest = any(name == "conftest.py" or name.endswith("/conftest.py") for name in self.names)
-        return conftest or "pytest.ini" in self.names or "[tool:pytest]" in self._text("setup.cfg")
+        return conftest or "pytest.ini" in self.names or "[tool:pytest]" in self._file_text("setup.cfg")
 
     def _runs(self, program: str) -> str:
         """The command that runs a program with the tool that made the environment."""

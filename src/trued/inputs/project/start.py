@@ -35,7 +35,7 @@ class StartCommand:
     where: str
 
     @property
-    def words(self) -> str:
+    def command_line(self) -> str:
         """The command as text: `python -m flask --app shop run --port {port}`."""
         return " ".join(one if "{port}" in one else shlex.quote(one) for one in self.serve.command)
 
@@ -47,9 +47,14 @@ def files_that_tell(paths: Collection[str]) -> tuple[str, ...]:
     return (*told, *sorted(source, key=lambda path: (path.count("/"), path))[:MOST_READ])
 
 
-def start_commands(paths: Collection[str], read: Read, said: str = "") -> tuple[StartCommand, ...]:
-    """The candidates, each once. `said`: the user's own start command (`[commands] start`), which comes first."""
-    every = [*_said(said), *_procfile(read("Procfile")), *_scripts(paths, read), *_python(paths, read)]
+def start_commands(paths: Collection[str], read: Read, configured: str = "") -> tuple[StartCommand, ...]:
+    """The candidates, each once. `configured`: the user's own start command (`[commands] start`), which comes first."""
+    every = [
+        *_configured_start(configured),
+        *_procfile(read("Procfile")),
+        *_scripts(paths, read),
+        *_python(paths, read),
+    ]
     every += [*_node_files(paths, read), *_make(paths, read), *_site(paths)]
     return tuple({one.serve.command: one for one in reversed(every)}.values())[::-1]
 
@@ -58,7 +63,7 @@ def _serve(command: list[str], where: str, port_env: str = PORT) -> StartCommand
     return StartCommand(Serve(command=tuple(command), port_env=port_env), where)
 
 
-def _said(command: str) -> Iterator[StartCommand]:
+def _configured_start(command: str) -> Iterator[StartCommand]:
     if words := _plain_words(command):
         yield _serve(words, "[commands] start")
 

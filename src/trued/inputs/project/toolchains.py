@@ -23,10 +23,10 @@ def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project
     kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
     for kind in kinds:
         found = [one for folder, names in by_folder.items() if (one := kind(folder, names, inside)) is not None]
-        yield from (one for one in found if one.folder == "." or not _held(one, by_folder["."], inside))
+        yield from (one for one in found if one.folder == "." or not _is_built_by_root(one, by_folder["."], inside))
 
 
-def _held(one: Project, root: set[str], inside: Inside) -> bool:
+def _is_built_by_root(one: Project, root: set[str], inside: Inside) -> bool:
     """Whether the root's project also builds this one, so that one command in the root is enough."""
     if one.tool == "cargo":
         return "workspace" in _toml(inside(".", "Cargo.toml"))
@@ -42,7 +42,7 @@ def _go(folder: str, names: set[str], _: Inside) -> Project | None:
     start = "go run ." if "main.go" in names else ""
     if not start and len(programs) == 1:
         start = f"go run {shlex.quote(f'./{programs[0]}')}"
-    return _made(folder, "go", "go", ("go.mod",), "go build ./...", "go test ./...", start)
+    return _project(folder, "go", "go", ("go.mod",), "go build ./...", "go test ./...", start)
 
 
 def _rust(folder: str, names: set[str], inside: Inside) -> Project | None:
@@ -54,7 +54,7 @@ def _rust(folder: str, names: set[str], inside: Inside) -> Project | None:
     programs = sum(1 for name in names if name == "src/main.rs" or _BINARY.fullmatch(name))
     start = f"cargo run{locked}" if programs == 1 and "package" in manifest else ""
     files = tuple(name for name in ("Cargo.toml", "Cargo.lock") if name in names)
-    return _made(folder, "rust", "cargo", files, f"cargo build{whole}{locked}", f"cargo test{whole}{locked}", start)
+    return _project(folder, "rust", "cargo", files, f"cargo build{whole}{locked}", f"cargo test{whole}{locked}", start)
 
 
 def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
@@ -64,7 +64,7 @@ def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
     tool = "sh ./mvnw" if wrapped else "mvn"  # with `sh`, because the wrapper's executable bit may be lost
     start = f"{tool} -B spring-boot:run" if "spring-boot-maven-plugin" in inside(folder, "pom.xml") else ""
     files = ("pom.xml", *(("mvnw",) if wrapped else ()))
-    return _made(folder, "java", tool, files, f"{tool} -B -DskipTests package", f"{tool} -B test", start)
+    return _project(folder, "java", tool, files, f"{tool} -B -DskipTests package", f"{tool} -B test", start)
 
 
 def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
@@ -79,7 +79,7 @@ def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
     begin = "bootRun" if "org.springframework.boot" in plugins else "run" if _is_application(plugins) else ""
     files = (*(told or [name for name in SETTINGS if name in names]), *(("gradlew",) if wrapped else ()))
     start = f"{tool} {begin}" if begin else ""
-    return _made(folder, "java", tool, files, f"{tool} assemble", f"{tool} test", start)
+    return _project(folder, "java", tool, files, f"{tool} assemble", f"{tool} test", start)
 
 
 def _is_application(plugins: str) -> bool:
@@ -88,7 +88,7 @@ def _is_application(plugins: str) -> bool:
     )
 
 
-def _made(folder: str, language: str, tool: str, files: tuple[str, ...], *commands: str) -> Project:
+def _project(folder: str, language: str, tool: str, files: tuple[str, ...], *commands: str) -> Project:
     bare = Project(folder, language, tool, files, ())
     build, test, start = (bare.within(one) if one else "" for one in commands)
     return Project(folder, language, tool, files, (), test, start, build)

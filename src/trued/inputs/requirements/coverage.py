@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from trued.errors import BadInput
+from trued.inputs.clauses import one_line
 from trued.inputs.requirements.guard_phrases import quoted_command
 from trued.inputs.sentences import sentence_criteria, sentences
 from trued.model import (
@@ -48,7 +49,7 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     )
     taken = {one.id for one in given}
     whole = [] if given or plan is None else [_whole_plan(plan)]
-    found = (*given, *_unique([*words.left(taken), *whole], taken))
+    found = (*given, *unique_ids([*words.left(taken), *whole], taken))
     return _made_of(found, found[-1].id) if whole else found
 
 
@@ -89,9 +90,9 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
     """The id of the user's requirement that covers `one`; naming it takes precedence over covering the whole goal."""
-    entries = {_plain(entry): by.id for by in given for entry in by.covers}
-    kinds = (f"{kind}: {_plain(one.text)}" for kind in KINDS)
-    return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
+    entries = {one_line(entry): by.id for by in given for entry in by.covers}
+    kinds = (f"{kind}: {one_line(one.text)}" for kind in KINDS)
+    return next((entries[name] for name in (one.id, one_line(one.text), *kinds, "goal") if name in entries), "")
 
 
 def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
@@ -100,7 +101,7 @@ def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, .
     return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
 
 
-def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
+def _numbered_criteria(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
     """Criteria by kind and number: `ship-3` is the third ship criterion of the plan."""
     counts: dict[str, int] = {}
     for one in criteria:
@@ -126,12 +127,14 @@ def _of_text(goal: Goal) -> Iterator[Requirement]:
     yield Requirement(id=goal.id, text=goal.text.strip(), source=goal.source)
 
 
-def _unique(wanted: list[Requirement], taken: set[str]) -> Iterator[Requirement]:
+def unique_ids(wanted: Iterable[Requirement], taken: Iterable[str] = ()) -> Iterator[Requirement]:
+    """The requirements, each with an id that neither `taken` nor one before it has: `a`, `a-2`, `a-3`."""
+    known = set(taken)
     for one in wanted:
         name, number = one.id, 2
-        while name in taken:
+        while name in known:
             name, number = f"{one.id}-{number}", number + 1
-        taken.add(name)
+        known.add(name)
         yield one if name == one.id else one.model_copy(update={"id": name})
 
 
@@ -140,27 +143,27 @@ class _Words:
 
     def __init__(self, plan: Plan, name: str = "the plan", whole: Goal | None = None) -> None:
         self.plan, self.name = plan, name
-        self.words = tuple(_named((*plan.criteria, *plan.unread)))
-        self.whole = {_plain(whole.text), whole.id} if whole else set()
+        self.words = tuple(_numbered_criteria((*plan.criteria, *plan.unread)))
+        self.whole = {one_line(whole.text), whole.id} if whole else set()
         self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
-        titles = Counter(_plain(task.title) for task in plan.tasks)
-        self.titles = {_plain(task.title): task.id for task in plan.tasks if titles[_plain(task.title)] == 1}
+        titles = Counter(one_line(task.title) for task in plan.tasks)
+        self.titles = {one_line(task.title): task.id for task in plan.tasks if titles[one_line(task.title)] == 1}
         self.criteria: dict[str, list[tuple[str, str]]] = {}
         for name, criterion in self.words:
-            self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
+            self.criteria.setdefault(one_line(criterion.text), []).append((name, criterion.kind))
         self.done: set[str] = set()  # ids of covered tasks
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
         """Mark what the entry names as covered. Returns the entry, or the id of the task that it names."""
-        if (task := self.tasks.get(_plain(entry).casefold())) is not None:
+        if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
             return task
         names = self._matching(entry)
-        if not names and (task := self.titles.get(_plain(entry))) is not None:  # the title of a task
+        if not names and (task := self.titles.get(one_line(entry))) is not None:  # the title of a task
             self.done.add(task)
             return task
-        if not names and _plain(entry) not in self.whole:  # an entry may also name the whole goal
+        if not names and one_line(entry) not in self.whole:  # an entry may also name the whole goal
             raise BadInput(
                 f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
                 str(by.source),
@@ -198,19 +201,19 @@ class _Words:
         return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
 
     def _matching(self, entry: str) -> list[str]:
-        if _plain(entry) in self.whole:
+        if one_line(entry) in self.whole:
             return [name for name, _ in self.words]
-        names = [name for name, _ in self.criteria.get(_plain(entry), ())]
+        names = [name for name, _ in self.criteria.get(one_line(entry), ())]
         kind, _, text = entry.partition(":")
         if not names and kind.strip().lower() in KINDS:
             wanted = kind.strip().lower()
             meant = (wanted, "acceptance") if wanted == "ship" else (wanted,)
-            names = [name for name, of in self.criteria.get(_plain(text), ()) if of in meant]
+            names = [name for name, of in self.criteria.get(one_line(text), ()) if of in meant]
         return names
 
     def _nearest(self, entry: str) -> str:
         kind, _, text = entry.partition(":")
-        words = _plain(text) if kind.strip().lower() in KINDS else _plain(entry)
+        words = one_line(text) if kind.strip().lower() in KINDS else one_line(entry)
         known: Mapping[str, str] = {
             **{text: text for text in self.criteria},
             **{one: one for one in self.tasks.values()},
@@ -219,7 +222,3 @@ class _Words:
         if close or not self.tasks:
             return f'did you mean "{close[0]}"?' if close else "name one of its sentences, word for word"
         return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

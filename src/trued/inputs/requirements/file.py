@@ -70,6 +70,13 @@ def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
     return dict(sorted(carried.items()))
 
 
+def carried_folders(requirements: Requirements, folder: Path) -> tuple[Path, ...]:
+    """The folders that checks take files from, as their `from` names them; `folder`: that of the requirements file."""
+    checks = [check for one in requirements.requirements for check in one.checks]
+    named = {check.from_ for check in checks if isinstance(check, TestsCheck) and check.from_}
+    return tuple(folder / name for name in sorted(named))
+
+
 def _files_below(folder: Path, check: TestsCheck, requirement: Requirement) -> dict[str, str]:
     if not folder.is_dir():
         raise BadInput(f"there is no folder {folder}", str(requirement.source), "`from` names one beside this file")

@@ -15,10 +15,10 @@ def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:
     cannot: each requirement needs a check.
     """
     lines = [*(f"# {one}".rstrip() for one in heading)]
-    if environment := _told(given.environment):
+    if environment := _non_default_fields(given.environment):
         lines.append(f"environment: {_flow(environment)}")
     if given.serve:
-        lines.append(f"serve: {_flow(_told(given.serve))}")
+        lines.append(f"serve: {_flow(_non_default_fields(given.serve))}")
     if given.interface:
         lines += ["interface:", *(f"  - {_flow(one)}" for one in given.interface)]
     lines.append("requirements:")
@@ -58,7 +58,7 @@ def why_not_portable(check: Check) -> str:
     return ""
 
 
-def _told(value: Any) -> dict[str, Any]:
+def _non_default_fields(value: Any) -> dict[str, Any]:
     """The fields of a value that differ from their default."""
     found: dict[str, Any] = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return found

@@ -41,7 +41,7 @@ def _change(text: str, where: str) -> LimitChange:
     except RuleBroken as broken:
         raise BadInput(f"{what}: {broken.what}", where, broken.then) from None
     if not number:
-        raise BadInput(f"{text!r} would stop all work", where, "name more, or leave it out for no limit")
+        raise BadInput(f"{text!r} would stop all work", where, "write a larger number, or leave it out for no limit")
     return scope, what, float(number)
 
 

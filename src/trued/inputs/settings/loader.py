@@ -16,12 +16,7 @@ from trued.inputs.settings.file_format import (
     expand_home,
     file_model,
 )
-from trued.inputs.settings.folders import FILE as FILE
-from trued.inputs.settings.folders import (
-    state_folder as state_folder,  # re-exported for readers of settings
-)
-from trued.inputs.settings.folders import user_config as user_config
-from trued.inputs.settings.folders import user_home as user_home
+from trued.inputs.settings.folders import FILE
 from trued.inputs.settings.limits import apply_limits, lower_limits, parse_limits
 from trued.inputs.validation import RuleBroken, explain, validate
 from trued.model import RunLimits, Settings
@@ -101,13 +96,15 @@ def load_settings(
     above = [_from_environment(environ), _from_flags(flags)]
     merged: dict[str, Any] = {}
     for layer in (own, shared, *above):
-        by_key = {name: {**merged.get(name, {}), **_given(layer.get(name, {}))} for name in MERGED_BY_KEY}
+        by_key = {name: {**merged.get(name, {}), **_explicit_keys(layer.get(name, {}))} for name in MERGED_BY_KEY}
         merged = {**merged, **layer, **by_key}
     merged["agents"] = _by_role("agents", own, shared, *above)
     merged["login"] = _by_role("login", shared, own, *above)  # a repository cannot override how its user logs in
     merged["limits"] = _limits(own, shared, *above)
     merged["network"] = _network(own, shared, *above)
-    if own.get("forge", {}).get("kind") == "local" and not any("kind" in _given(one.get("forge", {})) for one in above):
+    if own.get("forge", {}).get("kind") == "local" and not any(
+        "kind" in _explicit_keys(one.get("forge", {})) for one in above
+    ):
         merged["forge"]["kind"] = "local"  # a repository cannot override a user who publishes nothing
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
@@ -120,7 +117,7 @@ def user_hub(user: Path) -> HubTable:
     return hub
 
 
-def _given(table: Any) -> dict[str, Any]:
+def _explicit_keys(table: Any) -> dict[str, Any]:
     """The keys that are set: files give them as a dictionary, flags as a model."""
     return table.model_dump(exclude_unset=True) if isinstance(table, BaseModel) else dict(table)
 

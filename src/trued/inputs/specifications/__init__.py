@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from trued.errors import BadInput
+from trued.inputs.requirements.coverage import unique_ids
 from trued.inputs.specifications.checklist import Checklist
 from trued.inputs.specifications.openspec import OpenSpec
 from trued.inputs.specifications.own_file import OwnFile
@@ -22,7 +23,7 @@ class SpecificationFormat(Protocol):
         """The format's name, for people."""
         ...
 
-    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         """The paths that this format reads, out of all paths of a commit."""
         ...
 
@@ -39,7 +40,7 @@ def find_specifications(paths: Iterable[str]) -> dict[str, SpecificationFormat]:
     """Path → format that reads it, from the first group that matches any path."""
     listed = sorted(paths)
     for group in GROUPS:
-        if taken := {path: source for source in group for path in source.found(listed)}:
+        if taken := {path: source for source in group for path in source.matching_paths(listed)}:
             return taken
     return {}
 
@@ -51,18 +52,13 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
         for source in dict.fromkeys(taken.values())
     ]
     whole = parts[0] if len(parts) == 1 else Requirements(requirements=())
-    every = [one for part in parts for one in part.requirements]
-    seen: dict[str, int] = {}
-    unique = []
-    for one in every:
-        seen[one.id] = seen.get(one.id, 0) + 1
-        unique.append(one if seen[one.id] == 1 else one.model_copy(update={"id": f"{one.id}-{seen[one.id]}"}))
-    return whole.model_copy(update={"file": ", ".join(sorted(texts)), "requirements": tuple(unique)})
+    every = tuple(unique_ids(one for part in parts for one in part.requirements))
+    return whole.model_copy(update={"file": ", ".join(sorted(texts)), "requirements": every})
 
 
 def read_specification(path: str, text: str) -> Requirements:
     """Read requirements from one file: in the formats that match its path, then as Spec Kit, OpenSpec or checklist."""
-    spots = [source for group in GROUPS for source in group if source.found([path.lstrip("/"), _tail(path)])]
+    spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
     for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
         if (made := source.read({path: text})).requirements:
             return made

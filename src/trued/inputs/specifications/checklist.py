@@ -14,14 +14,14 @@ FOLDERS = ("", "docs", "doc", ".github")
 class Checklist:
     name = "a checklist (CHECKLIST.md, ACCEPTANCE.md, REQUIREMENTS.md, TODO.md)"
 
-    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if _is_checklist(PurePosixPath(path)))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
         every: list[Requirement] = []
         for path, text in files.items():
             prefix = f"{slug(PurePosixPath(path).stem)}-" if len(files) > 1 else ""
-            every += with_fences(_listed(path, without_fences(text), prefix), text, path)
+            every += with_fences(_checklist_requirements(path, without_fences(text), prefix), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 
@@ -31,7 +31,7 @@ def _is_checklist(path: PurePosixPath) -> bool:
     return path.suffix.lower() in (".md", ".markdown") and stem in NAMES and folder in FOLDERS
 
 
-def _listed(path: str, text: str, prefix: str) -> list[Requirement]:
+def _checklist_requirements(path: str, text: str, prefix: str) -> list[Requirement]:
     items = [
         item
         for block in parse(text)

@@ -68,7 +68,9 @@ def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Require
         above = [n for n, one in enumerate(result) if one.source.line <= line]
         if not above:
             raise BadInput(
-                "the fenced checks stand above every requirement", f"{file}:{line}", "put them below the one they check"
+                "the fenced checks are above the first requirement",
+                f"{file}:{line}",
+                "put them below the one they check",
             )
         nearest = max(above, key=lambda n: result[n].source.line)
         result[nearest] = result[nearest].model_copy(update={"checks": (*result[nearest].checks, *checks)})

@@ -17,7 +17,7 @@ DELTA = re.compile(r"(added|modified|removed|renamed)\s+requirements", re.IGNORE
 class OpenSpec:
     name = "OpenSpec (openspec/specs, openspec/changes)"
 
-    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if _is_spec(PurePosixPath(path).parts))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
@@ -54,12 +54,12 @@ class _OpenSpecFile:
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):
             if isinstance(block, Heading):
-                self._heading(block)
+                self._take_heading(block)
             elif self.open and self.delta != "renamed":
                 self._more(block)
         return self.found
 
-    def _heading(self, one: Heading) -> None:
+    def _take_heading(self, one: Heading) -> None:
         match = TITLE.match(one.words.raw)
         if match is None:
             self.open = False

@@ -12,7 +12,7 @@ NAMES = ("trued.requirements", ".trued/requirements")
 class OwnFile:
     name = "trued.requirements.toml|yaml|json"
 
-    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if _is_ours(path))
 
     def read(self, files: Mapping[str, str]) -> Requirements:

@@ -26,7 +26,7 @@ ABOUT = ("why this priority", "independent test")  # how to work, not what must 
 class SpecKit:
     name = "spec-kit (specs/*/spec.md)"
 
-    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def matching_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in paths if PLACE.fullmatch(path))
 
     def read(self, files: Mapping[str, str]) -> Requirements:
@@ -54,7 +54,7 @@ class _SpeckitFile:
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):
             if isinstance(block, Heading):
-                self._heading(block)
+                self._take_heading(block)
             elif isinstance(block, Paragraph):
                 for part in block.fields():
                     self._paragraph(part)
@@ -63,7 +63,7 @@ class _SpeckitFile:
                     self._item(item)
         return self.found
 
-    def _heading(self, one: Heading) -> None:
+    def _take_heading(self, one: Heading) -> None:
         title = one.words.plain
         if match := STORY.search(title):
             self.story, self.section, self.told = f"US{match[1]}", "", False

@@ -15,14 +15,14 @@ def ticket_plan(ticket: Ticket) -> Plan:
     return Plan(
         title=ticket.summary,
         criteria=criteria,
-        requirements=tuple(_shown(criteria)),
+        requirements=tuple(_checkable_requirements(criteria)),
         source=source,
         text=ticket.text,
         whole=ticket.whole,
     )
 
 
-def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
+def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
     """A requirement with its check for each criterion that names a page or a command; ids as in `coverage`."""
     counts = Counter[str]()
     for one in criteria:

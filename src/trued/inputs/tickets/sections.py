@@ -84,14 +84,14 @@ class Parts:
         for number, block in enumerate(blocks):
             if isinstance(block, Heading):
                 bare = number + 1 == len(blocks) or isinstance(blocks[number + 1], Heading)
-                self._heading(block, at, bare)
+                self._take_heading(block, at, bare)
                 continue
             for one in block.fields() if isinstance(block, Paragraph) else [block]:
                 if isinstance(one, Paragraph) and (label := _label(one)):
                     at.part, at.labelled = label, True
                 self._take(one, at)
 
-    def _heading(self, block: Heading, at: "_At", bare: bool) -> None:
+    def _take_heading(self, block: Heading, at: "_At", bare: bool) -> None:
         if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
             self.title = bare_title(block.words.plain)
             at.part, at.level, at.labelled = at.top, 0, False
@@ -108,16 +108,16 @@ class Parts:
         shown = [address for address, line in at.shown if block.line <= line <= block.end]
         if at.part != "shown wrong":
             self.pictures += [one for one in shown if one not in self.pictures]
-        said = [(text, at.first + line - 1) for text, line in _said(block, at.lines)]
+        said = [(text, at.first + line - 1) for text, line in _sentences(block, at.lines)]
         if at.part == "areas":
             described = _described_areas(block)
-            names = dict.fromkeys((*_listed(block), *described.values()))
+            names = dict.fromkeys((*_listed_names(block), *described.values()))
             self.areas += [one for one in names if one not in self.areas and _is_hint(one)]
             said = [one for one in said if one[0] not in described]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
         elif at.part == "pictures":
-            named = [one for one in _listed(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
+            named = [one for one in _listed_names(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
             self.pictures += [one for one in named if one not in self.pictures]
         elif at.part == "summary":
             said, first = (said, []) if self.summary else (said[1:], said[:1])
@@ -145,14 +145,14 @@ def _described_areas(block: Block) -> dict[str, str]:
     return {text: match[1].strip("`*") for text, match in matches if match}
 
 
-def _named(block: Paragraph) -> re.Match[str] | None:
+def _label_match(block: Paragraph) -> re.Match[str] | None:
     """The label that a paragraph begins with: `**Acceptance criteria:**` or `Acceptance criteria:`."""
     match = _LABEL.match(block.text)
     return match if match and part_of(match[1]) else None
 
 
 def _label(block: Paragraph) -> TicketPart | None:
-    if match := _named(block):
+    if match := _label_match(block):
         return part_of(match[1])
     return part_of(block.words.label) if _is_bold(block) else None
 
@@ -165,23 +165,23 @@ def _is_hint(text: str) -> bool:
     return len(text.split()) <= HINT_WORDS
 
 
-def _said(block: Block, lines: list[str]) -> list[tuple[str, int]]:
+def _sentences(block: Block, lines: list[str]) -> list[tuple[str, int]]:
     """The sentences of a block with their lines; none if it is only a label."""
     if isinstance(block, Paragraph):
         if _is_bold(block) and part_of(block.words.label):
             return []
-        if match := _named(block):
+        if match := _label_match(block):
             return [(text, block.line + line - 1) for text, line in sentences(block.text[match.end() :])]
     return sentences_of(block, lines)
 
 
-def _listed(block: Block) -> list[str]:
+def _listed_names(block: Block) -> list[str]:
     """The names in a list or a line: those in code marks, else those between commas."""
     if isinstance(block, List):
         return [name for item in block.walk() for name in _names(item.words)]
     if not isinstance(block, Paragraph):
         return []
-    match = _named(block)
+    match = _label_match(block)
     inner = parse(block.text[match.end() :]) if match else [block]
     return [name for one in inner if isinstance(one, Paragraph) for name in _names(one.words)]
 

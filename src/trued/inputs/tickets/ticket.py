@@ -72,7 +72,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
     parts, given = Parts(file), _NamedFields(header, file)
     given.into(parts)
     parts.read(body, first)
-    key, summary, missing = _named(given, parts, file)
+    key, summary, missing = _key_and_summary(given, parts, file)
     if not summary and not parts.requirements and not parts.acceptance:
         raise BadInput("the ticket asks for nothing", f"{file}:1", TEACH)
     return _ticket(parts, key, summary, text, missing, given.kind(summary))
@@ -82,7 +82,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     """The ticket of a tracker's issue; an issue without a key is a file. Raises BadInput."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)
-    file, title = issue.url or issue.key, _line(issue.title)
+    file, title = issue.url or issue.key, _one_line(issue.title)
     text = f"# {issue.key}: {title}\n\n{issue.body}"
     _bounded("\n".join((text, *issue.fields.values())), file)
     parts = Parts(file, title=title)
@@ -90,7 +90,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     for name, value in issue.fields.items():
         if (part := part_of(name)) and value.strip():
             line = len(split_lines(text)) + (4 if not text.endswith("\n") else 3)
-            text = f"{text}\n\n## {_line(name)}\n\n{value}"
+            text = f"{text}\n\n## {_one_line(name)}\n\n{value}"
             parts.read(value, line, part)
     parts.pictures += [one for one in issue.pictures if one not in parts.pictures]
     fix = issue.kind == "bug" or (not issue.kind and bool(_FIX.search(title)))
@@ -108,7 +108,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     first = (requirements or tuple(parts.acceptance))[0].text
     return Ticket(
         key=key,
-        summary=(summary or _line(first))[:SUMMARY_LIMIT],
+        summary=(summary or _one_line(first))[:SUMMARY_LIMIT],
         kind="fix" if kind == "fix" else "feat",
         requirements=requirements,
         acceptance=tuple(parts.acceptance),
@@ -122,7 +122,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     )
 
 
-def _named(given: "_NamedFields", parts: Parts, file: str) -> tuple[str, str, list[str]]:
+def _key_and_summary(given: "_NamedFields", parts: Parts, file: str) -> tuple[str, str, list[str]]:
     """Key and summary, from the header, the heading or the file's name; and which of them are missing."""
     missing: list[str] = []
     match = KEY.match(parts.title)
@@ -135,7 +135,7 @@ def _named(given: "_NamedFields", parts: Parts, file: str) -> tuple[str, str, li
         missing += [] if named or file_key(file) else ["key"]
     summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
     missing += [] if summary else ["summary"]
-    return _line(key), _line(summary), missing
+    return _one_line(key), _one_line(summary), missing
 
 
 def _bounded(text: str, where: str) -> None:
@@ -145,7 +145,7 @@ def _bounded(text: str, where: str) -> None:
         raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "say it in words")
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """The text on one line, without terminal control characters."""
     return " ".join(plain(text).split())
 
@@ -171,10 +171,10 @@ class _NamedFields:
             raise BadInput(
                 f"{self.names[part]} is not a line of text", self._where(part), "write it in quotation marks"
             )
-        return _line(str(value)) if value is not None else ""
+        return _one_line(str(value)) if value is not None else ""
 
     def kind(self, summary: str) -> str:
-        said = " ".join((self.line("kind"), *(text for text, _ in self.listed("labels")))).lower()
+        said = " ".join((self.line("kind"), *(text for text, _ in self.entries("labels")))).lower()
         words = set(re.findall(r"[a-z]+", said))
         if words & {"bug", "fix", "bugfix", "defect", "hotfix"}:
             return "fix"
@@ -182,7 +182,7 @@ class _NamedFields:
             return "feat"
         return "fix" if _FIX.search(summary) else "feat"
 
-    def listed(self, part: str) -> list[tuple[str, int]]:
+    def entries(self, part: str) -> list[tuple[str, int]]:
         """The entries of a list, or of a line, each with its line number."""
         value = self._value(part)
         if value is None:
@@ -196,8 +196,8 @@ class _NamedFields:
     def into(self, parts: Parts) -> None:
         for part in ("requirements", "acceptance"):
             self._criteria(part, parts)
-        parts.areas += [text for text, _ in self.listed("areas")]
-        parts.pictures += [text for text, _ in self.listed("pictures")]
+        parts.areas += [text for text, _ in self.entries("areas")]
+        parts.pictures += [text for text, _ in self.entries("pictures")]
         parts.preview = self.line("preview")
         if parts.preview and not parts.preview.startswith(("http://", "https://", "/")):
             what = f"the preview {parts.preview!r} is not an address"
@@ -210,7 +210,7 @@ class _NamedFields:
 
     def _criteria(self, part: str, parts: Parts) -> None:
         into: TicketPart = "acceptance" if part == "acceptance" else "requirements"
-        for text, line in self.listed(part):
+        for text, line in self.entries(part):
             if isinstance(self._value(part), str):
                 parts.read(text, line, into)
             else:

@@ -42,13 +42,13 @@ class AgentState(Value):
 def parse_agent_state(text: str) -> AgentState:
     """Parse the usable parts of the file; an unreadable file gives an empty state."""
     try:
-        value = json.loads(text.removeprefix("\ufeff"), parse_constant=_number, parse_float=_number)
+        value = json.loads(text.removeprefix("\ufeff"), parse_constant=_finite_number, parse_float=_finite_number)
     except (ValueError, RecursionError):
         return AgentState()
     if not isinstance(value, dict):
         return AgentState()
     names = {name: KEYS.get(name, name) for name in AgentState.model_fields if name != "more"}
-    found: dict[str, Any] = {name: _text(value.get(names[name])) for name in TEXTS}
+    found: dict[str, Any] = {name: _clean_text(value.get(names[name])) for name in TEXTS}
     found |= {name: _command(value.get(names[name])) for name in COMMANDS}
     given = value.get(names["set_up"])
     found["set_up"] = tuple(filter(None, map(_command, given))) if isinstance(given, list) else ()
@@ -67,11 +67,11 @@ def render(state: AgentState) -> str:
     return text.encode("utf-8", "replace").decode() + "\n"
 
 
-def _number(digits: str) -> float | None:
+def _finite_number(digits: str) -> float | None:
     return value if math.isfinite(value := float(digits)) else None
 
 
-def _text(value: Any) -> str:
+def _clean_text(value: Any) -> str:
     return _UNPRINTED.sub(" ", value[:TEXT_LIMIT]).strip() if isinstance(value, str) else ""
 
 

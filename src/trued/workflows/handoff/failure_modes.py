@@ -7,13 +7,14 @@ from typing import Any, Literal, TypeAlias
 
 from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
+from trued.support.foreign_json import parse_json
+from trued.support.redaction import single_line
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
 
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
 EVIDENCE_LIMIT = 300
 VALUE_LIMIT = 60
 MODE_LIMIT = 40  # failures of one kind in one turn; the first ones are enough
-_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
 class Mode(Value):
@@ -44,9 +45,7 @@ class EngineCounts(Value):
 
 
 def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
-    plain = " ".join(evidence.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
-    short = plain if len(plain) <= EVIDENCE_LIMIT else f"{plain[:EVIDENCE_LIMIT]} […]"
-    return Mode(name=name, feature=feature, evidence=short)
+    return Mode(name=name, feature=feature, evidence=single_line(evidence, EVIDENCE_LIMIT))
 
 
 # -- meddling
@@ -66,7 +65,7 @@ def _tries(before: str, theirs: str | None) -> Iterator[tuple[str, str]]:
     if theirs is None:
         yield "", "the file was deleted"
         return
-    was, now = _json(before), _json(theirs)
+    was, now = (parse_json(one.removeprefix("\ufeff")) for one in (before, theirs))
     old, new = _entries(was), _entries(now)
     if new is None:
         yield "", "the file was made unreadable"
@@ -101,13 +100,6 @@ def _edits(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
         if was.get(key) != now.get(key) or (key in was) != (key in now):
             verb = "written" if key in STATUS else "edited"
             yield f"{key} of {was.get('id')} was {verb}: {_short(was.get(key))} → {_short(now.get(key))}"
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _entries(value: Any) -> list[dict[str, Any]] | None:
@@ -231,19 +223,19 @@ _SAYING = ("say", "echo", "printf")
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
     """Installers and servers that an agent started on its own, and that init.sh does not contain."""
-    held = [words for text in (script, *_said(script)) for words, _ in simple_commands(text)]
+    held = [words for text in (script, *_printed_commands(script)) for words, _ in simple_commands(text)]
     found: dict[str, None] = {}
     for line in commands:
         before: CommandWords = ("",)
         for words, piped in simple_commands(line):
-            what = _kind(words) or ("an installer" if piped and _downloads(before, words) else "")
+            what = _command_kind(words) or ("an installer" if piped and _downloads(before, words) else "")
             if what and not any(_same(words, one, what) for one in held):
                 found[f"{what} that init.sh does not hold: {' '.join(words)}"] = None
             before = words
     return tuple(_mode("guesswork", feature, words) for words in list(found)[:MODE_LIMIT])
 
 
-def _said(script: str) -> Iterator[str]:
+def _printed_commands(script: str) -> Iterator[str]:
     """Commands that the script only prints, such as how to start the app."""
     for words, _ in simple_commands(script):
         if words[0] in _SAYING:
@@ -251,11 +243,11 @@ def _said(script: str) -> Iterator[str]:
                 yield from said.partition(": ")[2].split(" and ")
 
 
-def _kind(words: CommandWords) -> str:
+def _command_kind(words: CommandWords) -> str:
     program, *arguments = _unwrapped(words)
     if {"--help", "-h", "--version", "-V", "--dry-run"} & set(arguments):
         return ""
-    plain = _plain(arguments)
+    plain = _operands(arguments)
     for what, table in (("an installer", INSTALLERS), ("a server start", SERVERS)):
         verbs = table.get(program, set())
         if "*" in verbs or {*plain[:1], " ".join(plain[:2])} & verbs or ("" in verbs and not arguments):
@@ -263,12 +255,12 @@ def _kind(words: CommandWords) -> str:
     if program == "pacman" and any(word.startswith("-S") for word in arguments):
         return "an installer"
     serves = program == "php" and "-S" in arguments
-    if _RUNNERS.fullmatch(program) and (serves or any(_SERVING.fullmatch(_name(word)) for word in plain[:1])):
+    if _RUNNERS.fullmatch(program) and (serves or any(_SERVING.fullmatch(_base_name(word)) for word in plain[:1])):
         return "a server start"
     return ""
 
 
-def _plain(arguments: Sequence[str]) -> list[str]:
+def _operands(arguments: Sequence[str]) -> list[str]:
     """Arguments that are neither options nor the place after an option such as `-C`."""
     before = ("", *arguments)
     return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
@@ -278,8 +270,8 @@ def _unwrapped(words: CommandWords) -> CommandWords:
     """The command without its launcher: `python manage.py …` becomes manage.py, `npm exec x` and `uv run x` become
     x."""
     program, *rest = words
-    if _RUNNERS.fullmatch(program) and rest and _name(rest[0]) in ("manage.py", "setup.py"):
-        return (_name(rest[0]), *rest[1:])
+    if _RUNNERS.fullmatch(program) and rest and _base_name(rest[0]) in ("manage.py", "setup.py"):
+        return (_base_name(rest[0]), *rest[1:])
     if rest and f"{program} {rest[0]}" in ("uv run", "poetry run", "pipenv run", "npm exec", "pnpm exec", "yarn exec"):
         inner = next((one for one, _ in simple_commands(" ".join(map(_quoted, rest[1:])))), ())
         return _unwrapped(inner) if inner else words
@@ -306,9 +298,9 @@ def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
 
 def _signed(words: CommandWords) -> tuple[str, frozenset[str]]:
     program, *arguments = _unwrapped(words)
-    plain = {_VERSION.sub("", word) or word for word in _plain(arguments)}
+    plain = {_VERSION.sub("", word) or word for word in _operands(arguments)}
     return program, frozenset(plain or ({"install"} if program == "yarn" else ()))
 
 
-def _name(path: str) -> str:
+def _base_name(path: str) -> str:
     return path.rpartition("/")[2]

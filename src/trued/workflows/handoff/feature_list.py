@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt,
 
 from trued.errors import BadInput
 from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
+from trued.support.foreign_json import parse_json
 from trued.support.located import Located, nearest, read_json
 
 NAME = "feature_list.json"
@@ -41,12 +42,12 @@ _CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x202
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
-def _name(value: Any) -> Any:
+def _number_as_text(value: Any) -> Any:
     """A number is accepted as a name; a boolean is not."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-Name: TypeAlias = Annotated[str, BeforeValidator(_name, json_schema_input_type=str | int)]
+Name: TypeAlias = Annotated[str, BeforeValidator(_number_as_text, json_schema_input_type=str | int)]
 Count: TypeAlias = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -148,17 +149,14 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
     if not value:
         raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
     found = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
-    features = _named(found, located, spot)
+    features = _with_ids(found, located, spot)
     _connected(features, located, spot)
     return FeatureList(features=tuple(features), more=more)
 
 
 def is_feature_list(text: str) -> bool:
     """Whether a text is meant to be a feature list, even if it has mistakes."""
-    try:
-        value = json.loads(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return False
+    value = parse_json(text.removeprefix("\ufeff"))
     entries = value.get("features") if isinstance(value, dict) else value
     return isinstance(entries, list) and all(isinstance(one, dict) and "description" in one for one in entries)
 
@@ -197,7 +195,7 @@ def is_id(name: str) -> bool:
     return sound and len(name) <= ID_LIMIT
 
 
-def _named(found: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
+def _with_ids(found: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
     first: dict[str, Feature] = {}
     for number, one in enumerate(found):
         where = located.where(*spot, number, "id")
@@ -210,13 +208,13 @@ def _named(found: list[Feature], located: Located, spot: tuple[str | int, ...]) 
             first[one.id] = one
     taken, features = set(first), list[Feature]()
     for number, one in enumerate(found, 1):
-        name = one.id or next(made for made in _made(number) if made not in taken)
+        name = one.id or next(made for made in _id_candidates(number) if made not in taken)
         taken.add(name)
         features.append(one if one.id else one.model_copy(update={"id": name}))
     return features
 
 
-def _made(number: int) -> Iterator[str]:
+def _id_candidates(number: int) -> Iterator[str]:
     yield f"feat_{number:03}"
     turn = 2
     while True:

@@ -15,7 +15,6 @@ from trued.workflows.handoff.steps import Attempt
 
 
 async def handoff(run: Run, goal: Goal) -> Outcome:
-    steps.refuse_earlier(run)
     project = await list_features(run, goal)
     plan = await run.seal(project.plan(goal))
     project = steps.with_requirements(run, project)
@@ -84,7 +83,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
         if feature.id in project.green:  # its checks passed after the work on another feature
-            verdict = await scope.prove(task_of(feature, run.edition))
+            verdict = await scope.prove(task_of(feature))
             project, holds = await steps.judge_unbuilt(scope, project, feature, verdict)
         if not holds:
             project = await build_feature(scope, project, feature, attempts or run.settings.rounds)
@@ -95,7 +94,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
 
 async def build_feature(run: Run, project: HandoffProject, feature: Feature, attempts: int) -> HandoffProject:
     """Let one fresh coder after another work on a feature, until no gap is left or the attempts are used up."""
-    task, before, work = task_of(feature, run.edition), run.branch.head, ""
+    task, before, work = task_of(feature), run.branch.head, ""
     gaps, project = run.take_feedback(task).gaps, project.with_feature_begun(feature, run.branch.when)
     for number in range(attempts):
         coder = run.session("coder", Coded, publishes=False)
@@ -103,7 +102,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
         if number == 0 and not set_up.works:
             before, set_up = await fix_set_up(run, project, coder, set_up)
         coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *steps.set_up_gaps(set_up)))
-        await run.branch.squash(message_of(feature, run.id, run.edition), onto=before, author="coder")
+        await run.branch.squash(message_of(feature, run.id), onto=before, author="coder")
         work = run.branch.head
         verdict = await run.prove(task, disputes=coded.disputes, also=project.other_tasks(feature))
         changed = await steps.changes_of_work(run, before)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib.resources import files
 
 from trued.inputs.project.manifests import Project, Read, projects
+from trued.support.redaction import single_line
 
 SCRIPT = "init.sh"
 COMMAND_LIMIT = 8000  # characters of one command line; a longer one is a program and belongs in a file
@@ -19,7 +20,7 @@ def init_script(
 ) -> str:
     """The script. Text from outside is quoted; only the commands in `more` are run, each in a shell of its own."""
     found = projects(paths, read)
-    body = "\n".join(_body(found, _line(start), _line(test), [one for one in map(_command, more) if one]))
+    body = "\n".join(_body(found, _short_line(start), _short_line(test), [one for one in map(_command, more) if one]))
     return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"
 
 
@@ -61,7 +62,7 @@ def _functions(name: str) -> str:
 
 
 def _python(one: Project, test: str) -> Iterator[str]:
-    yield _say(f"Python{_place(one)}: {one.tool or 'no manifest, nothing to install'}")
+    yield _print_statement(f"Python{_in_folder(one)}: {one.tool or 'no manifest, nothing to install'}")
     yield "need python3 'Python 3 with its venv module'"
     if not one.tool:
         yield "importable python3"
@@ -69,7 +70,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
             missing = (
                 "  pytest is not installed for python3: add a requirements.txt that names it, and run init.sh again"
             )
-            yield f"python3 -c 'import pytest' 2>/dev/null || {_say(missing)}"
+            yield f"python3 -c 'import pytest' 2>/dev/null || {_print_statement(missing)}"
         return
     yield "("
     yield f"  cd -- {shlex.quote(one.folder)}"
@@ -81,7 +82,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
     yield '  if [ "$(kept .venv)" != "$now" ]; then'
     yield f"    {'venv' if one.tool == 'pip' else f'bring {one.tool}'}"
     for arguments in one.commands:
-        yield f"    {_called(one.tool)} {shlex.join(arguments)}"
+        yield f"    {_install_command(one.tool)} {shlex.join(arguments)}"
     if "pytest" in (test or one.test) and one.tool == "pip":  # the test runner is often not declared
         yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
         yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"
@@ -95,7 +96,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
     yield ")"
 
 
-def _called(tool: str) -> str:
+def _install_command(tool: str) -> str:
     """The command of a tool that makes it install into .venv."""
     return {
         "pip": ".venv/bin/python -m pip --quiet",
@@ -106,7 +107,7 @@ def _called(tool: str) -> str:
 
 
 def _node(one: Project) -> Iterator[str]:
-    yield _say(f"Node{_place(one)}: {one.tool}")
+    yield _print_statement(f"Node{_in_folder(one)}: {one.tool}")
     yield "need node 'Node.js'"
     if one.tool in ("pnpm", "yarn"):
         yield f"works {one.tool} || works corepack || fail '{one.tool} is missing: install it or corepack'"
@@ -137,30 +138,32 @@ def _closing(found: Sequence[Project], start: str, test: str, more: list[str]) -
         programs = f"{inside}/.venv/bin" if one.language == "python" else f"{inside}/node_modules/.bin"
         yield f'PATH="$PWD"{shlex.quote(programs)}":$PATH"'
     for command in more:
-        yield _say(f"Also: {_line(command)}")
-        yield f"bash -euo pipefail -c {shlex.quote(command)} || fail {shlex.quote(f'this failed: {_line(command)}')}"
+        yield _print_statement(f"Also: {_short_line(command)}")
+        failed = shlex.quote(f"this failed: {_short_line(command)}")
+        yield f"bash -euo pipefail -c {shlex.quote(command)} || fail {failed}"
     tests = [test] if test else [one.test for one in found if one.test]
     starts = [start] if start else [one.start for one in found if one.start]
-    yield _say("Ready.")
+    yield _print_statement("Ready.")
     for one in places:
         if one.language == "python":
             inside = ".venv" if one.folder == "." else f"{one.folder}/.venv"
-            yield _say(f"Enter the environment, once in each shell: . {shlex.quote(f'{inside}/bin/activate')}")
-    yield _say(f"Run the tests: {' and '.join(tests) or 'it is not known yet how'}")
-    yield _say(f"Start the app: {' and '.join(starts) or 'it is not known yet how'}")
+            yield _print_statement(
+                f"Enter the environment, once in each shell: . {shlex.quote(f'{inside}/bin/activate')}"
+            )
+    yield _print_statement(f"Run the tests: {' and '.join(tests) or 'it is not known yet how'}")
+    yield _print_statement(f"Start the app: {' and '.join(starts) or 'it is not known yet how'}")
 
 
-def _place(one: Project) -> str:
+def _in_folder(one: Project) -> str:
     return "" if one.folder == "." else f" in {one.folder}"
 
 
-def _say(words: str) -> str:
-    return f"say {shlex.quote(_line(words))}"
+def _print_statement(words: str) -> str:
+    return f"say {shlex.quote(_short_line(words))}"
 
 
-def _line(words: str) -> str:
-    plain = " ".join(words.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
-    return plain if len(plain) <= COMMAND_LIMIT else f"{plain[:COMMAND_LIMIT]} […]"
+def _short_line(words: str) -> str:
+    return single_line(words, COMMAND_LIMIT)
 
 
 def _command(text: str) -> str:

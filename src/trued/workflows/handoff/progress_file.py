@@ -43,25 +43,25 @@ HEADINGS = (
 )
 
 
-def _plain(text: str) -> str:
+def _clean_text(text: str) -> str:
     text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.expandtabs(4).translate(_CONTROLS).translate(_UNSEEN)
     return text.encode("utf-8", "replace").decode()
 
 
 def _one_line(text: str) -> str:
-    plain = " ".join(_plain(text).split())
+    plain = " ".join(_clean_text(text).split())
     return plain if len(plain) <= TEXT_LIMIT else f"{plain[:TEXT_LIMIT].rstrip()} […]"
 
 
-def _said(texts: Iterable[str]) -> tuple[str, ...]:
+def _limited_lines(texts: Iterable[str]) -> tuple[str, ...]:
     lines = [text for text in texts if text]
     left = len(lines) - ENTRY_LIMIT
     return (*lines[:ENTRY_LIMIT], *([f"[… and {left} more]"] if left > 0 else []))
 
 
 Line: TypeAlias = Annotated[str, AfterValidator(_one_line)]
-Lines: TypeAlias = Annotated[tuple[Line, ...], AfterValidator(_said)]
+Lines: TypeAlias = Annotated[tuple[Line, ...], AfterValidator(_limited_lines)]
 Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
@@ -138,7 +138,7 @@ def _coverage(note: HandoffNote) -> Iterator[str]:
 
 def logged(text: str) -> tuple[str, ...]:
     """The entries of the running log in a progress file, oldest first."""
-    above = _plain(text).partition(LINE)[0]
+    above = _clean_text(text).partition(LINE)[0]
     section = above.partition(f"\n{LOG}:\n")[2].partition("\n\n")[0]
     return tuple(line.removeprefix("- ") for line in section.splitlines() if line.startswith("- ["))
 
@@ -153,7 +153,7 @@ def notes_below(text: str) -> str:
 
     Without the line, the notes are what follows the note's last heading; without that, the whole file.
     """
-    lines = _plain(text).split("\n")
+    lines = _clean_text(text).split("\n")
     ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))
     for is_end in ends:
         if (at := next((number for number, line in enumerate(lines) if is_end(line)), None)) is not None:
@@ -167,7 +167,7 @@ def notes_below(text: str) -> str:
 def tidied(below: str) -> str:
     """Agents' notes, made safe: plain text, cut to size; lines that look like a part of the engine's note are
     marked."""
-    text = "\n".join(_harmless(line) for line in _plain(below).split("\n")).strip("\n")
+    text = "\n".join(_harmless(line) for line in _clean_text(below).split("\n")).strip("\n")
     if len(text) <= BELOW_LIMIT:
         return text
     last = text[-(BELOW_LIMIT - len(LEFT_OUT) - 2 * len(QUOTED)) :]

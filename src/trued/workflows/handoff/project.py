@@ -7,9 +7,7 @@ from pydantic import Field
 
 from trued.inputs.sentences import sentence_criteria
 from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
-from trued.model.titles import TITLE_LIMIT
-from trued.run.context import EDITION
-from trued.run.titles import MARKED, task_title
+from trued.model.titles import cut_title
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
@@ -60,7 +58,6 @@ class HandoffProject(Value):
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note
     target: float | None = None  # target coverage, in per cent
-    edition: int = EDITION  # of the run
 
     # -- what is to be done --------------------------------------------------------------------------------------------
 
@@ -69,7 +66,7 @@ class HandoffProject(Value):
         prose = () if is_feature_list(goal.text) else sentence_criteria(goal)
         features = self.features.features
         return Plan(
-            title=task_title(goal.heading, self.edition) if prose else "the feature list",
+            title=cut_title(goal.heading) if prose else "the feature list",
             tasks=self.tasks,
             unread=prose,
             source=goal.source,
@@ -84,7 +81,7 @@ class HandoffProject(Value):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        return tuple(task_of(one, self.edition) for one in self.features.features)
+        return tuple(task_of(one) for one in self.features.features)
 
     @property
     def claimed(self) -> frozenset[str]:
@@ -121,7 +118,7 @@ class HandoffProject(Value):
         return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
 
     def other_tasks(self, feature: Feature) -> tuple[Task, ...]:
-        return tuple(task_of(one, self.edition) for one in self.features.features if one.id != feature.id)
+        return tuple(task_of(one) for one in self.features.features if one.id != feature.id)
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
@@ -339,27 +336,24 @@ def _first_line(notes: str) -> str:
     return next((line.strip() for line in notes.splitlines() if line.strip()), "")
 
 
-def task_of(feature: Feature, edition: int) -> Task:
+def task_of(feature: Feature) -> Task:
     lines = [feature.description, *(f"{number}. {step}" for number, step in enumerate(feature.steps, 1))]
     lines += [f"It is shown by: {feature.test_command}"] if feature.test_command else []
     lines += [f"A person will look at it: {feature.verification_method}"] * (feature.verification_method == "manual")
     return Task(
         id=feature.id,
-        title=task_title(" ".join(feature.description.split()), edition),
+        title=cut_title(" ".join(feature.description.split())),
         scope=feature.description,
         brief="\n".join(lines),
         source=Source(line=feature.line),
     )
 
 
-def message_of(feature: Feature, run: str, edition: int) -> str:
+def message_of(feature: Feature, run: str) -> str:
     """The commit message of a feature, with its id and the run in trailers."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
     words = " ".join("".join(char if char.isprintable() else " " for char in feature.description).split())
-    title = task_title(words, edition)
-    if edition < MARKED and len(words) > TITLE_LIMIT:
-        title = title.rpartition(" ")[0]
-    return f"{kind}: {title.rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
+    return f"{kind}: {cut_title(words).rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 
 def _to_do(feature: Feature) -> Iterator[str]:

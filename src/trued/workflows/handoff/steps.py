@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from trued.errors import AgentFailed, BadInput, CannotJudge, Diverged
+from trued.errors import AgentFailed, BadInput, CannotJudge
 from trued.inputs.project.manifests import is_manifest
 from trued.model import Figures, Finding, Goal, Grade, Judged, Outcome, Outcomes, Task, TestsCheck, Verdict
 from trued.model.events.run import SealedFileEdited, StepRepeated
@@ -85,18 +85,6 @@ def _is_unjudged(judged: Judged) -> bool:
     return judged.grade is Grade.UNJUDGED
 
 
-EDITION = 2  # the first edition with these files, this script and this way to count attempts
-
-
-def refuse_earlier(run: Run) -> None:
-    """Raise `Diverged` for a run that an earlier version began: its recorded steps contain files in another form."""
-    if run.context.edition < EDITION:
-        file = quote(run.context.goal.source.file or "SPECIFICATION")
-        command = f"trued run {file} --from {run.branch.name}"
-        what = f"run {run.id} was begun by an earlier version, whose files differ"
-        raise Diverged(f"{what}: `{command}` continues from its branch, and builds nothing again that still holds")
-
-
 # -- the beginning -----------------------------------------------------------------------------------------------------
 
 
@@ -117,9 +105,7 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     features = parse_feature_list(text, file)
     if run.branch.is_continued and not author:
         features = _with_status_of(features, await run.branch.read(feature_list.NAME) or "")
-    return await _with_branch_state(
-        run, goal, HandoffProject(features=features, author=author, file=file, edition=run.edition)
-    )
+    return await _with_branch_state(run, goal, HandoffProject(features=features, author=author, file=file))
 
 
 async def _refuse_folders(run: Run) -> None:
@@ -170,7 +156,7 @@ def project_of_reply(
 ) -> tuple[HandoffProject | None, tuple[Finding, ...]]:
     """The initializer's features as a project, or None and what is wrong with them.
 
-    Raises `AgentFailed` if they cannot be used, and the initializer is not to be asked `again`.
+    `again`: the initializer can be asked once more. If it cannot, features that cannot be used raise `AgentFailed`.
     """
     given = [one.model_dump(mode="json") for one in reply.features]
     text = json.dumps({"features": [{key: part for key, part in one.items() if part} for one in given]})
@@ -182,7 +168,6 @@ def project_of_reply(
         return None, (Finding(what=f"the features cannot be used: {error.what}"),)
     features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with its final line numbers
     project = HandoffProject(
-        edition=run.edition,
         features=features,
         author="initializer",
         note=run.settings.progress,

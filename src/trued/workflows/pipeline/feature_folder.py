@@ -115,18 +115,18 @@ def plan_page(
     """The text of `plan.md`: the planner's tasks, with their waves."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     rows = [
-        f"| {one.id} | {wave_of.get(one.id, '')} | {_line(one.title)} | {one.kind} | {_names(one.depends_on)} "
+        f"| {one.id} | {wave_of.get(one.id, '')} | {_cell_text(one.title)} | {one.kind} | {_names(one.depends_on)} "
         f"| {_names(one.criteria)} |"
         for one in works
     ]
     parts = [
-        f"# Plan: {_line(title)}",
+        f"# Plan: {_cell_text(title)}",
         "One file a task: `tasks/`. The engine wrote this from the planner's answer.",
         "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
     ]
     said = {"Acceptance criteria": [f"{one.id}: {one.text}" for one in criteria], **notes}
     for heading, points in said.items():
-        parts += [f"## {heading}", "\n".join(f"- {_line(point)}" for point in points)] if points else []
+        parts += [f"## {heading}", "\n".join(f"- {_cell_text(point)}" for point in points)] if points else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -137,11 +137,11 @@ def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
         f"- Wave: {wave}",
         f"- After: {_names(work.depends_on) or 'nothing'}",
         f"- Files: {_names(work.files) or 'not named'}",
-        *(f"- Serves {one.id}: {_line(one.text)}" for one in criteria if one.id in work.criteria),
+        *(f"- Serves {one.id}: {_cell_text(one.text)}" for one in criteria if one.id in work.criteria),
     ]
     shown = ["## Shown by", code_block(work.tests)] if work.tests else []
     parts = [
-        f"# {work.id}: {_line(work.title)}",
+        f"# {work.id}: {_cell_text(work.title)}",
         "\n".join(lines),
         "## To do",
         code_block(work.brief or work.title, "text"),
@@ -164,10 +164,10 @@ def plan_files(
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(_line(one) for one in names)
+    return ", ".join(_cell_text(one) for one in names)
 
 
-def _line(words: str) -> str:
+def _cell_text(words: str) -> str:
     """A text on one line, escaped so that it cannot make a table cell, link or tag."""
     flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"

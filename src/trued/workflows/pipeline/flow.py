@@ -73,7 +73,7 @@ async def design(lead: Orchestrator) -> None:
     if decision is Status.NEEDS_REVISION:
         await lead.send_one("design", lead.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
         _, returned = await criticize(lead)
-        lead.critiques = verification.grave_critiques(returned, before, edition=lead.run.edition)
+        lead.critiques = verification.grave_critiques(returned, before)
 
 
 async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Critique]]]:
@@ -129,7 +129,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
     """Ask critics about the finished work if their critique was still Critical after the revision. Such a critique
     stays open until its critic withdraws it."""
     names = {one.by for one in lead.critiques.values() if one.severity >= Severity.CRITICAL}
-    if not names or lead.run.edition == 1:
+    if not names:
         return
     more = {**await lead.changes_context(), **lead.critique_context}
     reads = (FEATURE, DESIGN, *lead.task_files)

@@ -49,14 +49,14 @@ def inert_line(words: str) -> str:
 
 
 def _few(most: int) -> Any:
-    def kept(said: Any) -> Any:
-        lines = map(_flat, (said,) if isinstance(said, str) else said or ())
+    def first_lines(value: Any) -> Any:
+        lines = map(_flat, (value,) if isinstance(value, str) else value or ())
         return tuple(line for line in lines if line)[:most]
 
-    return BeforeValidator(kept)
+    return BeforeValidator(first_lines)
 
 
-def _name(words: Any) -> str:
+def _safe_name(words: Any) -> str:
     """The name of an agent, made safe as a file name, because a task's name may be anything."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(words))).strip(".-")[:80] or "nobody"
 
@@ -76,8 +76,8 @@ def _status(said: Any) -> Any:
 class Memory(Value):
     """The few lines that the engine keeps of an agent's reply, besides its document. Longer texts and lists are cut."""
 
-    agent: Annotated[str, BeforeValidator(_name)]  # the instance: its role, and its focus or task
-    role: Annotated[str, BeforeValidator(_name)]
+    agent: Annotated[str, BeforeValidator(_safe_name)]  # the instance: its role, and its focus or task
+    role: Annotated[str, BeforeValidator(_safe_name)]
     status: Annotated[Status, BeforeValidator(_status)]
     findings: Annotated[tuple[str, ...], _few(FINDINGS)] = ()
     severity: Annotated[str, BeforeValidator(_flat)] = ""  # the highest, in the agent's own scale
@@ -107,7 +107,7 @@ class Memory(Value):
 
 def memory_file(agent: str) -> str:
     """The path of an agent's memory in the feature's folder."""
-    return f"{FOLDER}/{_name(agent)}.mem.md"
+    return f"{FOLDER}/{_safe_name(agent)}.mem.md"
 
 
 class Kept(Value):
@@ -175,12 +175,12 @@ def merge_memories(
 ) -> SharedMemory:
     """The shared memory with these memories added, in the order of the flow, whichever agent finished first.
     Contradictory lines are all kept. An agent without a memory (None) is listed with the documents that it `left`."""
-    for name in sorted(memories, key=_place):
+    for name in sorted(memories, key=_sort_key):
         shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
     return shared
 
 
-def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
+def _sort_key(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
     """A sort key: T2 comes before T10, and an implementer's T2 next to a writer's T2."""
     known = ORDER.index(agent) if agent in ORDER else len(ORDER)
     task = re.sub(r"^(implementer|documentation-writer)-", "", agent)
@@ -189,7 +189,7 @@ def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
 
 
 def _with(shared: SharedMemory, name: str, memory: Memory | None, left: Sequence[str]) -> SharedMemory:
-    by = memory.agent if memory else _name(name)
+    by = memory.agent if memory else _safe_name(name)
     if memory:
         update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings[:FINDINGS])
     else:

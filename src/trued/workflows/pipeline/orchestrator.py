@@ -6,10 +6,10 @@ from typing import Any
 
 from trued.inputs.sentences import sentence_criteria
 from trued.model import Finding, Goal, Plan, Requirement, Severity, Source, Status
+from trued.model.titles import cut_title
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
 from trued.run.session import BriefContext, R
-from trued.run.titles import task_title
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     VERIFIERS,
@@ -52,7 +52,7 @@ ARTIFACT = 200_000  # characters of one artifact
 FILES = 100  # changed files that a brief lists
 ONLY_ENGINE = "only the engine writes it"
 FOUND_BY_ENGINE = "What the engine found itself"
-IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written anew each round
+IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written again in each round
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
@@ -152,8 +152,7 @@ class Orchestrator:
         self, step: str, decision: ClusterDecision, agents: Iterable[str], silent: Sequence[str] = ()
     ) -> ClusterDecision:
         """Record the result of a step. `silent`: agents that were asked and gave no good answer."""
-        unheard = tuple(silent) if self.run.edition > 1 else ()
-        decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=unheard)
+        decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=tuple(silent))
         await self.run.record(decided, step="decision")  # the step name `decided` is used for people's decisions
         ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.record(ended)
@@ -177,14 +176,12 @@ class Orchestrator:
             await self._record_undone(one)
             if one.reply is None:  # only warn here: the decision tables handle a missing reply
                 await self.run.record(MemoryMissing(agent=one.name, step=step))
-        if self.run.edition > 1:
-            written |= dict(self._noted(name, lines, written) for name, lines in (notes or {}).items() if lines)
+        written |= dict(self._noted(name, lines, written) for name, lines in (notes or {}).items() if lines)
         kept = dict(memories) if memories is not None else self.memories(returned)
         written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._documents_of(name) for name in kept}
         self.shared = merge_memories(self.shared, kept, left)
-        if self.run.edition > 1:
-            written |= await self._earlier_rounds(written)
+        written |= await self._earlier_rounds(written)
         written[self.folder.path(SHARED)] = self.shared.render()
         await self.run.branch.write(written, f"docs: {step}")
         return kept
@@ -361,7 +358,7 @@ class Orchestrator:
     @property
     def title(self) -> str:
         """The goal's title."""
-        return task_title(self.goal.heading, self.run.edition)
+        return cut_title(self.goal.heading)
 
     @property
     def plan(self) -> Plan:
@@ -373,7 +370,7 @@ class Orchestrator:
         }
         return Plan(
             title=self.title,
-            tasks=tuple(work.as_task(self.run.edition) for work in self.tasks),
+            tasks=tuple(work.as_task() for work in self.tasks),
             unread=sentence_criteria(self.goal),
             source=self.goal.source,
             requirements=tuple(

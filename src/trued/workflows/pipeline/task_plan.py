@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from trued.model import Finding, Task, Value
-from trued.run.titles import task_title
+from trued.model.titles import cut_title
 
 Kind: TypeAlias = Literal["implementation", "documentation"]
 # A task's id becomes part of file, agent and branch names: no dot or dash at its end, no two dots, no `.lock`.
@@ -29,11 +29,10 @@ class Work(Value):
     tests: str = Field(default="", description="the command whose tests will show it")
     criteria: tuple[str, ...] = Field(default=(), description="ids of the acceptance criteria that it serves")
 
-    def as_task(self, edition: int) -> Task:
-        """The task for a run of this edition."""
+    def as_task(self) -> Task:
         shown = [f"It is shown by: {self.tests}"] if self.tests else []
         words = "\n\n".join([self.brief or self.title, *shown])
-        return Task(id=self.id, title=task_title(" ".join(self.title.split()), edition), brief=words, files=self.files)
+        return Task(id=self.id, title=cut_title(" ".join(self.title.split())), brief=words, files=self.files)
 
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:

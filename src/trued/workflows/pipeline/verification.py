@@ -255,13 +255,13 @@ def _by_engine(
 ) -> ClusterDecision:
     """Mark the reasons in which the engine contradicts the agent's own reply."""
 
-    def told(line: str) -> str:
+    def with_note(line: str) -> str:
         name = line.partition(":")[0]
         own = said.get(name)
         better = own is not None and own != seen.get(name) and own.status is Status.DONE
         return f"{line} (by the engine's own run; {name} said DONE)" if better else line
 
-    return decision.model_copy(update={"why": tuple(map(told, decision.why))})
+    return decision.model_copy(update={"why": tuple(map(with_note, decision.why))})
 
 
 async def decide_review(
@@ -309,9 +309,8 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
     feature = verification.returned.get("v-feature")
     looked = (feature and feature.good) or review.decision.status is not Status.ERROR
     left = {name: one for name, one in lead.critiques.items() if name in again or not looked}
-    if lead.run.edition > 1:
-        left |= {name: one for name, one in lead.critiques.items() if one.severity >= Severity.CRITICAL}
-        lead.run.judgement.set_unverified("critiques", [_as_note(*one) for one in lead.critiques.items()])
+    left |= {name: one for name, one in lead.critiques.items() if one.severity >= Severity.CRITICAL}
+    lead.run.judgement.set_unverified("critiques", [_as_note(*one) for one in lead.critiques.items()])
     for critic in CRITICS:
         lead.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
     closed = sorted(lead.critiques.keys() - left.keys())
@@ -322,8 +321,6 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
 def note_unchecked_criteria(lead: Orchestrator) -> None:
     """Make a note of each criterion of `feature.md` that is not in the contract because the user's file covers the
     whole request."""
-    if lead.run.edition == 1:
-        return
     held = {name for one in lead.run.judgement.contract().requirements for name in (one.id, *one.covers)}
     notes = [
         f"{one.id} of {FEATURE} is not checked by itself: {one.text}" for one in lead.criteria if one.id not in held
@@ -382,10 +379,10 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
 
 
 def grave_critiques(
-    returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None, *, edition: int = 2
+    returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
 ) -> dict[str, Finding]:
     """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its answer
-    `before` counts. Runs of the first edition called all of them High."""
+    `before` counts."""
     found = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
@@ -394,8 +391,6 @@ def grave_critiques(
                 found += [
                     one.model_copy(update={"by": name}) for one in _grave_lines(reply, worst_severity(name, reply))
                 ]
-    if edition == 1:
-        found = [one.model_copy(update={"severity": Severity.HIGH}) for one in found]
     return {f"C{number}": one for number, one in enumerate(found, 1)}
 
 

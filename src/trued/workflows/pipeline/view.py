@@ -7,7 +7,7 @@ from typing import Any
 from trued.model import Event, Status
 from trued.model.events import JournalEvent, call, of_kind, run
 from trued.model.step_keys import label_of, step_name
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 from trued.workflows.pipeline.events import (
     EVENTS,
     ArtifactMissing,
@@ -85,7 +85,7 @@ class Stages:
     decisions: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)  # cluster, result, why
 
     @property
-    def seen(self) -> bool:
+    def has_begun(self) -> bool:
         return any(one.times or one.result for one in list(self.all.values()))
 
     @property
@@ -188,17 +188,17 @@ def waved(stages: Stages) -> str:
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [
         f"wave {stages.wave}, {stages.merged}/{tasks} tasks merged" if stages.wave else "",
-        f"{conflicts} conflict{'' if conflicts == 1 else 's'}" if conflicts else "",
+        counted(conflicts, "conflict") if conflicts else "",
         f"verification round {turn}{f'/{ROUNDS}' if turn <= ROUNDS else ''}" if turn else "",
-        f"{stages.revisions} revision{'' if stages.revisions == 1 else 's'}" if stages.revisions else "",
+        counted(stages.revisions, "revision") if stages.revisions else "",
     ]
     return " · ".join(part for part in parts if part)
 
 
 def describe_step(event: StepReported) -> str:
     """One event of a step as words."""
-    who = f" ({few(event.agents)})" if event.agents and not event.result else ""
-    why = f": {few(event.why)}" if event.why else ""
+    who = f" ({few(event.agents, NAMED)})" if event.agents and not event.result else ""
+    why = f": {few(event.why, NAMED)}" if event.why else ""
     return f"{normal_name(event.step)} {event.result or 'begins'}{who}{why}"
 
 
@@ -221,40 +221,35 @@ def _add_notice(tree: RunTree, key: str, event: JournalEvent) -> None:
     match event:
         case CritiqueClosed():
             if event.stands:
-                tree.remark(key, f"critiques of the design are still open: {few(event.stands)}", warning=True)
+                tree.remark(key, f"critiques of the design are still open: {few(event.stands, NAMED)}", warning=True)
             if event.closed:
-                tree.remark(key, f"critiques of the design are closed: {few(event.closed)}")
+                tree.remark(key, f"critiques of the design are closed: {few(event.closed, NAMED)}")
         case ArtifactMissing():
             tree.remark(key, f"{event.path} is missing: {event.why}", warning=True)
         case MemoryMissing():
             who = event.agent or "somebody"
             tree.remark(key, f"{who} gave no answer and counts as missing", warning=True)
         case MemoryUndone():
-            who, files = event.agent or "somebody", few(event.files)
+            who, files = event.agent or "somebody", few(event.files, NAMED)
             tree.remark(key, f"{who} edited files that only the engine writes; undone: {files}", warning=True)
         case StrayFilesUndone():
-            who, files = event.agent or "somebody", few(event.files)
+            who, files = event.agent or "somebody", few(event.files, NAMED)
             tree.remark(key, f"{who} wrote files other than its own document; undone: {files}", warning=True)
         case PlanRefused():
-            tree.remark(key, f"the plan was refused: {few(event.why)}", warning=True)
+            tree.remark(key, f"the plan was refused: {few(event.why, NAMED)}", warning=True)
         case _:
             pass
 
 
 def decision(cluster: str, result: str, why: Sequence[str], stages: Stages) -> str:
     number = f" round {stages.rounds}" if cluster == "verification" else ""
-    return f"{cluster}{number}: {result}{f' ({few(why)})' if why else ''}"
+    return f"{cluster}{number}: {result}{f' ({few(why, NAMED)})' if why else ''}"
 
 
 def normal_name(step: str) -> str:
     """A step's name in its normal form."""
     plain = step.strip().lower().replace("_", "-").replace(" ", "-")
     return {"setup": "set-up", "implement": "implementation", "verify": "verification"}.get(plain, plain)
-
-
-def few(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _task(stages: Stages, part: str) -> str:
@@ -298,7 +293,7 @@ class PipelineView(WorkflowView):
                 stages.begin("implementation")
                 stages.wave = max(stages.wave, event.number or stages.wave + 1)
                 stages.tasks.update(dict.fromkeys(event.tasks, "open"))
-                tree.remark(key, f"wave {stages.wave}: {few(event.tasks)}")
+                tree.remark(key, f"wave {stages.wave}: {few(event.tasks, NAMED)}")
             case run.PartMerged() if task := _task(stages, event.part):
                 stages.tasks[task] = "merged"
             case run.MergeConflict():
@@ -315,10 +310,10 @@ class PipelineView(WorkflowView):
         return self.stages.place(key)
 
     def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:
-        return stages_of(self.stages, calls) if self.stages.seen else None
+        return stages_of(self.stages, calls) if self.stages.has_begun else None
 
     def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterator[StyledLine]:
-        if self.stages.seen:
+        if self.stages.has_begun:
             yield self.steps_line(calls, running=running)
         if waves := waved(self.stages):
             yield [(waves, "dim")]
@@ -352,7 +347,7 @@ class PipelineView(WorkflowView):
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
         """The steps, and the reasons of those that did not end with DONE."""
-        if not self.stages.seen:
+        if not self.stages.has_begun:
             return
         yield self.steps_line(calls, running=False)
         for stage in list(self.stages.all.values()):  # a copy: another thread adds to it

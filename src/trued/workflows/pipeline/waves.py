@@ -12,7 +12,6 @@ from trued.run.agent_call import AgentAnswer
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
-from trued.run.titles import MARKED
 from trued.support.redaction import inert
 from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
@@ -100,11 +99,11 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
     )
     told = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    told |= lead.critique_context if lead.run.edition > 1 else {}  # so that implementers can fix them
+    told |= lead.critique_context  # so that implementers can fix them
     turn, before = TaskTurn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
-        said = await session.attempt(work.as_task(lead.run.edition), **turn.context)
+        said = await session.attempt(work.as_task(), **turn.context)
         turn = replace(
             turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
         )
@@ -120,12 +119,10 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
     session, work = turn.session, turn.work
     if session is None:
         return await _set_aside(turn)
-    words = " ".join(work.title.split())
-    title = cut_title(words, TITLE) if lead.run.edition >= MARKED else words[:TITLE]
-    message = f"merge: {work.id} {inert(title)}"
+    message = f"merge: {work.id} {inert(cut_title(' '.join(work.title.split()), TITLE))}"
     conflict = await lead.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
-        said = await session.attempt(work.as_task(lead.run.edition), **{**turn.context, "conflict": conflict.files})
+        said = await session.attempt(work.as_task(), **{**turn.context, "conflict": conflict.files})
         turn = replace(
             turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
         )

@@ -11,13 +11,10 @@ from trued.run.run import Run
 from trued.workflows.purple.memory import MemoryLog
 from trued.workflows.purple.replies import Built
 
-NO_ROUND_FOR_ENVIRONMENT = 3  # the edition since which a chunk's rounds end if only the environment lacks something
-OWN_CHANGE = 2  # the edition since which a chunk needs a change of its own, and is not built if already met
-
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
     """The plan with the parts that the user chose, its marks for finished parts, and its prose by section."""
-    if run.context.edition < OWN_CHANGE or not is_plan(goal.text, goal.source.file):
+    if not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
 
@@ -26,7 +23,7 @@ async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Pl
     """Whether nobody has to build the chunk: the user's own cases pass on the base and here, or the plan marks it as
     done and no check contradicts that. The engine checks before it skips a chunk, and reports what it skips."""
     marked = chunk.id in plan.done
-    if run.context.edition < OWN_CHANGE or not (marked or run.judgement.was_met_on_base(chunk)):
+    if not (marked or run.judgement.was_met_on_base(chunk)):
         return False
     verdict = await run.prove(chunk)
     if not (_is_uncontradicted(verdict) if marked else verdict.holds):
@@ -48,8 +45,6 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
     """The verdict on a chunk. If nothing was changed for the chunk since the commit `start`, the verdict gets a gap and
     does not hold: earlier work belongs to other chunks. A change settles that, or a person who accepts the chunk."""
-    if run.context.edition < OWN_CHANGE:
-        return verdict
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
     if changed:
         run.judgement.object(by, ())
@@ -59,17 +54,9 @@ async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> V
     return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
 
 
-def is_environment_alone(run: Run, verdict: Verdict) -> bool:
-    """Whether only the environment lacks something and nothing refutes the work: a person has to fix that, so another
-    round would be wasted."""
-    return run.context.edition >= NO_ROUND_FOR_ENVIRONMENT and verdict.lacks_only_environment
-
-
 async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:
     """Files that Team A says it changed, although git shows no change since the chunk began; each is reported as an
     event."""
-    if run.context.edition < OWN_CHANGE:
-        return ()
     changed = await run.branch.changes(start)
     wrong = [one.path for one in built.files if not _is_among(one.path, changed)]
     for path in wrong:

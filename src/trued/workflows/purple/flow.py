@@ -7,7 +7,6 @@ from trued.run.run import Run
 from trued.workflows.purple.chunks import (
     as_chosen,
     claims_refuted,
-    is_environment_alone,
     is_met_without_work,
     needs_change,
     still_open,
@@ -72,9 +71,10 @@ async def build(
         put_back = tuple(sorted({*team_a.last_answer.undone, *team_b.last_answer.undone}))
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
         verdict = await needs_change(run, chunk, verdict, start)
-        log = logged(run, log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
+        log = logged(log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
         await memory.add(run, log)
         asked = ()
-        if verdict.holds or is_environment_alone(run, verdict) or run.judgement.check_for_stall(verdict):
+        # What only the environment lacks, a person has to fix: another round would be wasted.
+        if verdict.holds or verdict.lacks_only_environment or run.judgement.check_for_stall(verdict):
             break
     return verdict

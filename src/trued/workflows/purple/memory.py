@@ -16,8 +16,6 @@ from trued.workflows.purple.memory_log import (
 )
 from trued.workflows.purple.replies import Built, Review
 
-RECALLED = 2  # the edition since which agents are given the log, and the log has the engine's verdicts
-
 
 class MemoryLog:
     """The log of one run. Only the engine writes it. For a plan outside the repository there is only a live copy."""
@@ -30,8 +28,6 @@ class MemoryLog:
 
     def section(self, run: Run, chunk: Task) -> ChunkSection:
         """The chunk's section so far; a new one before its first round."""
-        if run.context.edition < RECALLED:
-            return ChunkSection(chunk=chunk.id, scope=chunk.title)
         return self._sections.get(chunk.id) or ChunkSection(chunk=chunk.id, scope=chunk.title, run=run.id)
 
     async def add(self, run: Run, section: ChunkSection) -> None:
@@ -46,8 +42,6 @@ class MemoryLog:
 
     async def recall(self, run: Run, chunk: Task) -> str:
         """What the next agent on this chunk should know from the file, with the file's name; "" if nothing."""
-        if run.context.edition < RECALLED:
-            return ""
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
         readable = (await self._before(run)).encode(errors="surrogateescape").decode(errors="replace")
         text = excerpt(readable, others, chunk.id)
@@ -69,31 +63,23 @@ class RoundFacts(NamedTuple):
     put_back: tuple[str, ...] = ()  # documents of others that a team changed
 
 
-def logged(run: Run, log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:
+def logged(log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:
     """The chunk's section with one more round: what the teams say, and what the engine found."""
     built, review, verdict = round_
+    judged = "holds" if verdict.holds else "does not hold"
     entry = Iteration(
+        asked=facts.asked,
+        refuted=facts.refuted,
+        put_back=facts.put_back,
         implemented=built.implemented,
         files=tuple((one.path, one.what) for one in built.files),
         notes=built.notes,
         steel_man=review.steel_man,
-        gaps=tuple(one.what for one in review.objections),
+        assessed=tuple(located(f"{one.judgement}: {one.requirement}", one.where) for one in review.requirements),
+        gaps=tuple(located(one.what, one.where) for one in review.objections),
         fixed=review.fixed,
         status=review.result,
-    )
-    if run.context.edition < RECALLED:
-        return log.with_round(entry, verdict)
-    judged = "holds" if verdict.holds else "does not hold"
-    entry = Iteration(
-        **{
-            **entry.model_dump(),
-            "asked": facts.asked,
-            "refuted": facts.refuted,
-            "put_back": facts.put_back,
-            "assessed": tuple(located(f"{one.judgement}: {one.requirement}", one.where) for one in review.requirements),
-            "gaps": tuple(located(one.what, one.where) for one in review.objections),
-            "verdict": f"{judged} ({verdict.grade}) at {verdict.commit[:12]}",
-            "reasons": reasons_of(verdict),
-        }
+        verdict=f"{judged} ({verdict.grade}) at {verdict.commit[:12]}",
+        reasons=reasons_of(verdict),
     )
     return log.with_round(entry, verdict, status_of(verdict))

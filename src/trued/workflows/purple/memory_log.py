@@ -55,18 +55,18 @@ def _one_line(text: str) -> str:
     return " ".join(_tidy(text).split())
 
 
-def _said(texts: Sequence[str]) -> tuple[str, ...]:
+def _without_empty(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if text)
 
 
-def _files(pairs: Any) -> Any:
+def _file_pairs(pairs: Any) -> Any:
     return tuple((_one_line(str(path)).replace("`", "'") or "?", str(what)) for path, what in pairs)
 
 
 Text: TypeAlias = Annotated[str, AfterValidator(_tidy)]
 Line: TypeAlias = Annotated[str, AfterValidator(_one_line)]
-Texts: TypeAlias = Annotated[tuple[Text, ...], AfterValidator(_said)]
-Files: TypeAlias = Annotated[tuple[tuple[str, Text], ...], BeforeValidator(_files)]
+Texts: TypeAlias = Annotated[tuple[Text, ...], AfterValidator(_without_empty)]
+Files: TypeAlias = Annotated[tuple[tuple[str, Text], ...], BeforeValidator(_file_pairs)]
 
 
 class Iteration(Value):
@@ -116,13 +116,13 @@ class ChunkSection(Value):
     def _with(self, **changed: object) -> "ChunkSection":
         fields = {
             name: getattr(self, name) for name in ChunkSection.model_fields
-        }  # without the cached text, which a plain copy would keep
+        }  # without the cached texts, which a plain copy would keep
         return ChunkSection.model_validate({**fields, **changed})
 
     @cached_property
     def text(self) -> str:
         """The section in Markdown; cached, because a log of a thousand chunks is written after every round."""
-        return "\n".join((_heading(self), *_body(self)))
+        return "\n".join((_chunk_heading(self), *_body(self)))
 
     def continuing(self, earlier: str) -> str:
         """The section, preceded by what earlier runs wrote about the chunk."""
@@ -130,9 +130,10 @@ class ChunkSection(Value):
         body = "\n".join((f"#### Run {self.run or 'after that'}\n", *_body(self, last)))
         return f"{earlier.rstrip()}\n\n{body}"
 
-    @property
+    @cached_property
     def memory(self) -> str:
-        """What the next agent should know about this chunk, in a few lines."""
+        """What the next agent should know about this chunk, in a few lines; cached, because every chunk after it asks
+        for them."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
         for one in self.iterations:
@@ -232,7 +233,7 @@ def excerpt(existing: str, sections: Iterable[ChunkSection], chunk: str) -> str:
 # -- writing
 
 
-def _heading(section: ChunkSection) -> str:
+def _chunk_heading(section: ChunkSection) -> str:
     return f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}\n"
 
 

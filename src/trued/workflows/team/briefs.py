@@ -30,8 +30,6 @@ def rows(lines: Iterable[str], path: str, most: int = ROWS) -> str:
 def for_pm(crew: Crew) -> dict[str, str]:
     """For the PM at the beginning: the project, what is known about it, and what the backlog already has."""
     known = {"project": _project(crew)}
-    if crew.edition == 1:
-        return known
     known |= {"context": _context(crew), "in_the_backlog_already": _listed_work(crew)}
     known |= {"earlier_decisions": _tail(crew, "decisions", "pm/decisions.md")}
     return {name: text for name, text in known.items() if text}
@@ -66,8 +64,8 @@ def for_fixes(crew: Crew, name: str) -> dict[str, str]:
 
 def for_techlead(crew: Crew, name: str) -> dict[str, str]:
     known = {"goal": _goal(crew), "project": _project(crew), "backlog": brief_of(crew.backlog, name, FOLDER)}
-    known |= {"context": _context(crew)} if crew.edition > 1 and _context(crew) else {}
-    return {**known, "earlier_decisions": _decisions(crew)}
+    known |= {"context": _context(crew)} if _context(crew) else {}
+    return {**known, "earlier_decisions": _tail(crew, "architecture", "techlead/architecture.md")}
 
 
 def for_dev(crew: Crew, task: str) -> dict[str, str]:
@@ -75,7 +73,7 @@ def for_dev(crew: Crew, task: str) -> dict[str, str]:
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
-    if crew.edition > 1 and one.attempts == 1 and (before := crew.records.results.get(task)):  # the task was reopened
+    if one.attempts == 1 and (before := crew.records.results.get(task)):  # the task was reopened
         known["earlier_results"] = shortened(before, "qa/results.md", WORDS // 2)
     return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
 
@@ -107,8 +105,7 @@ def _goal(crew: Crew) -> str:
 
 def _project(crew: Crew) -> str:
     commands = [f"{step}: {command}" for step, command in crew.kind.commands.items()]
-    more = [f"more about the project: {FOLDER}context.md"] if crew.edition > 1 else []
-    return "\n".join((f"kind: {crew.kind.name}", *commands, *more))
+    return "\n".join((f"kind: {crew.kind.name}", *commands, f"more about the project: {FOLDER}context.md"))
 
 
 def _feature(crew: Crew, name: str) -> str:
@@ -120,10 +117,3 @@ def _feature(crew: Crew, name: str) -> str:
 def _features(crew: Crew) -> str:
     every = crew.backlog.features
     return rows((f"{one.id}: {one.name} ({one.status}, UAT {one.uat})" for one in every), "feature-status.md")
-
-
-def _decisions(crew: Crew) -> str:
-    if crew.edition > 1:
-        return _tail(crew, "architecture", "techlead/architecture.md")
-    log = crew.records.logs.get("architecture")
-    return shortened("\n".join(log.entries[-LAST:]) if log else "", "techlead/architecture.md", WORDS // 2)

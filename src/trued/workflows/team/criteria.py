@@ -14,15 +14,15 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
     """The requirements that stand for exactly this criterion: those for its id, with the same text. If there are none
     and the criterion quotes the goal: those with the quotation in their text, or in a sentence that they cover."""
-    words, every = _words(criterion.text), contract.requirements
-    own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _words(one.text) == words)
+    words, every = _comparable(criterion.text), contract.requirements
+    own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _comparable(one.text) == words)
     if own or not _is_quotation(goal, words):
         return own
-    whole = _words(goal.text)
+    whole = _comparable(goal.text)
     return tuple(
         one
         for one in every
-        for spoken in [{_words(one.text), *(_entry(entry, goal) for entry in one.covers)}]
+        for spoken in [{_comparable(one.text), *(_entry(entry, goal) for entry in one.covers)}]
         if words in spoken or any(each != whole and _quotes(words, each) for each in spoken)
     )
 
@@ -33,12 +33,12 @@ def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
     if requirements_for(contract, goal, criterion):
         return True
     entries = (_entry(entry, goal) for one in contract.requirements for entry in one.covers)
-    return _words(goal.text) in entries and _is_quotation(goal, _words(criterion.text))
+    return _comparable(goal.text) in entries and _is_quotation(goal, _comparable(criterion.text))
 
 
 def _is_quotation(goal: Goal, words: str) -> bool:
     """Whether these words are a quotation from the goal: one passage of one sentence, word for word."""
-    return any(_quotes(words, _words(one.text)) for one in parse_goal(goal).asked)
+    return any(_quotes(words, _comparable(one.text)) for one in parse_goal(goal).all_criteria)
 
 
 def _quotes(words: str, text: str) -> bool:
@@ -84,11 +84,15 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 def _entry(text: str, goal: Goal) -> str:
     """What an entry of `covers` refers to: the whole goal, or a sentence without the kind before it ("goal: …")."""
     if text == goal.id:
-        return _words(goal.text)
+        return _comparable(goal.text)
     kind, colon, rest = text.partition(":")
-    return _words(rest) if colon and kind.strip().lower() in ("ship", "goal", "constraint", "text") else _words(text)
+    return (
+        _comparable(rest)
+        if colon and kind.strip().lower() in ("ship", "goal", "constraint", "text")
+        else _comparable(text)
+    )
 
 
-def _words(text: str) -> str:
+def _comparable(text: str) -> str:
     """The text in the form used for comparisons: on one line, without the full stop at its end."""
     return one_line(text).rstrip(".").strip()

@@ -13,7 +13,7 @@ from trued.workflows.team.backlog.items import ARCHIVE, Backlog, BacklogFeature,
 from trued.workflows.team.backlog.reading import NAME
 from trued.workflows.team.inbox import Inbox, MessageKind
 from trued.workflows.team.log import Log
-from trued.workflows.team.quoting import line, listed, quoted
+from trued.workflows.team.quoting import line, quoted, titled_list
 from trued.workflows.team.reply_parts import Failure
 
 FOLDER = ".trued/team/"
@@ -66,7 +66,7 @@ class Records(Value):
         """A copy with the kind of project and its commands, which people can correct in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
-        text = f"# Context\n\n{body}\n\n{listed(NOTES, tuple(notes))}".rstrip() + "\n"
+        text = f"# Context\n\n{body}\n\n{titled_list(NOTES, tuple(notes))}".rstrip() + "\n"
         return self.model_copy(update={"context": text})
 
     def with_plan(self, planned: Sequence[BacklogFeature], decisions: Sequence[str], when: float) -> "Records":
@@ -100,7 +100,7 @@ class Records(Value):
     ) -> "Records":
         head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {utc_timestamp(when)}\n"
         found = self._with_entry(
-            "specs", "\n".join((head, f"{quoted(spec)}\n", listed("Tests that show it", tuple(tests))))
+            "specs", "\n".join((head, f"{quoted(spec)}\n", titled_list("Tests that show it", tuple(tests))))
         )
         found = found.with_decisions("techlead", f"{feature.id}, {feature.name}", decisions, when)
         return found._with_step("specified", when, feature=feature.id)
@@ -122,12 +122,12 @@ class Records(Value):
         """A copy with what QA and the engine's own checks found in one attempt. `ended`: no attempt follows."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
-        parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures))
+        parts = (head, titled_list("Tried", tuple(tried)), *map(_failure, failures))
         text = "\n".join(part for part in parts if part)
         results = {name: one for name, one in self.results.items() if name not in (task, "")}
         results = dict([*results.items(), (task if failures else "", text)][-RESULTS:])
         working = {name: one for name, one in self.working.items() if name != task}
-        first = f": {line(_said(failures[0]))}" if failures else ""
+        first = f": {line(_failure_text(failures[0]))}" if failures else ""
         row = f"- {utc_timestamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
         found = self._with_entry("tests", row).model_copy(update={"results": results, "working": working})
         return found._with_step("tested", when, task=task, attempt=attempt[0], result=passed)
@@ -138,7 +138,7 @@ class Records(Value):
         head = f"## {task}: {line(name)}\n\n- **Time**: {utc_timestamp(when)}\n- **Attempts**: {attempts}\n"
         said = f"{quoted(summary)}\n" if summary.strip() else ""
         return self._with_entry(
-            "completed", "\n".join(part for part in (head, said, listed("Files", tuple(files))) if part)
+            "completed", "\n".join(part for part in (head, said, titled_list("Files", tuple(files))) if part)
         )
 
     def with_validation(
@@ -153,7 +153,12 @@ class Records(Value):
     ) -> "Records":
         """A copy with the UAT result of a feature; "" means all features together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
-        parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
+        parts = (
+            head,
+            titled_list("Tried", tuple(tried)),
+            *map(_failure, issues),
+            titled_list("Not met", tuple(not_met)),
+        )
         text = "\n".join(part for part in parts if part)
         found = self._with_entry("accepted" if feature else "integration", text)
         return found._with_step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
@@ -267,13 +272,13 @@ def _broken_down(feature: BacklogFeature) -> str:
     return "\n".join(rows)
 
 
-def _said(failure: Failure | str) -> str:
+def _failure_text(failure: Failure | str) -> str:
     return failure if isinstance(failure, str) else failure.what
 
 
 def _failure(failure: Failure | str) -> str:
     """A failure: how to reproduce it, what is expected, and what happens."""
-    rows = [f"- **Failure**: {line(_said(failure))}"]
+    rows = [f"- **Failure**: {line(_failure_text(failure))}"]
     if isinstance(failure, Failure):
         rows += [f"  - where: {line(failure.where)}"] if failure.where else []
         rows += [f"  - {number}. {line(step)}" for number, step in enumerate(failure.reproduction, 1)]

@@ -75,21 +75,21 @@ class _FlatPlanReading:
             if isinstance(block, Heading):
                 self._left_over()
                 self.headings = [one for one in self.headings if one.level < block.level] + [block]
-                self._place(block, "title" if block is self.title else "heading")
+                self._mark_lines(block, "title" if block is self.title else "heading")
             elif isinstance(block, List) and self._asks(block):
                 self._criteria(block)
             elif isinstance(block, List) and (_boxed(block) or self._lists_work()):
                 for item in block.items:
                     self._item(item, None)
             else:
-                self._tell(block)
+                self._add_context(block)
         self._left_over()
         for number, line in enumerate(self.lines, 1):
             if line.strip() and number not in self.places:  # comments, link definitions, front matter
                 self.places[number] = "context"
                 self.context.append(line)
 
-    def _place(self, block: Heading | Item | Block, what: str) -> None:
+    def _mark_lines(self, block: Heading | Item | Block, what: str) -> None:
         for number in range(block.line, block.end + 1):
             if number <= len(self.lines) and self.lines[number - 1].strip():
                 self.places.setdefault(number, what)
@@ -97,28 +97,30 @@ class _FlatPlanReading:
     def _left_over(self) -> None:
         """Keep a heading that became no feature or story as context."""
         if self.headings and self.headings[-1].line not in self.shown:
-            self._tell(self.headings[-1])
+            self._add_context(self.headings[-1])
 
-    def _tell(self, block: Block) -> None:
+    def _add_context(self, block: Block) -> None:
         if not isinstance(block, Heading):
             self._left_over()
-            self._place(block, "context")
+            self._mark_lines(block, "context")
         else:
             self.shown.add(block.line)
         text = "".join(self.lines[block.line - 1 : block.end])
         self.context.append(f"{text}\n" if text.endswith("\n") else f"{text}\n\n")
 
-    def _kind(self) -> str:
+    def _current_kind(self) -> str:
         return next(
             (kind for one in reversed(self.headings) if (kind := section_kind(bare_title(one.words.plain)))), ""
         )
 
     def _asks(self, block: List) -> bool:
-        return self._kind() in ("ship", "constraint") and not (self._kind() == "constraint" and _boxed(block))
+        return self._current_kind() in ("ship", "constraint") and not (
+            self._current_kind() == "constraint" and _boxed(block)
+        )
 
     def _lists_work(self) -> bool:
         """Whether a list without checkboxes lists tasks: no list has checkboxes, or its heading says so."""
-        if self._kind() in ("nongoal", "problem", "aside"):
+        if self._current_kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
 
@@ -126,8 +128,8 @@ class _FlatPlanReading:
         self.shown |= {one.line for one in self.headings[-1:]}
         for item in block.walk():
             source = Source(file=self.file, line=item.line)
-            self.criteria.append(Criterion(text=item.text, kind=self._kind(), source=source))
-        self._place(block, "criterion")
+            self.criteria.append(Criterion(text=item.text, kind=self._current_kind(), source=source))
+        self._mark_lines(block, "criterion")
 
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +148,7 @@ class _FlatPlanReading:
             story, words, depends_on=tuple(made), limit=self.limit, note=note
         )
         self.backlog = self.backlog.with_task(task, state=state or "open")
-        self._place(item, "task")
+        self._mark_lines(item, "task")
         return [task]
 
     def _own(self, item: Item, what: str) -> None:

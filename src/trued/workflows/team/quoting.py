@@ -35,7 +35,7 @@ def line(text: str) -> str:
     return escaped(one_line(text))
 
 
-def listed(title: str, entries: "tuple[str, ...] | list[str]") -> str:
+def titled_list(title: str, entries: "tuple[str, ...] | list[str]") -> str:
     """A titled list; "" if there are no entries."""
     rows = "\n".join(f"- {line(entry)}" for entry in entries if entry.strip())
     return f"{title}:\n\n{rows}\n" if rows else ""

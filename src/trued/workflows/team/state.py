@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from trued.inputs.goals import parse_goal
 from trued.inputs.project.kind import ProjectKind
 from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
-from trued.run.titles import task_title
+from trued.model.titles import cut_title
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask
 from trued.workflows.team.backlog.reading import NAME
@@ -41,7 +41,6 @@ class Crew(Value):
     kept: dict[str, str] = {}  # noqa: RUF012  original files from before the run
     criteria: tuple[Criterion, ...] = ()  # from an older list of tasks
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
-    edition: int = 2  # of the rules, briefs and files that the run was begun with
     planned: tuple[str, ...] = ()  # features that existed when the contract was sealed
     idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for evidence on their feature
     sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
@@ -298,9 +297,9 @@ class Crew(Value):
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"
         note = (STUCK if stuck else SEE_RESULTS) if state == "failed" else ""
-        kept = "" if self.edition > 1 and task.note in (STUCK, SEE_RESULTS) else task.note
+        kept = "" if task.note in (STUCK, SEE_RESULTS) else task.note
         update: dict[str, object] = {"backlog": self.backlog.with_task(name, state=state, note=note or kept)}
-        if state == "done" and task.attempts > 1 and (self.edition == 1 or name in self.sent_back):
+        if state == "done" and task.attempts > 1 and name in self.sent_back:
             update["recoveries"] = self.recoveries + 1
         return self.model_copy(update=update)
 
@@ -337,7 +336,7 @@ class Crew(Value):
         before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
         earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: now work of this run
         update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
-        if self.edition > 1 and again - before:  # what was proven has to be proven again
+        if again - before:  # what was proven has to be proven again
             update["proven"] = tuple(one for one in self.proven if one != "plan" and one not in again)
         return self.model_copy(update=update)
 
@@ -375,7 +374,7 @@ class Crew(Value):
         tasks = [self.feature_task(one.id) for one in features]
         tasks += [self.task(one.id) for feature in features for one in feature.tasks]
         return Plan(
-            title=task_title(self.goal.heading, self.edition),
+            title=cut_title(self.goal.heading),
             tasks=tuple(tasks),
             criteria=(*parts.criteria, *parts.constraints, *self.criteria),
             unread=parts.sentences,
@@ -389,7 +388,7 @@ class Crew(Value):
     def feature_task(self, name: str) -> Task:
         feature = self.backlog.feature(name)
         lines = [feature.name, *(f"- {one.id}: {one.text}" for one in feature.criteria)]
-        return Task(id=name, title=task_title(feature.name, self.edition), scope=feature.name, brief="\n".join(lines))
+        return Task(id=name, title=cut_title(feature.name), scope=feature.name, brief="\n".join(lines))
 
     def task(self, name: str) -> Task:
         feature, one = self.backlog.feature(name), self.backlog.task(name)
@@ -397,7 +396,7 @@ class Crew(Value):
         lines += [f"It is shown by: {tests.command}" for tests in self.tests.get(feature.id, ()) if tests.task == name]
         return Task(
             id=name,
-            title=task_title(one.description, self.edition),
+            title=cut_title(one.description),
             scope=one.description,
             brief="\n".join(lines),
             files=one.files,

@@ -8,6 +8,7 @@ from trued.inputs.project.kind import with_user_commands
 from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Verdict
 from trued.model.events.run import EditApplied, EditNotUnderstood
 from trued.run.branch import Edit
+from trued.run.judgement import subject_name
 from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import Session
@@ -51,11 +52,7 @@ async def start_crew(run: Run, goal: Goal) -> Crew:
     """Detect the project, read the team's settings, and take over an older list of tasks if there is one."""
     run.branch.own(FOLDER)
     kind = with_user_commands(await detect_project(run.branch), run.settings.commands)
-    crew = Crew(goal=goal, settings=await _settings(run), kind=kind, edition=run.edition)
-    if crew.edition == 1:
-        return await _take_over_old_plan(
-            run, crew.with_records(crew.records.with_project(kind.name, kind.commands, kind.why))
-        )
+    crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
     left = await _files_left(run)
     notes = context_notes(left.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
     if notes and "context.md" not in left:
@@ -274,7 +271,7 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
     desk.gaps = tuple(gaps)
     if desk.unchanged and gaps and crew.has_other_work(desk.task):
         return await _put_off(run, crew, desk)
-    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *_without_questions(crew, desk)))
+    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *_without_questions(desk)))
     crew = crew.with_sent_back(desk.task) if gaps and not desk.conflict else crew
     crew = crew.with_result(desk.task, gaps, stuck=stuck)
     if not gaps:
@@ -283,17 +280,17 @@ async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Fi
         crew = crew.with_held(desk.judged).with_proven(*desk.due)
         crew = crew.with_idle_done(desk.task) if desk.shown and desk.due else crew
     task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
     why = tuple(one.what for one in gaps)
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
-        again = crew.given_up.count(desk.task) if crew.edition > 1 else 0
+        again = crew.given_up.count(desk.task)
         name = f"{desk.task}-{again + 1}" if again else desk.task  # reopened and failed again: keep the work of both
         await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
     _show_progress(run, crew)
-    ended = "sent back" if crew.edition > 1 and task.is_open else task.state
+    ended = "sent back" if task.is_open else task.state
     return await write_files(run, crew, f"docs: {desk.task} {ended}")
 
 
@@ -302,16 +299,16 @@ async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
     done."""
     crew = crew.with_idle(desk.task)
     task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when, crew.edition))
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
     await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=tuple(one.what for one in desk.gaps))
     _show_progress(run, crew)
     return await write_files(run, crew, f"docs: {desk.task} put off")
 
 
-def _without_questions(crew: Crew, desk: TaskDesk) -> tuple[Finding, ...]:
+def _without_questions(desk: TaskDesk) -> tuple[Finding, ...]:
     """The gaps by which progress is judged. Questions count as equal: the same question in other words is no
     progress."""
-    asks = desk.developed.asks if desk.developed and crew.edition > 1 else None
+    asks = desk.developed.asks if desk.developed else None
     if asks is None:
         return desk.gaps
     return tuple(Finding(what="a question") if asks.text in one.what else one for one in desk.gaps)
@@ -328,7 +325,7 @@ def _qa_result(desk: TaskDesk) -> str:
     return result if objects == bool(desk.gaps) else f"{result}, overruled by evidence"
 
 
-def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float, edition: int) -> Records:
+def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float) -> Records:
     """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
     own = {one.finding.what: one for one in desk.failures}
     failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
@@ -346,8 +343,9 @@ def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float,
         first = f"{task.id} failed, {task.attempts}/{task.limit}: see qa/results.md"
         records = records.with_message("dev", "qa", first, when, kind="notification", priority="high")
     if task.state == "done":
-        files = desk.changed if edition > 1 else desk.developed.files if desk.developed else ()
-        records = records.with_completed(task.id, task.description, task.attempts, when, summary=summary, files=files)
+        records = records.with_completed(
+            task.id, task.description, task.attempts, when, summary=summary, files=desk.changed
+        )
     return records
 
 
@@ -397,7 +395,7 @@ async def find_issues(
 ) -> tuple[Finding, ...]:
     """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
     evidence settles them. If UAT has no issue, an earlier proof of the same work is enough."""
-    name, objections = _subject_name(subject), validated.objections if validated else ()
+    name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     if not objections and name in crew.proven:
         return ()
@@ -413,7 +411,7 @@ async def record_validation(
     """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
     replies, the second one after it saw the evidence; empty if nobody validates."""
     validated = replies[0] if replies else None
-    name, why = _subject_name(subject), tuple(one.what for one in issues)
+    name, why = subject_name(subject), tuple(one.what for one in issues)
     crew = crew if issues else crew.with_proven(name)
     result = "failed" if issues else "passed"
     if isinstance(subject, Plan):
@@ -452,10 +450,6 @@ def _overruled(validated: Validated | None) -> tuple[str, ...]:
     return ("though UAT objected at first: evidence settled it",) if objected else ()
 
 
-def _subject_name(subject: Task | Plan) -> str:
-    return subject.id if isinstance(subject, Task) else "plan"
-
-
 async def close_feature(run: Run, crew: Crew, feature: str) -> Crew:
     """Mark a feature as completed or failed, unless a person removed it from the backlog."""
     crew = crew.with_feature_closed(feature)
@@ -471,9 +465,8 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
-    if crew.edition > 1:
-        why = "it is in the backlog, and the contract does not hold it"
-        run.judgement.set_outside(outside_criteria(run.judgement.contract(), crew), why)
+    why = "it is in the backlog, and the contract does not hold it"
+    run.judgement.set_outside(outside_criteria(run.judgement.contract(), crew), why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
 

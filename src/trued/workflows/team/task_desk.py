@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.model.events.proof import ClaimRefuted, TestsNotCounted
-from trued.proof.runners.command_parser import recognise_runner
 from trued.run.named_tests import is_countable
 from trued.run.parallel import Both
 from trued.run.run import Run
@@ -84,7 +83,7 @@ class TaskDesk:
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.conflict, self.judged, self.shown = conflict.files if conflict else (), (), False
         self.changed = await run.branch.changes(self.accepted) if conflict is None else ()
-        self.unchanged = conflict is None and run.edition > 1 and not self.changed
+        self.unchanged = conflict is None and not self.changed
         if conflict is None:
             return ()
         names = ", ".join(one.path for one in conflict.files)
@@ -101,7 +100,7 @@ class TaskDesk:
         run.judgement.drop_objections(self.task)
         subject, contract = self._subject(crew, plan), run.judgement.contract()
         feature = crew.backlog.feature(self.task).id
-        asked = crew.edition > 1 and bool(self.due or self.unchanged or crew.idle_tasks(self.task))
+        asked = bool(self.due or self.unchanged or crew.idle_tasks(self.task))
         speaking = speaking_requirements(contract, crew, feature) if asked else ()
         verdict = await self.scope.prove(
             subject,
@@ -114,13 +113,13 @@ class TaskDesk:
             ],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
-        self.retested = last_reply(self.qa) if self.tested and run.edition > 1 else None
+        self.retested = last_reply(self.qa) if self.tested else None
         self.shown = asked and is_shown(contract, crew, feature, self.judged)
         unmet = self._unmet_criteria(verdict, speaking) if self.due else ()
         failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
         found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *unmet, *failing)
         every = (*self._nothing_changed(), *found)
-        return tuple({(gap.what, gap.where): gap for gap in every}.values()) if crew.edition > 1 else every
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
         """A gap for each requirement in `speaking` (it covers a criterion of the feature) that does not hold."""
@@ -145,7 +144,7 @@ class TaskDesk:
         """Record an event if the developer claims to have changed files that are unchanged."""
         named = [str(PurePosixPath(one)) for one in self.developed.files] if self.developed else []
         wrong = [one for one in dict.fromkeys(named) if one not in self.changed]
-        if wrong and run.edition > 1:
+        if wrong:
             what = f"dev says that it changed {', '.join(wrong[:NAMED])} for {self.task}: that is as it was before"
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
@@ -157,14 +156,8 @@ class TaskDesk:
     def warn_if_unchanged(self, run: Run) -> None:
         """Add a warning to every verdict if a task is done without a change: evidence shows its feature's criteria, but
         nothing shows the task's own text."""
-        if run.edition > 1:
-            idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not its own words"
-            run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
-            return
-        idle = f"nothing was changed for {self.task}: that it was there already is the developer's word"
-        qa = " and QA's" if self.tested else ""
-        warning = f"{idle}{qa}; the engine saw only that nothing is worse"
-        run.judgement.set_unverified(f"task {self.task}", [warning] if run.branch.head == self.accepted else [])
+        idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not its own words"
+        run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
 
     def developer_doubts(self) -> tuple[Finding, ...]:
         """The developer's own statements that the task is not done; QA's approval does not outweigh them."""
@@ -190,7 +183,7 @@ class TaskDesk:
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
     """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. Something that only
-    the environment lacks is no gap in the work and costs no attempt: the final verdict names it."""
+    the environment lacks is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]
@@ -201,8 +194,7 @@ async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     """Run tests that the tech lead named. They can block a task; they prove nothing."""
     counted = await run.judgement.count_named_tests(TestsCheck(command=command))
     figures = counted.figures
-    known = await is_countable(run.branch, command) if run.edition > 1 else recognise_runner(command) is not None
-    if figures.total or known:
+    if figures.total or await is_countable(run.branch, command):
         return counted.gaps_with_output
     # No developer could fix a command that runs no tests.
     await run.record(TestsNotCounted(command=command, why=figures.why or "nothing was counted"))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from trued.model import Event
 from trued.model.events import JournalEvent, of_kind
 from trued.model.step_keys import inner_scope, scope_of
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 from trued.workflows.team.events import (
     EVENTS,
     FileNotTakenOver,
@@ -72,7 +72,7 @@ class Team:
     recoveries: int = 0  # tasks that passed after QA had sent them back
 
     @property
-    def seen(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.kind or self.features_all or self.features)
 
     @property
@@ -129,9 +129,8 @@ def now(team: Team) -> str:
         parts.append(f"feature {place}/{whole} {_titled(feature.id, feature.name)}")
     beside = [one for name in list(team.at_work) if (one := team.tasks.get(name))]
     if len(beside) > 1:
-        more = f" and {len(beside) - BESIDE} more" if len(beside) > BESIDE else ""
-        names = ", ".join(f"{one.id} {one.attempt}/{one.attempts}" for one in beside[:BESIDE])
-        parts.append(f"tasks {names}{more} side by side")
+        names = few([f"{one.id} {one.attempt}/{one.attempts}" for one in beside], BESIDE)
+        parts.append(f"tasks {names} side by side")
     elif task and (not feature or task.feature == feature.id):
         attempt = f", attempt {task.attempt}/{task.attempts}" if task.attempt and task.attempts else ""
         parts.append(f"task {_titled(task.id, task.name)}{attempt}")
@@ -143,7 +142,7 @@ def now(team: Team) -> str:
 
 def counts(team: Team) -> str:
     """`1/5 features · 12/31 tasks · 2 recoveries`."""
-    if not team.seen:
+    if not team.has_content:
         return ""
     failed = len(team.failed)
     parts = [
@@ -209,15 +208,15 @@ def _begun(team: Team, event: TeamReported) -> _Lines:
         team.commands = {name: one for name, one in event.commands.items() if one}
         commands = "".join(f"; {name}: {one}" for name, one in team.commands.items())
         yield f"project: {team.kind}{commands}", False
-    fresh = [one for one in map(_found, filter(None, event.found)) if one.id not in team.features]
+    fresh = [one for one in map(_feature_of, filter(None, event.found)) if one.id not in team.features]
     team.features.update({one.id: one for one in fresh})
     if fresh:
         team.features_all = max(team.features_all, len(team.features))
-        names = _few([_titled(one.id, one.name) for one in fresh], SHOWN)
+        names = few([_titled(one.id, one.name) for one in fresh], SHOWN)
         yield f"{counted(len(fresh), 'feature')} found: {names}", False
 
 
-def _found(text: str) -> FeatureSeen:
+def _feature_of(text: str) -> FeatureSeen:
     name, _, title = text.partition(": ")
     return FeatureSeen(name, title)
 
@@ -297,11 +296,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= WHY else f"{text[:WHY].rpartition(' ')[0] or text[:WHY]} …"
 
 
-def _few(names: Sequence[str], most: int) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
-
-
 def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a team that ended: reopen its failed tasks and features, by their newest reports."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
@@ -338,16 +332,16 @@ class TeamView(WorkflowView):
             case RoleAnswers():
                 tree.remark(key, f"the {event.role} answers: {event.text[:LENGTH]}")
             case FixTasksMade():
-                tree.remark(key, f"the PM makes fix tasks for {event.about}: {_few(event.tasks, BESIDE + 2)}")
+                tree.remark(key, f"the PM makes fix tasks for {event.about}: {few(event.tasks, BESIDE + 2)}")
             case FileTakenOver():
-                tree.remark(key, f"{event.file} is taken over: {_few(event.said, BESIDE + 2)}")
+                tree.remark(key, f"{event.file} is taken over: {few(event.said, BESIDE + 2)}")
             case FileNotTakenOver():
                 tree.remark(key, f"{event.file} is not taken over, and left as it is: {event.why}", warning=True)
             case _:
                 pass
 
     def data(self, calls: Sequence[CallRow]) -> dict[str, Any] | None:
-        return team_of(self.team) if self.team.seen else None
+        return team_of(self.team) if self.team.has_content else None
 
     def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterator[StyledLine]:
         if running and (at_work := now(self.team)):
@@ -358,7 +352,7 @@ class TeamView(WorkflowView):
 
     def planned(self) -> Iterator[StyledLine]:
         """The features by name, and how many tasks they have."""
-        if not self.team.seen:
+        if not self.team.has_content:
             return
         tasks = counted(max(self.team.tasks_all, len(self.team.tasks)), "task")
         yield [(f"to build: {counted(len(self.team.features), 'feature')}, {tasks}", "bold")]
@@ -382,7 +376,7 @@ class TeamView(WorkflowView):
 
     def figures(self) -> Iterator[HeadFigure]:
         team = self.team
-        if team.seen:
+        if team.has_content:
             yield f"{team.features_done}/{team.features_all}", "features accepted", ""
             back = f"{team.recoveries} after QA had sent them back" if team.recoveries else ""
             yield f"{team.tasks_done}/{team.tasks_all}", "tasks done", back

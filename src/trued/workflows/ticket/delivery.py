@@ -46,8 +46,8 @@ class Issues(Value):
 
 
 class Offering(Value):
-    """A pull request, as it is recorded; or the files that need a person's consent first; without both, it is opened
-    on the machine that has the repository."""
+    """The recorded result of an offer: the pull request, or in `asks` the files that need a person's consent first. If
+    both are empty, the pull request has to be opened on the machine that has the repository."""
 
     number: int = 0
     url: str = ""
@@ -69,8 +69,8 @@ class Viewing:
         self.preview, self.up, self.pushed = preview, up, pushed
 
     @property
-    def words(self) -> str:
-        return self.preview.words
+    def preview_description(self) -> str:
+        return self.preview.description
 
     @property
     def equipment(self) -> Equipment:
@@ -97,18 +97,14 @@ def ticket_task(run: Run, text: str = "") -> Task:
 
 
 def criteria_to_verify(run: Run) -> tuple[Criterion, ...]:
-    """What the verifier checks: the ticket's requirements and acceptance criteria; in runs of the first edition only
-    the criteria, if there are any."""
+    """What the verifier checks: the ticket's requirements and acceptance criteria."""
     ticket = ticket_of(run)
-    if run.context.edition > 1:
-        return (*ticket.requirements, *ticket.acceptance)
-    return ticket.acceptance or ticket.requirements
+    return (*ticket.requirements, *ticket.acceptance)
 
 
-def grade_told(run: Run, judged: Judged) -> Finding:
+def grade_told(judged: Judged) -> Finding:
     """A requirement's grade, as a finding for the agent that writes the pull request: a fact, not an issue."""
-    severity = Severity.NONE if run.context.edition > 1 else Severity.MAJOR
-    return Finding(what=f"{judged.id} is {judged.grade}", where=judged.text, severity=severity)
+    return Finding(what=f"{judged.id} is {judged.grade}", where=judged.text, severity=Severity.NONE)
 
 
 async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tuple[Finding, ...]:

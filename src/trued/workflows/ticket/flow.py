@@ -97,7 +97,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
         verified = await verifier.ask(
             ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),
-            preview=shown.words,
+            preview=shown.preview_description,
             expected_pictures="\n".join(told.pictures),
             last_work=story[-1:],
         )
@@ -136,7 +136,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,
-            grades=[grade_told(run, one) for one in judged],
+            grades=[grade_told(one) for one in judged],
         )
     if success or draft:
         await offer(run, draft=draft and not success)

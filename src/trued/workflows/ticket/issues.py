@@ -86,22 +86,25 @@ def compare_issues(before: Sequence[Issue], now: Sequence[Issue]) -> IssueCompar
 def _nearest(issue: Issue, among: Sequence[Issue]) -> Issue | None:
     """The most similar issue of the same observer about the same requirement, if it is similar enough."""
     whose = [one for one in among if one.by == issue.by and one.requirement == issue.requirement]
-    rated = [(SequenceMatcher(None, _words(one), _words(issue), autojunk=False).ratio(), one) for one in whose]
+    rated = [
+        (SequenceMatcher(None, _comparable_words(one), _comparable_words(issue), autojunk=False).ratio(), one)
+        for one in whose
+    ]
     best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
     return best[1] if best[0] >= ALIKE else None
 
 
 def _key(issue: Issue) -> tuple[object, ...]:
     """What identifies an issue: what is demanded, and where. What was seen may change without anything being fixed."""
-    demanded = _plain(issue.expected) or _plain(issue.description)
-    return issue.by, issue.requirement, _plain(issue.location), demanded
+    demanded = _normalized(issue.expected) or _normalized(issue.description)
+    return issue.by, issue.requirement, _normalized(issue.location), demanded
 
 
-def _words(issue: Issue) -> list[str]:
-    return _plain(f"{issue.location} {issue.description} {issue.expected}").split()
+def _comparable_words(issue: Issue) -> list[str]:
+    return _normalized(f"{issue.location} {issue.description} {issue.expected}").split()
 
 
-def _plain(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
@@ -126,7 +129,7 @@ def _of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
     ]
     for gap in judged.gaps:
         shown = next(((fact, tried) for fact, tried in seen if _is_told(tried, gap)), None)
-        yield _seen(gap, *shown) if shown else _told(gap)
+        yield _page_issue(gap, *shown) if shown else _gap_issue(gap)
 
 
 def _is_told(tried: Tried, gap: Finding) -> bool:
@@ -134,7 +137,7 @@ def _is_told(tried: Tried, gap: Finding) -> bool:
     return f" {tried.id}: " in gap.what or (bool(sentence) and sentence in gap.what)
 
 
-def _seen(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
+def _page_issue(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
     """A failed page check as an issue. What was expected identifies it in later rounds; what was seen may differ."""
     sentence = tried.detail.strip().partition("\n")[0][:500]
     expected, found, actual = sentence.partition("; ")
@@ -151,7 +154,7 @@ def _seen(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
     )
 
 
-def _told(gap: Finding) -> Issue:
+def _gap_issue(gap: Finding) -> Issue:
     return Issue(severity="critical", description=gap.what, location=gap.where, requirement=gap.requirement, by=ENGINE)
 
 
@@ -159,7 +162,7 @@ def _told(gap: Finding) -> Issue:
 
 
 class ImplementerClaims(Value):
-    """What an implementer claims to have left."""
+    """What an implementer claims about its work: the branch, its last commit, and the files that it changed."""
 
     branch: str = ""
     commit: str = ""

@@ -19,7 +19,7 @@ from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VER
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.handbook import handbook, texts
 from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, READS, STEPS, TASKS, expectations
-from trued.workflows.pipeline.lint.select import looked, named
+from trued.workflows.pipeline.lint.select import lint_sets, named_sets
 from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -36,7 +36,7 @@ def test_everything_that_is_exported_passes_the_lint_and_is_one_pipeline(tmp_pat
     write_exports(
         [*plan_exports(load_roles(None, None).values(), FORMS[form], tmp_path), *handbook(FORMS[form], tmp_path)]
     )
-    look = looked(named([tmp_path]))
+    look = lint_sets(named_sets([tmp_path]))
     assert (look.found, look.pipelines, look.unjudged) == ([], 1, 0)
     assert look.files == len(load_roles(None, None)) + 3
     assert {one.state for one in handbook(FORMS[form], tmp_path)} == {"same"}
@@ -66,14 +66,14 @@ def test_another_table_is_another_text_and_a_wrong_one_is_found(tmp_path: Path) 
     assert "| critique | at least 1 of" in after[LEAD]
     assert after[LEAD].count("to nobody") == 2  # in the step's table, and in the table of revisions
     (tmp_path / "orchestrator.agent.md").write_text(after[LEAD])
-    assert {one.rule for one in looked(named([tmp_path])).found} == {"TS-6.2"}
+    assert {one.rule for one in lint_sets(named_sets([tmp_path])).found} == {"TS-6.2"}
 
 
 def test_a_verification_that_lets_a_broken_build_pass_is_found(tmp_path: Path) -> None:
     opened = VERIFICATION_TABLE.model_copy(update={"rules": VERIFICATION_TABLE.rules[1:]})
     text = parts(tuple(opened if table is VERIFICATION_TABLE else table for table in TABLES))[LEAD]
     (tmp_path / "orchestrator.agent.md").write_text(text)
-    assert {one.rule for one in looked(named([tmp_path])).found} == {"TS-7.1"}
+    assert {one.rule for one in lint_sets(named_sets([tmp_path])).found} == {"TS-7.1"}
 
 
 def test_numbers_and_names_are_the_engines() -> None:

@@ -21,11 +21,11 @@ def members(files: Set) -> Iterator[Found]:
         yield from _output(page)
         yield from _step(page)
         yield from _anchor(page)
-    for page in files.named(*READERS):
+    for page in files.pages_named(*READERS):
         yield from _inputs(page, RESEARCH, "TS-9.1", "research")
-    for page in files.named("designer"):
+    for page in files.pages_named("designer"):
         yield from _inputs(page, CRITIQUES, "TS-9.2", "critique")
-    for page in files.named("planner"):
+    for page in files.pages_named("planner"):
         yield from _inputs(page, REPLAN, "TS-9.3", "verification")
 
 

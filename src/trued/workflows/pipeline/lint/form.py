@@ -144,7 +144,7 @@ def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
     """The statuses that an agent may end with, with their lines. A line that begins with a status is about that
     status."""
     for piece in reversed([one for one in section.statements() if one.kind != "header"]):
-        for start, text in _lines(piece):
+        for start, text in _block_parts(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
 
 
@@ -158,7 +158,7 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
     yield from LITERAL.finditer(text, end)
 
 
-def _lines(piece: TextBlock) -> Iterator[tuple[int, str]]:
+def _block_parts(piece: TextBlock) -> Iterator[tuple[int, str]]:
     """A block in parts, with their offsets: a fence line by line, other text split before lines that begin with a
     status."""
     chunk, start = "", 0
@@ -172,7 +172,7 @@ def _lines(piece: TextBlock) -> Iterator[tuple[int, str]]:
 
 def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
     for piece in section.statements():
-        for start, text in _lines(piece):
+        for start, text in _block_parts(piece):
             if piece.kind in ("header", "row", "heading") or not LINE.match(text):
                 continue
             for literal in _literals(text, is_code=piece.kind == "code"):

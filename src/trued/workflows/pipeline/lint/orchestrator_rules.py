@@ -1,4 +1,4 @@
-"""TS-5 to TS-8, TS-11 and TS-12: what the orchestrator of a pipeline says."""
+"""TS-5 to TS-8, TS-10 to TS-12, TS-14: what the orchestrator of a pipeline says, the dispatch patterns, its prompt."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from trued.workflows.pipeline.lint.steps import in_step, step_sections
 from trued.workflows.pipeline.lint.tables import CRITIQUE, REVIEW, VERIFICATION, Probe, followed
 from trued.workflows.pipeline.lint.vocabulary import OWN_MEMORY, find_block, has
 
+PATTERNS = ("pattern a", "pattern b", "pattern c")
 CLUSTERS = {"1": "research", "3b": "critique", "5": "implementation", "6": "verification", "7": "review"}
 PROBES: dict[str, tuple[Probe, ...]] = {"3b": CRITIQUE, "6": VERIFICATION, "7": REVIEW}
 MERGE = (r"\bmerg", r"\bmemor")
@@ -133,3 +134,17 @@ def _structure(page: PromptPage) -> Iterator[Found]:
         yield Found(
             page.shown, section.line, "TS-12.1", "the documentation structure lacks memory/ with its .mem.md files"
         )
+
+
+def around(files: Set) -> Iterator[Found]:
+    for page in files.leading("patterns"):
+        for pattern in PATTERNS:
+            title = pattern.capitalize()[:-1] + pattern[-1].upper()
+            section = next((one for one in page.sections if f"{one.words} ".startswith(f"{pattern} ")), None)
+            if section is None:
+                yield Found(page.shown, page.line, "TS-10.1", f"{title} is not described")
+            elif not find_block(section.pieces, r"\bmemor(?:y|ies)\b", r"\bdecid|\bdetermin|\bresult"):
+                yield Found(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
+    for page in files.leading("prompt"):
+        if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
+            yield Found(page.shown, page.line, "TS-14.3", "the prompt does not mention isolated memories")

@@ -166,20 +166,20 @@ class _Walk:
                 yield TextBlock("header" if header else "row", self._row, " | ".join(row), cells=tuple(row))
                 row = []
             elif token.type == "inline" and row:
-                row[-1], self._row = token.content, self._line(token)
+                row[-1], self._row = token.content, self._line_number(token)
             elif token.type == "inline":
-                yield self._words(token, heading)
+                yield self._text_block(token, heading)
                 heading = 0
             elif token.type == "fence" and self._is_open(token):
-                line = self._line(token)
+                line = self._line_number(token)
                 yield TextBlock("open", line, token.markup + token.info)
                 yield from pieces_of(token.content, line + 1, self._deep + 1)
             elif token.type in ("fence", "code_block"):
-                line = self._line(token) + (token.type == "fence")
+                line = self._line_number(token) + (token.type == "fence")
                 yield TextBlock("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
             elif token.type == "html_block":
                 yield TextBlock(
-                    "comment" if token.content.startswith("<!--") else "text", self._line(token), token.content
+                    "comment" if token.content.startswith("<!--") else "text", self._line_number(token), token.content
                 )
 
     @property
@@ -194,8 +194,8 @@ class _Walk:
         elif token.type == "list_item_open":
             self._fresh = token.info if token.info.isdigit() else ""
 
-    def _words(self, token: Token, heading: int) -> TextBlock:
-        line = self._line(token)
+    def _text_block(self, token: Token, heading: int) -> TextBlock:
+        line = self._line_number(token)
         if heading:
             return TextBlock("heading", line, token.content, heading, inner=self._inner)
         if self._fresh is None:
@@ -215,5 +215,5 @@ class _Walk:
             and not (last.startswith(token.markup) and set(last) == {token.markup[0]})
         )
 
-    def _line(self, token: Token) -> int:
+    def _line_number(self, token: Token) -> int:
         return (token.map or [0])[0] + self._first

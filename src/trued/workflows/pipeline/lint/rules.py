@@ -6,10 +6,9 @@ from itertools import chain
 from trued.workflows.pipeline.lint.agent_rules import members
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.form import form
-from trued.workflows.pipeline.lint.orchestrator_rules import leading
+from trued.workflows.pipeline.lint.orchestrator_rules import around, leading
 from trued.workflows.pipeline.lint.removed_parts import removed
 from trued.workflows.pipeline.lint.sets import Set
-from trued.workflows.pipeline.lint.surroundings import around
 
 
 def judged(files: Set) -> list[Found]:

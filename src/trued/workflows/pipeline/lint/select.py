@@ -49,7 +49,7 @@ class Look:
     pipelines: int = 0
 
 
-def named(paths: Iterable[Path]) -> Iterator[list[File]]:
+def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
     """Named files form one set; each folder is a set of its own."""
     alone = []
     for path in paths:
@@ -61,7 +61,7 @@ def named(paths: Iterable[Path]) -> Iterator[list[File]]:
         yield alone
 
 
-def repository(top: Path) -> Iterator[list[File]]:
+def repository_sets(top: Path) -> Iterator[list[File]]:
     """Our own role files, then those of each other tool."""
     sets: dict[str, list[File]] = {}
     for path, form in role_files(top):
@@ -73,12 +73,12 @@ def repository(top: Path) -> Iterator[list[File]]:
         yield files
 
 
-def packaged() -> Iterator[list[File]]:
+def packaged_sets() -> Iterator[list[File]]:
     files = packaged_files()
     yield [File(path, f"{path.parent.name}/{path.name}", is_ours=True) for path in files]
 
 
-def looked(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
+def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
     look = Look()
     for files in sets:
         pages = [page for file in files if (page := _page(file, look))]
@@ -105,14 +105,16 @@ def _page(file: File, look: Look) -> PromptPage | None:
         page = page_of(file.path, file.shown)
     except BadInput as error:
         then = f" ({error.then})" if error.then else ""
-        look.found.append(Found(*_place(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
+        look.found.append(Found(*_file_and_line(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
         return None
     if file.is_role and page.kind in ("agent", "orchestrator", "other"):
         for one in lint_role_file(file.path, file.form, shown=file.shown):
-            look.found.append(Found(*_place(one.where), "ROLE-1" if one.wrong else "ROLE-2", one.says, one.wrong))
+            look.found.append(
+                Found(*_file_and_line(one.where), "ROLE-1" if one.wrong else "ROLE-2", one.says, one.wrong)
+            )
     return page
 
 
-def _place(where: str) -> tuple[str, int]:
+def _file_and_line(where: str) -> tuple[str, int]:
     file, _, line = where.rpartition(":")
     return (file, int(line)) if file and line.isdigit() else (where, 1)

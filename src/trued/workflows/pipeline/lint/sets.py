@@ -85,7 +85,7 @@ class Set:
             if self.is_pipeline and page.kind == kind and not page.is_deprecated and not _starts_something_else(page)
         )
 
-    def named(self, *names: str) -> Iterator[PromptPage]:
+    def pages_named(self, *names: str) -> Iterator[PromptPage]:
         return (page for page in self.members if page.name in names)
 
     @cached_property
@@ -119,7 +119,7 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
     """The page of a file with this path and this text."""
     if len(text) > LONGEST:
         if path.name.endswith((".agent.md", ".prompt.md")):
-            raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
+            raise BadInput(f"{len(text)} characters are too many for a role", f"{shown}:1", f"keep it below {LONGEST}")
         return PromptPage(shown, stem_of(path), "other", None, ())
     try:
         matter = read_lenient(text, shown, KNOWN)
@@ -127,8 +127,8 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
-    bare = PromptPage(shown, _name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
-    return replace(bare, kind=_kind(path, bare))
+    bare = PromptPage(shown, _page_name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
+    return replace(bare, kind=_page_kind(path, bare))
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -161,13 +161,13 @@ def _given_back(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
     return (*before, TextBlock("open", last.line - 1, ""), *taken)
 
 
-def _name(path: Path, fields: dict[str, object] | None) -> str:
+def _page_name(path: Path, fields: dict[str, object] | None) -> str:
     stem = stem_of(path).removesuffix(".prompt")
     said = fields.get("name") if fields and not path.name.endswith((".agent.md", ".prompt.md")) else None
     return role_name(said) if isinstance(said, str) and said.strip() else stem
 
 
-def _kind(path: Path, page: PromptPage) -> str:
+def _page_kind(path: Path, page: PromptPage) -> str:
     stem = stem_of(path).lower()
     if path.name.endswith(".prompt.md"):
         return "prompt"

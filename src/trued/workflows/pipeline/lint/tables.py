@@ -120,7 +120,7 @@ def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence
         if not result:
             continue
         if MANY.search(row.text):
-            found.insert(0, RuleRow(row.line, _counted(condition, names), result))
+            found.insert(0, RuleRow(row.line, _status_condition(condition, names), result))
             continue
         cells = dict(zip(titles, row.cells, strict=False))
         found.append(RuleRow(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
@@ -135,7 +135,7 @@ def _by_words(rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
         condition = " ".join(row.cells[:at])
         if not at or not (WORD.search(condition) or ALWAYS.search(condition)):
             return []
-        fits = _always if ALWAYS.search(condition) else _counted(condition, names)
+        fits = _always if ALWAYS.search(condition) else _status_condition(condition, names)
         found.append(RuleRow(row.line, fits, _result(row.cells[at])))
     return found
 
@@ -144,18 +144,18 @@ def _always(case: StatusByAgent) -> bool:
     return True
 
 
-def _counted(condition: str, cluster: Sequence[str]) -> Callable[[StatusByAgent], bool]:
+def _status_condition(condition: str, cluster: Sequence[str]) -> Callable[[StatusByAgent], bool]:
     named = [name for name in cluster if name in condition.lower()]
     names = named or [name for name in cluster if name not in (GATE, KNOWLEDGE)]
     words = set(WORD.findall(condition))
     for word in WORSE.findall(condition):
         words |= {one for scale in SCALES if word in scale for one in scale[scale.index(word) :]}
     many = MANY.search(condition)
-    least = _number(next(group for group in many.groups() if group)) if many else 1
+    least = _count_from(next(group for group in many.groups() if group)) if many else 1
     return lambda case: sum(case[name] in words for name in names) >= least
 
 
-def _number(word: str) -> int:
+def _count_from(word: str) -> int:
     return NUMBERS.get(word.lower()) or int(word)
 
 

@@ -15,14 +15,14 @@ def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
     lines = [
         f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}; "
         f"{completed} of {len(backlog.features)} features are completed. All of it: {folder}backlog.md",
-        *(f"{word}: {_named(backlog.features[to])}" for word, to in near if 0 <= to < len(backlog.features)),
-        f"{_named(feature)}, UAT {feature.uat}",
+        *(f"{word}: {_feature_line(backlog.features[to])}" for word, to in near if 0 <= to < len(backlog.features)),
+        f"{_feature_line(feature)}, UAT {feature.uat}",
         *_stories(feature, name, folder),
     ]
     return "\n".join(line[:WIDTH] for line in lines)
 
 
-def _named(feature: BacklogFeature) -> str:
+def _feature_line(feature: BacklogFeature) -> str:
     done, _, every = feature.counts
     return f"{feature.id}: {feature.name[:120]} ({feature.status}, {done} of {every} tasks done)"
 

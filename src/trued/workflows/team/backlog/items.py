@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
     return words if len(words) <= TEXT_LIMIT else f"{words[: TEXT_LIMIT - 4].rstrip()} […]"
 
 
-def _named(text: str) -> str:
+def _name_or_placeholder(text: str) -> str:
     return text or NO_NAME
 
 
@@ -56,7 +56,7 @@ def _paths(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 Line: TypeAlias = Annotated[str, AfterValidator(one_line)]
-Name: TypeAlias = Annotated[Line, AfterValidator(_named)]
+Name: TypeAlias = Annotated[Line, AfterValidator(_name_or_placeholder)]
 Paths: TypeAlias = Annotated[tuple[Line, ...], AfterValidator(_paths)]
 Ids: TypeAlias = tuple[str, ...]
 
@@ -224,7 +224,7 @@ class BacklogFeature(Part):
     def last(self, kind: str) -> int:
         """The highest number of its criteria (C), stories (S) or tasks (T) that was ever given."""
         held: Sequence[Part] = {"C": self.criteria, "S": self.stories, "T": tuple(self.tasks)}[kind]
-        own = [_number(str(getattr(part, "id", "")), f"{self.id}-{kind}") for part in held]
+        own = [_number_in_series(str(getattr(part, "id", "")), f"{self.id}-{kind}") for part in held]
         return max([self.given["CST".index(kind)], *own])
 
     def with_story(self, story: Story) -> "BacklogFeature":
@@ -236,7 +236,7 @@ class BacklogFeature(Part):
         return "heading" if field in ("id", "name") else Part._line_of(field)
 
 
-def _number(name: str, series: str) -> int:
+def _number_in_series(name: str, series: str) -> int:
     rest = name.removeprefix(series)
     return int(rest) if rest != name and rest.isdigit() else 0
 
@@ -293,7 +293,7 @@ class Backlog(Part):
 
     def place(self, feature: str) -> int:
         """The index of a feature in the list; for most features it follows from their number."""
-        at = _number(feature, "F") - 1
+        at = _number_in_series(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
             return at
         return next((at for at, one in enumerate(self.features) if one.id == feature), len(self.features))
@@ -304,7 +304,7 @@ class Backlog(Part):
         self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium"
     ) -> tuple["Backlog", str]:
         """The backlog with this feature at its end, and its id."""
-        number = max([self.given, *(_number(one.id, "F") for one in self.features)]) + 1
+        number = max([self.given, *(_number_in_series(one.id, "F") for one in self.features)]) + 1
         own = f"F{number}"
         rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
         feature = BacklogFeature(id=own, name=name, criteria=rows, priority=priority)
@@ -338,7 +338,7 @@ class Backlog(Part):
         """The highest task number of a feature, including tasks that a person moved to another feature."""
         series = f"{home.id}-T"
         moved = [task.id for one in self.features if one is not home for task in one.tasks if series in task.id]
-        return max([home.last("T"), *(_number(name, series) for name in moved)])
+        return max([home.last("T"), *(_number_in_series(name, series) for name in moved)])
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
@@ -402,7 +402,7 @@ def line(part: "Part", name: str, lead: str = "") -> str:
     return lead + said.lstrip(" ").removeprefix(BULLET)
 
 
-def _heading(level: int, kind: str, name: str, words: str) -> str:
+def _item_heading(level: int, kind: str, name: str, words: str) -> str:
     return f"\n{'#' * level} {kind if is_new(name) else name}: {escaped(words)}".rstrip() + "\n\n"
 
 
@@ -410,7 +410,7 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
     done, _, tasks = feature.counts
     given = " ".join(f"{kind}{last}" for kind, last in zip("CST", feature.given, strict=True) if last)
     rows = {
-        "heading": _heading(2, "Feature", feature.id, feature.name),
+        "heading": _item_heading(2, "Feature", feature.id, feature.name),
         "status": f"- **Status**: {feature.status}\n",
         "priority": f"- **Priority**: {feature.priority}\n",
         "uat": f"- **UAT**: {feature.uat}\n",
@@ -430,7 +430,7 @@ def _criterion(criterion: "AcceptanceItem", name: str) -> str:
 
 def _story(story: "Story", name: str) -> str:
     rows = {
-        "heading": _heading(3, "Story", story.id, story.name) if story.name or not is_new(story.id) else "",
+        "heading": _item_heading(3, "Story", story.id, story.name) if story.name or not is_new(story.id) else "",
         "status": f"- **Status**: {story.status}\n",
         "feature": f"- **Feature**: {story.feature}\n" if story.feature else "",
         "tasks": "\n#### Tasks\n\n" if story.tasks else "",

@@ -74,14 +74,14 @@ class _Merge:
 
     def numbers(self, now: Backlog) -> None:
         for name in (*self.now.all, *self.before.all):
-            self._seen(name)
+            self._remember_number(name)
         self.made["F"] = max(self.made.get("F", 0), now.given)
         for feature in now.features:
             for kind, last in zip("CST", feature.given, strict=True):
                 series = f"{feature.id}-{kind}"
                 self.made[series] = max(self.made.get(series, 0), last)
 
-    def _seen(self, name: str) -> None:
+    def _remember_number(self, name: str) -> None:
         series = name.rstrip("0123456789")
         if number := name[len(series) :]:
             self.made[series] = max(self.made.get(series, 0), int(number))
@@ -102,7 +102,7 @@ class _Merge:
 
     def backlog(self) -> Backlog:
         known = self._in_place("features", self.now.backlog.features, self.after.backlog.features, self.before.features)
-        features = self._uncircled([self._counted(self._feature(one)) for one in known])
+        features = self._uncircled([self._with_last_numbers(self._feature(one)) for one in known])
         self._order()
         last = max((int(one.id[1:]) for one in features), default=0)
         given = self.made["F"] if self.made.get("F", 0) > last else self.now.backlog.given
@@ -141,7 +141,7 @@ class _Merge:
             if [name for name in old if name in new] != [name for name in new if name in old]:
                 self.said.append(f"the {title} stand in your order now")
 
-    def _counted(self, feature: BacklogFeature) -> BacklogFeature:
+    def _with_last_numbers(self, feature: BacklogFeature) -> BacklogFeature:
         """The feature with the last numbers of removed parts, so that no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]

@@ -102,7 +102,7 @@ class _BacklogReading:
         blocks = parse(self.text)
         for number, block in enumerate(blocks):
             if isinstance(block, Heading):
-                self._heading(block, blocks[number + 1 :])
+                self._take_heading(block, blocks[number + 1 :])
             elif isinstance(block, List):
                 for item in block.items:
                     self._item(item)
@@ -119,11 +119,11 @@ class _BacklogReading:
                 "what begins here does not end", block.line, "close the code block with ```, a comment with -->"
             )
 
-    def _heading(self, heading: Heading, below: list[Any]) -> None:
+    def _take_heading(self, heading: Heading, below: list[Any]) -> None:
         words, where = heading.words.raw, (heading.line, heading.end)
         if heading.end > heading.line and _FEATURE.fullmatch(words):
             raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
-        if heading.end > heading.line and self.feature and self._line(heading.line - 1).strip():
+        if heading.end > heading.line and self.feature and self._line_at(heading.line - 1).strip():
             raise self._bad(f'"{words[:40]}" stands close below another line', heading.line, "leave an empty line")
         if heading.level <= 2:
             home, self.story = self.feature, None
@@ -155,7 +155,7 @@ class _BacklogReading:
             self._section(self.story or self.feature, where)
 
     def _section(self, home: _Draft | None, where: tuple[int, int]) -> None:
-        """Mark a heading that a person added, with all below it: it stays at the end of the part that it is in."""
+        """Keep a heading that a person added, and everything below it, at the end of the part that contains it."""
         if home is not None:
             self._mark(home, "section", *self._around(*where))
 
@@ -170,7 +170,7 @@ class _BacklogReading:
             self.new += 1
             own = f"{NEW}{self.new}"
         elif first := self.seen.get(own):
-            raise self._bad(f"{own} is there twice, first on line {first}", number, "take the id away from the new one")
+            raise self._bad(f"{own} appears twice, first on line {first}", number, "take the id away from the new one")
         self.seen[own] = number
         draft = _Draft(kind, {"id": own, **fields})
         parent.order.append(draft)
@@ -179,10 +179,10 @@ class _BacklogReading:
     def _around(self, first: int, last: int) -> tuple[int, int]:
         """The lines of a heading, with the empty lines before and after it that the engine writes."""
         taken = self.marks[-1].last if self.marks else 0
-        before = first - 1 > taken and self._line(first - 1) == "\n"
-        return first - before, last + (self._line(last + 1) == "\n")
+        before = first - 1 > taken and self._line_at(first - 1) == "\n"
+        return first - before, last + (self._line_at(last + 1) == "\n")
 
-    def _line(self, number: int) -> str:
+    def _line_at(self, number: int) -> str:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def _mark(self, draft: _Draft, name: str, first: int, last: int, lead: str = "") -> None:
@@ -196,7 +196,7 @@ class _BacklogReading:
     # -- items ---------------------------------------------------------------------------------------------------------
 
     def _item(self, item: Item) -> None:
-        lead = _LEAD.match(self._line(item.line))
+        lead = _LEAD.match(self._line_at(item.line))
         if lead is None or self.area in ("title", "other"):
             return
         box = _box(item)
@@ -235,7 +235,7 @@ class _BacklogReading:
             if value not in _WORDS[name]:
                 allowed = ", ".join(_WORDS[name])
                 raise self._bad(
-                    f'"{words[:40]}" is no {name} of {draft.fields["id"]}', item.line, f"write one of: {allowed}"
+                    f'"{words[:40]}" is not a {name} of {draft.fields["id"]}', item.line, f"write one of: {allowed}"
                 )
             draft.fields[name] = value
         elif name == "depends_on":
@@ -248,7 +248,7 @@ class _BacklogReading:
 
     def _task(self, item: Item, lead: str, mark: str, words: str) -> None:
         if mark not in _BOXES:
-            raise self._bad(f"[{mark}] is no mark of a task", item.line, "write [ ], [x] or [!]")
+            raise self._bad(f"[{mark}] is not a mark of a task", item.line, "write [ ], [x] or [!]")
         words, attempts, limit = self._attempts(words, item.line)
         name, words = _split_name(words, "T")
         if self.story is None:
@@ -267,7 +267,7 @@ class _BacklogReading:
         return words, 0, ATTEMPTS
 
     def _sub(self, draft: _Draft, item: Item) -> None:
-        found, lead = _SUB.fullmatch(item.words.raw), _LEAD.match(self._line(item.line))
+        found, lead = _SUB.fullmatch(item.words.raw), _LEAD.match(self._line_at(item.line))
         if found is None or lead is None:
             return
         name, words = _SUBS[found[1].casefold()], found[2]
@@ -290,7 +290,7 @@ class _BacklogReading:
             last = {word[0]: int(word[1:]) for word in given[1].split() if word[1:].isdigit()}
             one = draft.kind is Backlog
             draft.fields["given"] = last.get("F", 0) if one else tuple(last.get(kind, 0) for kind in "CST")
-            before = one and self._line(block.line - 1) == "\n"
+            before = one and self._line_at(block.line - 1) == "\n"
             self.story = None
             self._mark(draft, "given", block.line - before, block.end)
             return
@@ -328,14 +328,14 @@ def _value(draft: _Draft, kind: type[P]) -> P:
         else:
             pieces.append(Piece(name=one.name, lead=one.lead, head=one.head, tail=one.tail))
     value = kind(**fields)
-    kept = [_plain(piece, line(value, piece.name)) for piece in pieces]
+    kept = [_without_engines_text(piece, line(value, piece.name)) for piece in pieces]
     below = [piece for child in children(value).values() for piece in child.kept]
     plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
     plain = plain and not any(piece.tail or piece.lead for piece in below)  # later insertions depend on these
     return value if plain else kind(**{**fields, "kept": tuple(kept)})
 
 
-def _plain(piece: Piece, engine: str) -> Piece:
+def _without_engines_text(piece: Piece, engine: str) -> Piece:
     own = engine and piece.head == engine
     usual = piece.lead.strip(" ") == BULLET.strip() and piece.lead.lstrip(" ") == BULLET
     lead = "" if own or (usual and engine.startswith(piece.lead)) else piece.lead
