@@ -156,9 +156,9 @@ def test_whatever_the_text_one_part_in_and_out_again_leaves_it_as_it_was(
     value: dict[str, Any], indent: int | str | None, ascii_only: bool
 ) -> None:
     text = JsonText(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
-    more = text.put((), "hooks", {"Stop": [1]})
+    more = text.append((), "hooks", {"Stop": [1]})
     assert json.loads(more.text) == {**value, "hooks": {"Stop": [1]}}
-    assert json.loads(more.put(("hooks", "Stop"), None, [2]).text)["hooks"] == {"Stop": [1, [2]]}
+    assert json.loads(more.append(("hooks", "Stop"), None, [2]).text)["hooks"] == {"Stop": [1, [2]]}
     assert json.loads(more.drop("hooks").text) == value
     assert more.drop("hooks") == text or not value
     for name in value:

@@ -1,12 +1,10 @@
 """Work outside the working tree's visible files counts as work, too."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.gate.yard import GREEN, RED, Yard
-from trued.gate.turns import Beginning
 
 WRONG = RED + "# done\n"
 
@@ -153,9 +151,3 @@ def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(y
         yard.prompt(f"p{number}")
         act()
         assert "decision" not in yard.stop(prompt_id=f"p{number}"), act.__name__
-
-
-def test_a_record_of_an_older_version_is_read_as_it_was(tmp_path: Path) -> None:
-    old = Beginning.model_validate_json('{"root": "/r", "tree": "t", "at": 1.0}')
-    assert (old.tips, old.inside, old.ignored) == (None, None, None)
-    assert old.is_still(Path("/r"), "t")

@@ -102,16 +102,16 @@ def _is_ours(group: Any) -> bool:
 def _with(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonText:
     hooks, found = text.at("hooks"), text.at("hooks", event)
     if hooks is None and "hooks" not in text.at():
-        return text.put((), "hooks", {event: [group]})
+        return text.append((), "hooks", {event: [group]})
     if not isinstance(hooks, dict):
         where = f"{file}:{text.line('hooks')}"
         raise BadInput("`hooks` is not an object", where, "fix it by hand; nothing was changed")
     if event not in hooks:
-        return text.put(("hooks",), event, [group])
+        return text.append(("hooks",), event, [group])
     if not isinstance(found, list):
         where = f"{file}:{text.line('hooks', event)}"
         raise BadInput(f"`hooks.{event}` is not a list", where, "fix it by hand; nothing was changed")
-    return text.put(("hooks", event), None, group)
+    return text.append(("hooks", event), None, group)
 
 
 def _without(text: JsonText, known: InstalledFile | None) -> JsonText:

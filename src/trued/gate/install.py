@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from trued.engine.worktree import Checkout
@@ -111,7 +110,7 @@ def remove_gate(site: GateSite, places: Iterable[str]) -> list[str]:
 
 async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why: str, tell: Emit) -> Gate:
     """Change the contract or the settings, record who and why, and write the installed files again."""
-    gate = _existing_gate(site)
+    gate = existing_gate(site)
     before = gate
     changed = gate.model_copy(update=options.settings())
     contract, text = None, b""
@@ -128,8 +127,8 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
 
 
 async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, tell: Emit) -> Gate:
-    """Record that a person accepts one requirement of the work as it is now."""
-    gate = _existing_gate(site)
+    """Record that a person accepts one requirement, for the working tree in its current state only."""
+    gate = existing_gate(site)
     known = [one.id for one in site.store.contract(gate).requirements]
     if requirement not in known:
         raise BadInput(f"there is no requirement {requirement!r}", then=f"known: {', '.join(known)}")
@@ -204,7 +203,8 @@ def _is_different(site: GateSite, gate: Gate, options: GateOptions) -> bool:
     return any(getattr(gate, name) != value for name, value in options.settings().items())
 
 
-def _existing_gate(site: GateSite) -> Gate:
+def existing_gate(site: GateSite) -> Gate:
+    """The gate of this repository. Raises BadInput if there is none."""
     gate = site.store.gate()
     if gate is None:
         raise BadInput("no gate is installed here", then="install one: `trued gate install claude --requirements FILE`")
@@ -247,9 +247,8 @@ def _install_in(site: GateSite, gate: Gate, place: str, options: GateOptions) ->
     if place == "git":
         return git_hook.install(site.checkout.hooks, f"{site.command} {git_hook.OURS}", known)
     named = _name_inside(Path(gate.requirements_file), root)
-    former = f"trued=={version('trued')}" if known else ""  # the source that gates of earlier versions used
     content = github_ci.workflow(
-        source=package_source(options.source or gate.package or former, root),
+        source=package_source(options.source or gate.package, root),
         accept=str(gate.accept),
         terms=gate.terms,
         requirements=named,

@@ -58,7 +58,7 @@ class JsonText:
         spot = self._spot(path)
         return self.text.count("\n", 0, spot or 0) + 1
 
-    def put(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "JsonText":
+    def append(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "JsonText":
         """Append a part to the object or array at `path`; `name` is the member's name in an object."""
         spot = self._spot(path)
         assert spot is not None  # noqa: S101  (callers have checked that it exists)

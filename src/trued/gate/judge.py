@@ -31,7 +31,6 @@ class JudgedTree:
     tree: str
     commit: str
     dirty: bool = False
-    remembered: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -107,7 +106,7 @@ class Judge:
         """Judge within the gate's time limit; raises CannotJudge when it is exceeded."""
         try:
             async with asyncio.timeout(self.gate.within_s):
-                verdict, remembered = await self._verdict_on(head, tree)
+                verdict = await self._verdict_on(head, tree)
         except TimeoutError:
             what = f"the checks did not end within {self.gate.within_s:g} s"
             raise CannotJudge(f"{what}: give them more with `trued gate amend --within SECONDS`") from None
@@ -119,16 +118,16 @@ class Judge:
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
         outcome = conclude(verdict, self.gate.accept)
         self.store.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
-        return JudgedTree(verdict, outcome, tree, commit, dirty, remembered, notes)
+        return JudgedTree(verdict, outcome, tree, commit, dirty, notes)
 
-    async def _verdict_on(self, head: str, tree: str) -> tuple[Verdict, bool]:
-        """The verdict on a tree and whether it was saved before. A tree is judged once; only `unjudged` is retried."""
+    async def _verdict_on(self, head: str, tree: str) -> Verdict:
+        """The verdict on a tree. A tree is judged once; only `unjudged` is retried."""
         if known := self.store.verdict(self.gate.contract, tree):
-            return known, True
+            return known
         contract = self.store.contract(self.gate)
         async with self._locked():
             if known := self.store.verdict(self.gate.contract, tree):
-                return known, True
+                return known
             file = self._requirements_file()
             request = _request(self.checkout, self.gate.base, file, self.strictness)
             done = await verify_against(
@@ -137,7 +136,7 @@ class Judge:
             verdict = done.verdict
             if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
                 self.store.save_verdict(self.gate.contract, verdict)
-            return verdict, False
+            return verdict
 
     def _requirements_file(self) -> Path | None:
         """The requirements file, or the saved copy if it is gone. The head's history is searched for its content."""

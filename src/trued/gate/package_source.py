@@ -2,13 +2,13 @@
 
 import json
 import re
-import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from trued.errors import BadInput
+from trued.support.user_git import ask_git
 
 PACKAGE = "trued"
 THEN = (
@@ -20,7 +20,6 @@ _GIT = re.compile(rf"git\+https://[\w.~:/-]+@{_COMMIT}")
 _ARCHIVE = re.compile(r"https://[\w.~:/+%-]+#sha256=[0-9a-f]{64}")
 _VERSION = re.compile(r"trued==\d[\w.+!]*")
 _WHEEL = re.compile(r"[\w./-]+\.whl")
-ASK_S = 20
 
 
 def package_source(given: str, root: Path) -> str:
@@ -56,16 +55,11 @@ def installed_from(told: dict[str, Any], version: str) -> str:
         return f"git+{address}@{commit}"
     if "dir_info" in told:
         folder = Path(unquote(urlsplit(address).path))
-        remote, commit = _asked(folder, "remote", "get-url", "origin"), _asked(folder, "rev-parse", "HEAD")
-        if remote.startswith("https://") and commit and _asked(folder, "branch", "-r", "--contains", commit):
+        remote, commit = _git_output(folder, "remote", "get-url", "origin"), _git_output(folder, "rev-parse", "HEAD")
+        if remote.startswith("https://") and commit and _git_output(folder, "branch", "-r", "--contains", commit):
             return f"git+{remote}@{commit}"
     raise BadInput("this trued was installed from a folder or file of this machine, which CI does not have", then=THEN)
 
 
-def _asked(folder: Path, *words: str) -> str:
-    command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *words]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ASK_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+def _git_output(folder: Path, *words: str) -> str:
+    return (ask_git(folder, *words) or b"").decode(errors="replace").strip()

@@ -21,6 +21,7 @@ from trued.support.foreign_json import parse_json
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
+LAST = 10  # decisions that are shown
 RECORD_BYTES = 4 * 2**20  # limit of the log of decisions; beyond it the older half is dropped
 
 
@@ -102,10 +103,10 @@ class GateStore:
     # -- the gate and its contract -----------------------------------------------------------------------------------
 
     def gate(self) -> Gate | None:
-        return self._read(self.folder / "gate.json", Gate)
+        return self._read_model(self.folder / "gate.json", Gate)
 
     def contract(self, gate: Gate) -> Contract:
-        found = self._read(self.folder / "contract.json", Contract)
+        found = self._read_model(self.folder / "contract.json", Contract)
         if found is None or contract_hash(found) != gate.contract:
             what = "the sealed contract is missing" if found is None else "the sealed contract was changed"
             raise StateFailed(f"{what}: {self.folder / 'contract.json'}; seal it again with `trued gate amend`")
@@ -127,7 +128,7 @@ class GateStore:
     # -- verdicts, sessions, log -------------------------------------------------------------------------------------
 
     def verdict(self, contract: str, tree: str) -> Verdict | None:
-        return self._read(self._verdict(contract, tree), Verdict)
+        return self._read_model(self._verdict(contract, tree), Verdict)
 
     def save_verdict(self, contract: str, verdict: Verdict) -> None:
         path = self._verdict(contract, verdict.tree)
@@ -139,7 +140,7 @@ class GateStore:
 
     def session(self, name: str) -> StopHistory:
         with contextlib.suppress(StateFailed):  # if the file is damaged, the count starts at zero
-            return self._read(self._session(name), StopHistory) or StopHistory()
+            return self._read_model(self._session(name), StopHistory) or StopHistory()
         return StopHistory()
 
     def save_session(self, name: str, session: StopHistory) -> None:
@@ -168,14 +169,10 @@ class GateStore:
         except OSError as error:
             raise StateFailed(f"cannot write {path}: {error.strerror}") from error
 
-    def last_records(self, most: int = 10) -> list[dict[str, Any]]:
+    def last_records(self) -> list[dict[str, Any]]:
         path = self.folder / "record.jsonl"
-        lines = path.read_text("utf-8", "replace").splitlines()[-most:] if path.is_file() else []
-        found = []
-        for line in lines:
-            if isinstance(row := parse_json(line), dict):
-                found.append(row)
-        return found
+        lines = path.read_text("utf-8", "replace").splitlines()[-LAST:] if path.is_file() else []
+        return [row for line in lines if isinstance(row := parse_json(line), dict)]
 
     def lock(self) -> IO[bytes] | None:
         """The gate's lock, held until it is closed; None while another process holds it."""
@@ -196,7 +193,7 @@ class GateStore:
         except OSError as error:
             raise StateFailed(f"cannot make {folder}: {error.strerror}; make its parent writable") from error
 
-    def _read(self, path: Path, kind: type[Kind]) -> Kind | None:
+    def _read_model(self, path: Path, kind: type[Kind]) -> Kind | None:
         try:
             return kind.model_validate_json(path.read_bytes())
         except FileNotFoundError:

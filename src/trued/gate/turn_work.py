@@ -41,11 +41,10 @@ async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
     checkout = judge.checkout
     if not began.is_still(checkout.root, taken.tree):
         return True
-    inside = began.inside
-    if inside is not None and await checkout.changed_inside(taken, judge.store.folder / INSIDE) != inside:
+    if await checkout.changed_inside(taken, judge.store.folder / INSIDE) != began.inside:
         return True
-    rules = None if began.ignored is None else began.ignored.encode("latin-1")
-    if rules is None or rules == checkout.ignore_rules:
+    rules = began.ignored.encode("latin-1")
+    if rules == checkout.ignore_rules:
         return False
     return (await judge.snapshot(rules)).tree != began.tree
 
@@ -66,18 +65,18 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
     """Commits at the tip of a local branch or in the stash with files that did not exist at the beginning. Committing
     existing files is not new work."""
-    known = {began.tree, *(began.tips or ())}
+    known = {began.tree, *began.tips}
     new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
-    if began.tips is None or not new:
+    if not new:
         return []
     git = Git(judge.store.folder / SNAPSHOTS)
     try:
-        there = await _files(git, began.tree) | (await _files(git, began.head) if began.head else set())
-        return [commit for tree, commit in new.items() if not await _files(git, tree) <= there]
+        there = await _tree_entries(git, began.tree) | (await _tree_entries(git, began.head) if began.head else set())
+        return [commit for tree, commit in new.items() if not await _tree_entries(git, tree) <= there]
     except StateFailed:  # the files of the beginning are no longer known
         return [*new.values()]
 
 
-async def _files(git: Git, tree: str) -> set[str]:
+async def _tree_entries(git: Git, tree: str) -> set[str]:
     """Every file with its content, as git lists them."""
     return {*(await git("ls-tree", "-r", "-z", "--full-tree", tree)).decode(errors="surrogateescape").split("\0")}

@@ -17,11 +17,11 @@ class Beginning(Value):
     tree: str
     at: float = 0.0
     ended: float = 0.0  # for a subagent: when it was allowed to stop
-    # Other places where work can be; None in records of older versions, which lack these fields.
+    # Other places where work can be:
     head: str = ""  # the commit that was checked out
-    tips: tuple[str, ...] | None = None  # trees of local branches and of the stash
-    inside: dict[str, str] | None = None  # repository inside the worktree → its tree, if not the one that `head` names
-    ignored: str | None = None  # ignore rules outside the tree, as latin-1
+    tips: tuple[str, ...] = ()  # trees of local branches and of the stash
+    inside: dict[str, str] = {}  # noqa: RUF012  repository inside the worktree → its tree, if not the one of `head`
+    ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
         """Whether nothing has changed since: the same worktree, with the same files."""
@@ -35,34 +35,38 @@ class TurnLog:
     """
 
     def __init__(self, folder: Path, session: str) -> None:
-        self.folder = folder / _name(session)
+        self.folder = folder / _hashed_name(session)
 
     def begin_turn(self, prompt: str, found: Beginning) -> None:
         """Record a turn's beginning; if the prompt has no id (older Claude Code), it replaces the previous turn's."""
         self._write("first", found, again=False)
-        self._write(f"turn-{_name(prompt)}", found, again=not prompt)
+        self._write(f"turn-{_hashed_name(prompt)}", found, again=not prompt)
 
     def turn(self, prompt: str) -> Beginning | None:
-        return self._read(f"turn-{_name(prompt)}")
+        return self._read_beginning(f"turn-{_hashed_name(prompt)}")
 
     def first(self) -> Beginning | None:
         """The tree that the user handed to this session."""
-        return self._read("first")
+        return self._read_beginning("first")
 
     def begin_agent(self, agent: str, found: Beginning) -> None:
-        self._write(f"agent-{_name(agent)}", found, again=False)
+        self._write(f"agent-{_hashed_name(agent)}", found, again=False)
 
     def end_agent(self, agent: str) -> None:
         if found := self.agent(agent):
-            self._write(f"agent-{_name(agent)}", found.model_copy(update={"ended": time.time()}), again=True)
+            self._write(f"agent-{_hashed_name(agent)}", found.model_copy(update={"ended": time.time()}), again=True)
 
     def agent(self, agent: str) -> Beginning | None:
-        return self._read(f"agent-{_name(agent)}")
+        return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
         """Whether no other subagent of the session worked since this one began, so that all changes are its own."""
         own = self.agent(agent)
-        others = [self._read(path.stem) for path in self.folder.glob("agent-*.json") if path.stem[6:] != _name(agent)]
+        others = [
+            self._read_beginning(path.stem)
+            for path in self.folder.glob("agent-*.json")
+            if path.stem[6:] != _hashed_name(agent)
+        ]
         return own is not None and not any(one and (not one.ended or one.ended > own.at) for one in others)
 
     def _write(self, name: str, found: Beginning, *, again: bool) -> None:
@@ -75,11 +79,11 @@ class TurnLog:
         except OSError as error:
             raise StateFailed(f"cannot write {path}: {error.strerror}") from error
 
-    def _read(self, name: str) -> Beginning | None:
+    def _read_beginning(self, name: str) -> Beginning | None:
         with contextlib.suppress(OSError, ValueError):  # unreadable counts as missing: then the tree is judged
             return Beginning.model_validate_json((self.folder / f"{name}.json").read_bytes())
         return None
 
 
-def _name(text: str) -> str:
+def _hashed_name(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

@@ -90,7 +90,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
     except TruedError:
         raise
     except github.GithubException as error:
-        raise refusal_of(at, error.status, _words(error.data), error.headers or {}, doing) from None
+        raise refusal_of(at, error.status, _refusal_message(error.data), error.headers or {}, doing) from None
     except RequestException as error:
         raise unreachable(at, error, doing) from None
     except RuntimeError:  # how the library reports a redirection to another host
@@ -101,7 +101,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
         hub.close()
 
 
-def _words(data: object) -> str:
+def _refusal_message(data: object) -> str:
     """GitHub's message about a refusal, with the details that it lists."""
     if not isinstance(data, dict):
         return ""

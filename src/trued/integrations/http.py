@@ -89,7 +89,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
             return missing_token(at, doing)
         return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
     if status == 403:
-        what = f"{at.name} does not allow to {doing}{f': {said}' if said else ''}"
+        what = f"{at.name} does not allow you to {doing}{f': {said}' if said else ''}"
         return BadInput(what, at.host, f"use a token in {at.token_env} that may")
     if status in (404, 410):
         seen = "a private one is shown only to a token that may read it"
@@ -98,7 +98,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     if 300 <= status < 400:
         return redirected(at, doing)
     if status >= 500:
-        return ForgeFailed(f"{at.host} broke with {status} when asked to {doing}: try again later")
+        return ForgeFailed(f"{at.host} failed with {status} when asked to {doing}: try again later")
     return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "fix that")
 
 

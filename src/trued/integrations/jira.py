@@ -22,12 +22,12 @@ def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
     cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
     with _in_words(at, doing):
         for version in VERSIONS[:1] if cloud else VERSIONS:
-            if (found := _asked(at, key, version)) is not None:
+            if (found := _fetch_issue(at, key, version)) is not None:
                 return found
     raise unexpected_answer(at, doing)
 
 
-def _asked(at: Service, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
+def _fetch_issue(at: Service, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
     """The issue as JSON; None if the server does not have this version of the API."""
     from jira import JIRAError
 
@@ -37,7 +37,7 @@ def _asked(at: Service, key: str, version: str, tries: int = TRIES) -> dict[str,
             return raw if isinstance(raw, dict) else None
     except JIRAError as error:
         if error.status_code in (502, 503, 504) and tries > 1:
-            return _asked(at, key, version, tries - 1)
+            return _fetch_issue(at, key, version, tries - 1)
         if error.status_code == 404 and not _is_about_the_issue(error.response):
             return None
         raise

@@ -35,7 +35,7 @@ class Replay:
             log(line)
         for number, line in enumerate(self.lines):
             self.between(number)
-            stop = program.listener.hear(line) or program.listener.stop
+            stop = program.listener.handle_line(line) or program.listener.stop
             if stop:
                 return ProgramExit(None, kind=stop.kind, why=stop.why)
         if stop := program.listener.stop:

@@ -57,7 +57,7 @@ def test_what_is_used_by_policy_and_by_what_there_is(home: Path, policy: str, gi
         ("", "holds no login"),
         ("{}", "holds no login"),
         ('{"access_token": ""}', "holds no login"),
-        ('{"access_token": "x", "expires_at": 1000}', "has ended"),
+        ('{"access_token": "x", "expires_at": 1000}', "has expired"),
         ("[1, 2]", "holds no login"),
     ],
 )

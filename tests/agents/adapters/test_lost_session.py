@@ -42,7 +42,7 @@ class Played:
         self.orders.append(order)
         line, ended = self.runs.pop(0)
         if line and program.listener:
-            program.listener.hear(line)
+            program.listener.handle_line(line)
         return ended
 
 

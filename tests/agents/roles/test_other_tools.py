@@ -199,10 +199,10 @@ def test_an_agent_of_opencode_says_what_is_not_used_and_may_be_switched_off() ->
     ("text", "line", "what"),
     [
         ("---\nname: x\n", 1, "does not end"),
-        ("---\nname: x\n---\n \n", 4, "nothing to say"),
+        ("---\nname: x\n---\n \n", 4, "no prompt"),
         ("---\nname: '!'\n---\nBody.", 2, "not a valid role name"),
         ("---\njust: [words\nname: x\nname: y\n---\nBody.", 4, "twice"),
-        ("---\n- a: [\n---\nBody.", 2, "is no field"),
+        ("---\n- a: [\n---\nBody.", 2, "is not a field"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_line(text: str, line: int, what: str) -> None:

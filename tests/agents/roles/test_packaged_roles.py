@@ -136,7 +136,7 @@ def test_memory_is_read_first_and_what_is_missing_stops_nobody(name: str) -> Non
     paths = re.findall(r"`((?:[\w*<>-]+/)*[\w*<>-]+\.md)`", inputs)
     assert paths[0] == "memory.md"
     assert "`memory.md` first" in inputs
-    assert "note the gap in your answer and go on with what is there" in flat(rules(ROLES[name])[0])
+    assert "note the gap in your answer and continue with what is there" in flat(rules(ROLES[name])[0])
 
 
 @pytest.mark.spec("PIPE-2", "PIPE-12")

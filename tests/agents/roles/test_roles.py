@@ -108,10 +108,10 @@ def test_team_b_judges_each_requirement_with_a_place_and_mends() -> None:
         ("---\nname: x\ntools: []\n---\nbody", 3, "names no tools"),
         ("---\nname: x\ntool: [read]\n---\nbody", 3, "did you mean tools?"),
         ("---\nname: a b\ntools: read\n---\nbody", 2, "not a valid role name"),
-        ("---\nname: 5\ntools: read\n---\nbody", 2, "name is no text"),
+        ("---\nname: 5\ntools: read\n---\nbody", 2, "name is not text"),
         ("---\nname: x\nname: y\ntools: read\n---\nbody", 3, "twice"),
         ("---\nname: [x\ntools: read\n---\nbody", 3, "not YAML"),
-        ("---\ntools: read\n---\n \n", 4, "nothing to say"),
+        ("---\ntools: read\n---\n \n", 4, "no prompt"),
     ],
 )
 def test_a_broken_role_file_is_named_with_its_line(text: str, line: int, what: str) -> None:

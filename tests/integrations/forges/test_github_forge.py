@@ -154,7 +154,7 @@ def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(
 ) -> None:
     with pytest.raises(BadInput, match="may not push to acme/shop"):
         forge(github, READ_ONLY).ready()
-    with pytest.raises(BadInput, match="does not allow to offer a pull request"):
+    with pytest.raises(BadInput, match="does not allow you to offer a pull request"):
         forge(github, READ_ONLY).offer(offer)
     assert github.pulls == []
 

@@ -1,6 +1,5 @@
 """The runtime of every agent that streams its events as lines of JSON."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Tell
+from trued.support.foreign_json import parse_json
 from trued.wire import Order, Report, Usage, add_usage, remaining
 
 DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
@@ -108,12 +108,9 @@ class _EventListener:
     def stop(self) -> Stop | None:
         return self._transcript.stop
 
-    def hear(self, line: str) -> Stop | None:
+    def handle_line(self, line: str) -> Stop | None:
         self._look(self._transcript)
-        try:
-            event = json.loads(line) if line.startswith("{") else None
-        except (ValueError, RecursionError):
-            event = None
+        event = parse_json(line) if line.startswith("{") else None
         if isinstance(event, dict) and self._fold is not None:
             try:
                 self._fold(event, self._transcript)

@@ -28,7 +28,7 @@ def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path
         return LoginMethod("", "is given no login: the policy is none")
     keys = [name for name in login.keys if given.get(name)] if policy in ("auto", "key") else []
     tokens = [name for name in login.tokens if given.get(name)] if policy in ("auto", "subscription") else []
-    files, trouble = _files(login, home, now) if policy in ("auto", "subscription") else ([], "")
+    files, trouble = _credential_files(login, home, now) if policy in ("auto", "subscription") else ([], "")
     if login.together and (keys or files):
         words = " and ".join(filter(None, [_key(keys), _file(login, files)]))
         return LoginMethod("key" if keys else "file", f"would use {words}", (*keys, *along), tuple(files))
@@ -37,7 +37,7 @@ def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path
     if tokens:
         return LoginMethod("token", f"would use {tokens[0]} (from your environment: a subscription)", (*tokens, *along))
     if files:
-        return LoginMethod("file", f"would lend {_file(login, files)}", along, tuple(files))
+        return LoginMethod("file", f"would use a copy of {_file(login, files)}", along, tuple(files))
     if keys:
         return LoginMethod("key", f"would use {_key(keys)}", (*keys, *along))
     says = trouble or ("is not logged in" if policy == "auto" else f"has no {policy} to log in with")
@@ -52,7 +52,7 @@ def _file(login: Login, names: list[str]) -> str:
     return f"~/{names[0]} (your {'log-in' if login.together else 'subscription'})" if names else ""
 
 
-def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
+def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
     """The existing credential files, if one looks valid by form and time; otherwise none and what is wrong."""
     there = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
@@ -63,7 +63,7 @@ def _files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
         if value is None or not credentials.has_secret(value):
             trouble = trouble or f"~/{name} holds no login"
         elif credentials.is_expired(value, now):
-            trouble = f"the login in ~/{name} has ended"
+            trouble = f"the login in ~/{name} has expired"
         else:
             return list(there), ""
     return [], trouble

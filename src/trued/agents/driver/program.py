@@ -18,7 +18,7 @@ class Stop:
 class Listener(Protocol):
     """Reads a program's stdout line by line while it works."""
 
-    def hear(self, line: str) -> Stop | None:
+    def handle_line(self, line: str) -> Stop | None:
         """Process one line; return why the program has to be ended, or None."""
         ...
 
@@ -29,7 +29,7 @@ class Listener(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether the program waits for one of its tools, such as a long test run: silence is no hang then."""
+        """Whether the program waits for one of its tools, such as a long test run: then silence is not a hang."""
         ...
 
 

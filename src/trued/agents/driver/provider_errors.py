@@ -46,7 +46,7 @@ def parse_refusal(
         return None
     low = flat.lower().replace("’", "'")
     code = status if status >= 400 else _status(low)
-    kind, phrase = _kind(low, code)
+    kind, phrase = _error_kind(low, code)
     if not kind:
         return Refusal("other", 0.0, _sentence_for_people(flat, "")) if status >= 400 else None
     until = 0.0
@@ -140,7 +140,7 @@ STATUS = re.compile(
 )
 
 
-def _kind(low: str, status: int) -> tuple[str, str]:
+def _error_kind(low: str, status: int) -> tuple[str, str]:
     """The kind, and the phrase that shows it. The status decides, unless a phrase is more specific."""
     for kind, phrases in (("budget", BUDGET), ("context", CONTEXT), ("credit", CREDIT)):
         phrase = _first_phrase(phrases, low)

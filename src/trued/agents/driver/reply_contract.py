@@ -27,7 +27,7 @@ class BrokenReply(ValueError):
 def parse_reply(said: bytes) -> dict[str, Any]:
     """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
     Raises BrokenReply."""
-    text = _text(said)
+    text = _decode_reply(said)
     value, end = _decode(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
@@ -53,7 +53,7 @@ def parse_final_reply(text: str) -> dict[str, Any]:
     return parse_reply(text.encode("utf-8", "surrogatepass"))
 
 
-def _text(said: bytes) -> str:
+def _decode_reply(said: bytes) -> str:
     try:
         text = said.decode("utf-8").strip()
     except UnicodeDecodeError as error:
@@ -80,7 +80,7 @@ def _what_is_wrong(text: str, error: ValueError) -> str:
     """What is wrong, in words that help the agent at its retry: small models open a fence and are cut off in it."""
     if text.startswith(FENCE):
         unclosed = "" if text.endswith(FENCE) else " and breaks off before its end"
-        return f"it stands in a code fence{unclosed}: the object alone is needed, without {FENCE}"
+        return f"it is in a code fence{unclosed}: the object alone is needed, without {FENCE}"
     if isinstance(error, json.JSONDecodeError) and (error.pos >= len(text) or error.msg.startswith("Unterminated")):
         return f"it breaks off after {len(text)} characters: {error}"
     return str(error)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from functools import partial
 from zoneinfo import ZoneInfo
 
 FARTHEST_S = 32 * 86400.0  # a monthly quota; a later time is a mistake
@@ -66,15 +67,12 @@ CLOCK = re.compile(
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
     """When the provider accepts requests again, in epoch seconds; 0 if the text names no plausible time."""
-    readers: tuple[Callable[[str, float, tzinfo | None], Iterator[float]], ...] = (
-        _stamps,
-        _numbers,
-        _durations,
-        _clocks,
-        _planned_retries,
+    readers: tuple[Callable[[str, float], Iterator[float]], ...] = (
+        *(_stamps, _numbers, _durations),
+        *(partial(_clocks, zone=zone), _planned_retries),
     )
     for reader in readers:
-        times = [time for time in reader(text, now, zone) if is_plausible(time, now)]
+        times = [time for time in reader(text, now) if is_plausible(time, now)]
         if times:
             return times[-1]  # a text with several attempts lists the newest last
     return 0.0
@@ -105,26 +103,26 @@ def next_midnight(now: float, zone: str) -> float:
 # -- the text ---------------------------------------------------------------------------------------------------------
 
 
-def _stamps(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _stamps(text: str, now: float) -> Iterator[float]:
     for digits in STAMP.findall(text):
         yield int(digits) / (1000 if len(digits) > 11 else 1)
     for written in WRITTEN.findall(text):
         yield _moment(written.upper(), now)
 
 
-def _numbers(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _numbers(text: str, now: float) -> Iterator[float]:
     for unit, number in NUMBER.findall(text):
         yield now + float(number) / (1000 if unit.lower().endswith("ms") else 1)
     for duration in DELAY.findall(text):
         yield now + duration_seconds(duration)
 
 
-def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _durations(text: str, now: float) -> Iterator[float]:
     for duration in AFTER.findall(text):
         yield now + duration_seconds(duration)
 
 
-def _planned_retries(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+def _planned_retries(text: str, now: float) -> Iterator[float]:
     for duration in PLANNED.findall(text):
         if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are the program's own back-off
             yield now + duration_seconds(duration)

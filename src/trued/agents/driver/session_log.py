@@ -28,20 +28,20 @@ class SessionLog:
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
         """`pattern` is a path below HOME with `{}` for the session, which may become known only later."""
         self._home, self._pattern, self._fold = Path(order.home), pattern, fold
-        self._path = self._found(session)
+        self._path = self._log_file(session)
         self._read = self._path.lstat().st_size if self._path else 0
 
     def __call__(self, transcript: Transcript) -> None:
         """Fold the new lines into the transcript."""
-        self._path = self._path or self._found(transcript.native)
-        for line in self._lines() if self._path else ():
+        self._path = self._path or self._log_file(transcript.native)
+        for line in self._new_lines() if self._path else ():
             with contextlib.suppress(*ODD):
                 self._fold(json.loads(line), transcript)
 
-    def _found(self, session: str) -> Path | None:
+    def _log_file(self, session: str) -> Path | None:
         return next(self._home.glob(self._pattern.format(session)), None) if NAME.fullmatch(session) else None
 
-    def _lines(self) -> Iterator[bytes]:
+    def _new_lines(self) -> Iterator[bytes]:
         with contextlib.suppress(OSError):
             handle = os.open(self._path or "", OPENED)
             try:

@@ -54,8 +54,8 @@ def find_roles(
     project's files may be read.
     """
     ours = packaged_files()
-    packaged = dict(_read(ours, "packaged"))
-    for name, role in _read((path for path in workflow if path not in ours), "workflow"):
+    packaged = dict(_read_roles(ours, "packaged"))
+    for name, role in _read_roles((path for path in workflow if path not in ours), "workflow"):
         if name in packaged:
             raise BadInput(f"role {name} is one of trued's own", role.origin, "rename the workflow's role")
         packaged[name] = role
@@ -120,10 +120,10 @@ def _folder(
     folder: Path, origin: str, inside: Path | None = None, allowed: Callable[[Path], bool] = lambda path: True
 ) -> Iterator[tuple[str, Role]]:
     paths = sorted(folder.glob("*.md")) if folder.is_dir() else ()
-    return _read((path for path in paths if allowed(path)), origin, inside)
+    return _read_roles((path for path in paths if allowed(path)), origin, inside)
 
 
-def _read(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
+def _read_roles(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
     seen: dict[str, Path] = {}
     for path in paths:
         _kept_inside(path, inside)

@@ -113,6 +113,6 @@ def _entries(head: str, file: str, known: Collection[str]) -> Iterator[tuple[str
         elif key:
             lines.append(line)
         elif line.strip() and not line.lstrip().startswith("#"):
-            raise BadInput(f"{line.strip()[:60]!r} is no field", f"{file}:{number}", "write `name: value`")
+            raise BadInput(f"{line.strip()[:60]!r} is not a field", f"{file}:{number}", "write `name: value`")
     if key:
         yield key, begun, "\n".join(lines)

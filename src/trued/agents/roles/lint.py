@@ -29,7 +29,7 @@ def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
 
 
 def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "") -> list[RoleFinding]:
-    """Check one file. Without `form`, its folder shows its format."""
+    """Check one role file. `form`: its format; None: the format that its folder implies."""
     form, shown = form or format_of(path), shown or str(path)
     try:
         text = read_text(path, shown)

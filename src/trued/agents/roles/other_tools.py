@@ -81,22 +81,22 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
-            return RoleReading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
+            return RoleReading(notes=[(1, f"no front matter: {form.title} does not treat it as an agent, either")])
         matter = FrontMatter(Located(file, {}), text.removeprefix("\ufeff"), 1)
     reading = RoleReading()
     _unused(matter, form, reading)
     if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
         reading.notes.append((matter.fields.line("disable"), "it is switched off"))
         return reading
-    name = _name(matter, stem, form, reading)
+    name = _checked_name(matter, stem, form, reading)
     prompt = without_instructions(matter.body, name)
     if not prompt:
-        what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
+        what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the front matter")
     tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,
-        description=_words(matter, "description"),
+        description=_text_field(matter, "description"),
         tools=tools,
         model=_model(matter, reading),
         prompt=prompt,
@@ -112,8 +112,8 @@ def role_name(words: str) -> str:
     return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
 
 
-def _name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading) -> str:
-    written = _words(matter, "name") if form.names_itself else ""
+def _checked_name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading) -> str:
+    written = _text_field(matter, "name") if form.names_itself else ""
     name = role_name(written or stem)
     if not name:
         where = matter.fields.where("name")
@@ -123,7 +123,7 @@ def _name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading
     return name
 
 
-def _words(matter: FrontMatter, key: str) -> str:
+def _text_field(matter: FrontMatter, key: str) -> str:
     value = matter.fields.value.get(key)
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
@@ -134,7 +134,7 @@ def _model(matter: FrontMatter, reading: RoleReading) -> str:
     if isinstance(value, list) and value:
         reading.notes.append((matter.fields.line("model"), f"model: {value[0]}, the first of {len(value)}"))
         return str(value[0])
-    word = _words(matter, "model")
+    word = _text_field(matter, "model")
     return "" if word.lower() in ("inherit", "default") else word
 
 
@@ -162,15 +162,15 @@ class _Tools:
         if isinstance(given, dict) or given is None:
             found = set(UNNAMED) if not rules else self._allowed(rules)
             if given is None and not rules:
-                self._say("tools", f"no tools are named: it has {', '.join(UNNAMED)}")
+                self._add_note("tools", f"no tools are named: it has {', '.join(UNNAMED)}")
         else:
-            found = self._listed("tools", given) & (self._allowed(rules) if rules else set(TOOLS))
+            found = self._tools_from("tools", given) & (self._allowed(rules) if rules else set(TOOLS))
         found -= self._denied()
         if not found:
-            self._say("tools", "no tool is left: it may read, or it could not work at all")
+            self._add_note("tools", "no tool is left, so it gets `read`: without any tool it could not work")
         return in_order(found or {"read"})
 
-    def _listed(self, key: str, given: Any) -> set[str]:
+    def _tools_from(self, key: str, given: Any) -> set[str]:
         found: set[str] = set()
         for name in _names(given):
             if name == ALL:
@@ -178,25 +178,27 @@ class _Tools:
             elif tool := neutral_tool(name):
                 found.add(tool)
                 if "(" in name:
-                    self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
+                    self._add_note(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
-                self._say(key, why_left_out(name))
+                self._add_note(key, why_left_out(name))
         return found | {"read"} if found else found  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
         """Tools that are denied completely; a pattern such as `Bash(rm *)` does not deny the tool."""
-        gone = set[str]()
+        denied = set[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
-                self._say("disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits")
+                self._add_note(
+                    "disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits"
+                )
             elif tool := neutral_tool(name):
-                gone.add(tool)
+                denied.add(tool)
         if self.value.get("permissionMode") == "plan":
-            gone.add("edit")
-            self._say("permissionMode", "permissionMode plan: it may not edit")
+            denied.add("edit")
+            self._add_note("permissionMode", "permissionMode plan: it may not edit")
         elif self.value.get("permissionMode") is not None:
-            self._say("permissionMode", "permissionMode: not used here")
-        return gone
+            self._add_note("permissionMode", "permissionMode: not used here")
+        return denied
 
     def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
         """Each tool, and whether it is allowed; a tool that is allowed in part counts as allowed, with a note."""
@@ -206,11 +208,11 @@ class _Tools:
             if isinstance(rule, dict):
                 may = any(one in ALLOWED for one in rule.values())
                 if may and len(set(map(str, rule.values()))) > 1:
-                    self._say(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
+                    self._add_note(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
             else:
                 may = rule in ALLOWED
             if name != ALL and may and not neutral_tool(name):
-                self._say(key, why_left_out(name))
+                self._add_note(key, why_left_out(name))
             yield name, may
 
     def _allowed(self, rules: list[tuple[str, bool]]) -> set[str]:
@@ -219,14 +221,14 @@ class _Tools:
         usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
         named = {tool: {name for name in last if neutral_tool(name) == tool} for tool in TOOLS}
         given = {tool for tool, names in named.items() if any(last[name] for name in names)}
-        return given | {tool for tool in usual if not _taken(tool, named[tool])}
+        return given | {tool for tool in usual if not _is_denied(tool, named[tool])}
 
-    def _say(self, key: str, words: str) -> None:
-        if words not in (said for _, said in self.reading.notes):
-            self.reading.notes.append((self.fields.line(key), words))
+    def _add_note(self, key: str, text: str) -> None:
+        if text not in (noted for _, noted in self.reading.notes):
+            self.reading.notes.append((self.fields.line(key), text))
 
 
-def _taken(tool: str, denied: set[str]) -> bool:
+def _is_denied(tool: str, denied: set[str]) -> bool:
     """Whether the tool is denied; `search` is denied only if no way to search is left."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 

@@ -19,29 +19,29 @@ def parse_role(text: str, file: str, stem: str) -> Role:
     for key in fields:
         if key not in KEYS:
             raise BadInput(f"unknown field {key}", located.where(key), nearest(str(key), KEYS))
-    name = _text(fields, "name", located) or stem
+    name = _text_value(fields, "name", located) or stem
     if not all(char.isalnum() or char in "-_" for char in name) or len(name) > 60:
         raise BadInput(f"{name!r} is not a valid role name", located.where("name"), "use letters, digits, '-' and '_'")
     if not matter.body.strip():
-        what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
+        what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the ---")
     tools = _tools(fields.get("tools"), name, located)
     return Role(
         name=name,
-        description=_text(fields, "description", located),
+        description=_text_value(fields, "description", located),
         tools=tools,
-        model=_text(fields, "model", located),
+        model=_text_value(fields, "model", located),
         prompt=matter.body.strip(),
         writes="edit" in tools,
     )
 
 
-def _text(fields: Mapping[str, Any], key: str, located: Located) -> str:
+def _text_value(fields: Mapping[str, Any], key: str, located: Located) -> str:
     value = fields.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise BadInput(f"{key} is no text", located.where(key), "put it in quotation marks")
+        raise BadInput(f"{key} is not text", located.where(key), "put it in quotation marks")
     return value.strip()
 
 

@@ -125,7 +125,7 @@ class Spool:
             return
         call.emit_adopted(keeper)
         try:
-            with self._slots.taken():
+            with self._slots.occupy():
                 await self._wait_for_supervisor(call, processes.wait_for_exit(processes.pid_of(keeper)))
         except asyncio.CancelledError:
             await stop_call(call.path)
@@ -180,7 +180,7 @@ class Spool:
             async with self._slots.free():
                 call.tell("started", pid=keeper.pid)
                 keeper.go(self._go_message(call.order.agent))
-                await self._wait_for_supervisor(call, keeper.gone())
+                await self._wait_for_supervisor(call, keeper.wait_until_ended())
         finally:
             code = await keeper.end()
         if code == UNWRITTEN:

@@ -14,7 +14,7 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
+    def occupy(self) -> Iterator[None]:
         """Occupy a slot, even beyond the cap."""
         self._count += 1
         try:
@@ -34,7 +34,7 @@ class Slots:
             except asyncio.CancelledError:
                 self._wake()  # we may just have been given the slot: pass it on
                 raise
-        with self.taken():
+        with self.occupy():
             yield
 
     def _wake(self) -> None:

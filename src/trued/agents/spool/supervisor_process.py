@@ -53,7 +53,7 @@ class Supervisor:
                 self._process.stdin.write(message)
                 self._process.stdin.close()
 
-    async def gone(self) -> None:
+    async def wait_until_ended(self) -> None:
         """Wait until the supervisor has ended."""
         await processes.wait_for_exit(self.pid)
 
@@ -65,7 +65,7 @@ class Supervisor:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(call_folder.PATIENCE_S):
-                        await self.gone()
+                        await self.wait_until_ended()
         finally:
             code = self._close_and_wait()
         if asked:

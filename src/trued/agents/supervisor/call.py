@@ -60,7 +60,7 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
         report = failed_report(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
     finally:
         await asyncio.wait({warm})
-    record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
+    record.add_event("ended", state=report.state, failure=report.kind, reaped=report.reaped)
     record.close()
     reply, redact = record.redactor.within(report.reply), record.redactor
     why, question = redact(plain(report.why)), redact(plain(report.question))
@@ -86,18 +86,18 @@ async def _ask_agent(
         interrupted=order.interrupted or again,
         native=order.native if can.chosen_session else known or order.native,
     )
-    record.tell("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
+    record.add_event("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
 
-    def tell(kind: str, **data: object) -> None:
+    def record_event(kind: str, **data: object) -> None:
         if kind == "session" and can.resume and not can.chosen_session:
             _remember_session(folder, str(data["id"]))  # before anything more is paid for in this session
-        record.tell(kind, **data)
+        record.add_event(kind, **data)
 
     async def ask(order: Order) -> Report:
         with borrowed_files(agent_of(order.agent).login, order, record, folder, variables):
-            return await runtime.work(order, tell)
+            return await runtime.work(order, record_event)
 
-    return await ask_with_retry(order, ask, tell, remembers=can.resume)
+    return await ask_with_retry(order, ask, record_event, remembers=can.resume)
 
 
 def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:

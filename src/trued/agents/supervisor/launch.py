@@ -132,7 +132,7 @@ class Launcher:
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
             if name := _started_agent(pid, order.agent):
-                self._record.tell("tried to start an agent", program=name)
+                self._record.add_event("tried to start an agent", program=name)
                 known = processes.identity(pid)
                 processes.send(pid, signal.SIGKILL, still=lambda pid=pid, known=known: processes.identity(pid) == known)  # type: ignore[misc]
             elif pid != agent.pid and not processes.carries(pid, self._marker):
@@ -214,7 +214,7 @@ class _AgentProcess:
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
-                self._hear(listener)
+                self._pass_lines(listener)
 
         def take_err(piece: bytes) -> None:
             self.err.extend(piece)
@@ -227,12 +227,12 @@ class _AgentProcess:
                 self._streams[stream.fileno()] = take
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
 
-    def _hear(self, listener: Listener) -> None:
+    def _pass_lines(self, listener: Listener) -> None:
         """Pass complete lines to the listener and drop them: the output limit is for one line, not for all."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:
-            self.stop = self.stop or listener.hear(line.decode("utf-8", "replace").rstrip("\r"))
+            self.stop = self.stop or listener.handle_line(line.decode("utf-8", "replace").rstrip("\r"))
         if self.stop:
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()

@@ -36,7 +36,7 @@ def borrowed_files(
         write_home_files(home, {name: content})
 
     copies = borrowed_login.lend_login(folder, user, home, found.files, place)
-    record.tell("login lent", files=list(copies))
+    record.add_event("login lent", files=list(copies))
     seen = _modification_times(user, home, copies)
 
     def look() -> None:
@@ -47,7 +47,7 @@ def borrowed_files(
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
             with contextlib.suppress(OSError, StateFailed):  # no reason to end an agent; retried at the end
                 for kind, data in borrowed_login.sync_login(folder, place):
-                    record.tell(kind, **data)
+                    record.add_event(kind, **data)
 
     record.before_event = look
     try:
@@ -57,7 +57,7 @@ def borrowed_files(
         for name in copies:
             record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
         for kind, data in borrowed_login.return_login(folder):
-            record.tell(kind, **data)
+            record.add_event(kind, **data)
 
 
 def _secrets(content: bytes) -> list[str]:

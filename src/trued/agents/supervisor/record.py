@@ -36,7 +36,7 @@ class CallRecord:
         except OSError:
             self.full = True
 
-    def tell(self, kind: str, **data: object) -> None:
+    def add_event(self, kind: str, **data: object) -> None:
         """Record one event."""
         self.beats += 1
         if self.before_event is not None:

@@ -49,7 +49,7 @@ class GitHubForge:
         doing = f"look for the pull request of {branch} in {self._repository}"
         with github_session(self._at, doing) as hub:
             found = self._pulls(hub.get_repo(self._repository), branch)
-            return self._shown(found[0], doing) if found else None
+            return self._pull_request(found[0], doing) if found else None
 
     def offer(self, offer: PullRequestProposal) -> ForgePullRequest:
         doing = f"offer a pull request of {offer.branch} in {self._repository}"
@@ -58,7 +58,7 @@ class GitHubForge:
         with github_session(self._at, doing) as hub:
             repository = hub.get_repo(self._repository)
             pull = self._open_one(repository, offer) or self._opened(repository, offer)
-            return self._shown(self._up_to_date(pull, offer, doing), doing)
+            return self._pull_request(self._up_to_date(pull, offer, doing), doing)
 
     def picture(self, commit: str, path: str) -> str:
         """The address of the file's content; for a private repository, everybody with access can open it."""
@@ -117,7 +117,7 @@ class GitHubForge:
                 pull.mark_ready_for_review()
         return pull
 
-    def _shown(self, pull: "PullRequest", doing: str) -> ForgePullRequest:
+    def _pull_request(self, pull: "PullRequest", doing: str) -> ForgePullRequest:
         if not isinstance(pull.number, int) or pull.state not in ("open", "closed"):
             raise unexpected_answer(self._at, doing)
         return ForgePullRequest(

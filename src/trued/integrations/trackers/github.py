@@ -26,15 +26,15 @@ class GitHubTracker:
                 raise unexpected_answer(self._at, doing)
             if data.get("pull_request"):
                 raise BadInput(f"#{found.key} of {self._repository} is a pull request", self._at.host, "name an issue")
-            labels = tuple(_name(one) for one in data.get("labels") or ())
+            labels = tuple(_name_field(one) for one in data.get("labels") or ())
             return TrackerIssue(
                 key=f"#{found.key}",
                 title=data["title"],
                 body=str(data.get("body") or ""),
-                kind=issue_kind(_name(data.get("type")), labels),
+                kind=issue_kind(_name_field(data.get("type")), labels),
                 url=str(data.get("html_url") or ""),
             )
 
 
-def _name(thing: object) -> str:
+def _name_field(thing: object) -> str:
     return str(thing.get("name") or "") if isinstance(thing, dict) else str(thing or "")

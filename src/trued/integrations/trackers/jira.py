@@ -40,9 +40,9 @@ class JiraTracker:
         fields = raw.get("fields")
         if not isinstance(fields, dict) or not isinstance(fields.get("summary"), str):
             raise unexpected_answer(self._at, doing)
-        return self._read(str(raw.get("key") or found.key), fields, raw.get("names"))
+        return self._issue_from(str(raw.get("key") or found.key), fields, raw.get("names"))
 
-    def _read(self, key: str, fields: Mapping[str, Any], names: object) -> TrackerIssue:
+    def _issue_from(self, key: str, fields: Mapping[str, Any], names: object) -> TrackerIssue:
         attached = [one for one in fields.get("attachment") or () if isinstance(one, dict)]
         pictures = {
             str(one.get("filename")): str(one.get("content") or "")
@@ -55,7 +55,7 @@ class JiraTracker:
         return TrackerIssue(
             key=key,
             title=str(fields["summary"]),
-            body=_words(fields.get("description"), pictures),
+            body=_markdown(fields.get("description"), pictures),
             kind=issue_kind(str(kind.get("name", "")) if isinstance(kind, dict) else "", labels),
             fields=self._fields(fields, known, pictures),
             pictures=tuple(url for url in pictures.values() if url),
@@ -70,7 +70,7 @@ class JiraTracker:
         found: dict[str, str] = {}
         for id_, value in fields.items():
             name = str(names.get(id_) or id_)
-            text = "" if id_ in STANDING else _words(value, pictures)
+            text = "" if id_ in STANDING else _markdown(value, pictures)
             if text.strip():
                 own = ACCEPTANCE if {id_.casefold(), name.casefold()} & criteria else name
                 found[own] = f"{found[own]}\n\n{text}" if own in found else text
@@ -80,7 +80,7 @@ class JiraTracker:
         return found
 
 
-def _words(value: object, pictures: Mapping[str, str]) -> str:
+def _markdown(value: object, pictures: Mapping[str, str]) -> str:
     if isinstance(value, dict) and value.get("type") == "doc":
         return markdown_of_document(value, pictures)
     return markdown_of_wiki(value, pictures) if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""Atlassian's document format as Markdown: nothing that a reader would see is lost."""
+"""Converts Atlassian's document format to Markdown, without losing anything that a reader would see."""
 
 import re
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def _block(node: Node, pictures: Pictures, depth: int) -> str:
         return _paragraph(_nodes(node), pictures)
     if kind == "heading":
         level = attributes.get("level")
-        words = " ".join(_line(_nodes(node), pictures).split("\n"))
+        words = " ".join(_inline_markdown(_nodes(node), pictures).split("\n"))
         return f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 2)} {words}"
     if kind in LISTS:
         return _list(node, pictures, depth)
@@ -109,14 +109,14 @@ def _cell(cell: Node, pictures: Pictures, depth: int) -> str:
 
 
 def _paragraph(nodes: list[Node], pictures: Pictures) -> str:
-    return _SIGN.sub(r"\1\\\2", _line(nodes, pictures))
+    return _SIGN.sub(r"\1\\\2", _inline_markdown(nodes, pictures))
 
 
-def _line(nodes: list[Node], pictures: Pictures) -> str:
-    return "".join(_run(one, pictures) for one in nodes)
+def _inline_markdown(nodes: list[Node], pictures: Pictures) -> str:
+    return "".join(_inline_node(one, pictures) for one in nodes)
 
 
-def _run(node: Node, pictures: Pictures) -> str:
+def _inline_node(node: Node, pictures: Pictures) -> str:
     kind, attributes = node.get("type"), _attributes(node)
     if kind == "hardBreak":
         return "\n"
@@ -125,7 +125,7 @@ def _run(node: Node, pictures: Pictures) -> str:
     if kind in ("media", "mediaInline"):
         return _picture(attributes, pictures)
     said = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
-    return next((str(one) for one in said if one), "") or _line(_nodes(node), pictures)
+    return next((str(one) for one in said if one), "") or _inline_markdown(_nodes(node), pictures)
 
 
 def _marked(text: str, marks: object) -> str:

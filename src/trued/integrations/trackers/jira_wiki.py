@@ -35,7 +35,7 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
         elif match := _QUOTE.match(line):
             lines, quoted = _quotation(lines, quoted, match, pictures)
         else:
-            lines.append(quoted + _line(line, pictures, lines))
+            lines.append(quoted + _convert_line(line, pictures, lines))
     return "\n".join([*lines, "```"] if fence else lines)
 
 
@@ -45,7 +45,7 @@ def _quotation(
     """Begin or end a quotation or panel, or both; return all lines and the prefix for the next ones."""
     rest, closed, after = match[3].partition(f"{{{match[1]}}}")
     if quoted:
-        return [*lines, "", *([_line(match[3], pictures, lines)] if match[3] else [])], ""
+        return [*lines, "", *([_convert_line(match[3], pictures, lines)] if match[3] else [])], ""
     title = re.search(r"title=([^|}]+)", match[2] or "")
     opened = [f"> **{title[1].strip()}**"] if title else []
     opened += [f"> {_inline(rest, pictures)}"] if rest.strip() else []
@@ -54,7 +54,7 @@ def _quotation(
     return [*lines, *opened], "> "
 
 
-def _line(line: str, pictures: Mapping[str, str], above: list[str]) -> str:
+def _convert_line(line: str, pictures: Mapping[str, str], above: list[str]) -> str:
     if match := _HEADING.match(line):
         return f"{'#' * int(match[1])} {_inline(match[2], pictures)}"
     stripped = line.strip()

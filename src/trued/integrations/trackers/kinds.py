@@ -10,12 +10,12 @@ BUGS, FEATURES = frozenset(_BUGS.split()), frozenset(_FEATURES.split())
 
 def issue_kind(type_: str, labels: Iterable[str] = ()) -> str:
     """bug | feature | "". The type outweighs labels; labels of both kinds count as none."""
-    for words in (_words(type_), {word for label in labels for word in _words(label)}):
+    for words in (_lowercase_words(type_), {word for label in labels for word in _lowercase_words(label)}):
         bug, feature = bool(words & BUGS), bool(words & FEATURES)
         if bug != feature:
             return "bug" if bug else "feature"
     return ""
 
 
-def _words(text: str) -> set[str]:
+def _lowercase_words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]+", text.lower()))

@@ -1,6 +1,6 @@
 """The client of an agent that speaks ACP: runs one turn of one session and prints one JSON object for each event.
 
-It is started by path inside the agent's sandbox, so it imports nothing of this package.
+It is started by path inside the agent's sandbox, so it imports nothing from this package.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of signs of life while the agent thinks; thoughts are not shown
 CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
-LOST = "this session cannot be gone on with"
+LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
 PATIENCE_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
 
@@ -72,7 +72,7 @@ class Client:
             self._beats()
             return
         if kind in ("tool_call", "tool_call_update"):
-            self._known(update)
+            self._update_tool(update)
         kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
             kept["content"] = update.get("content")
@@ -83,14 +83,14 @@ class Client:
             self._beat = now
             emit("thinks")
 
-    def _known(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """Everything reported about this tool so far."""
+    def _update_tool(self, tool: dict[str, Any]) -> dict[str, Any]:
+        """Add this report to what is known about the tool, and return all of it."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
         known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
 
     def _answer_permission(self, given: dict[str, Any]) -> dict[str, Any]:
-        tool = self._known(given.get("toolCall") or {})
+        tool = self._update_tool(given.get("toolCall") or {})
         allowed = tool.get("kind") in self._kinds
         emit("permission", allowed=allowed, tool=tool)
         order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
@@ -133,9 +133,9 @@ class PluginEvents:
         for line in whole.splitlines():
             # the file is in the agent's HOME, so it may contain anything
             with contextlib.suppress(ValueError, KeyError, TypeError):
-                self._hear(json.loads(line))
+                self._handle_event(json.loads(line))
 
-    def _hear(self, event: dict[str, Any]) -> None:
+    def _handle_event(self, event: dict[str, Any]) -> None:
         if event["event"] == "trouble":
             self._trouble = {"status": event["status"], "headers": event["headers"]}
         elif event["event"] == "waits" and (wait := event["until"] - time.time()) > PATIENCE_S:

@@ -1,6 +1,6 @@
 """A raw model as a coding agent: runs one turn of one session and prints one JSON object for each event.
 
-It is started by path inside the agent's sandbox, so it imports nothing of this package.
+It is started by path inside the agent's sandbox, so it imports nothing from this package.
 """
 
 import asyncio
@@ -115,14 +115,14 @@ class CoderTurn:
         pauses = iter(PAUSES)
         while True:
             try:
-                return await self._run()
+                return await self._run_agent()
             except (ModelConnectionError, ModelServerError) as error:
                 if (pause := next(pauses, None)) is None or error.retry_after:
                     raise
                 self.emit("refused", final=False, **refusal_data(error))
                 await asyncio.sleep(pause)
 
-    async def _run(self) -> None:
+    async def _run_agent(self) -> None:
         unlimited = UsageLimits(request_limit=None)
         async with self._agent.iter(message_history=self._history(), usage_limits=unlimited) as run:
             async for node in run:
@@ -256,7 +256,7 @@ def reply_validator(schema: dict[str, Any]) -> Any:
         if ctx.partial_output or ctx.last_attempt:
             return said
         if isinstance(said, str):
-            raise ModelRetry("That was no answer. Go on with your work, or give your answer by final_result.")
+            raise ModelRetry("That was not an answer. Continue your work, or give your answer with final_result.")
         wrong = [
             f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(said)
         ]

@@ -1,4 +1,4 @@
-"""Plays a scripted agent in a separate process. It is started by path, so it imports nothing of this package."""
+"""Plays a scripted agent in a separate process. It is started by path, so it imports nothing from this package."""
 
 import json
 import os
@@ -24,14 +24,14 @@ def main(script: str, name: str) -> int:
             return 2
         reply = play(order, Path.cwd())
     except Exception as error:  # noqa: BLE001 (a script may raise anything)
-        print(_told(error), file=sys.stderr)
+        print(_error_line(error), file=sys.stderr)
         return 1
     json.dump({"reply": reply, "usage": usage, "resumed": order["resumed"]}, answers)
     answers.close()
     return 0
 
 
-def _told(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     """An error of the script in one line, with the places in the script that led to it."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first frame is the call of the script
     way = ", ".join(f"{Path(one.filename).name}:{one.lineno} in {one.name}" for one in frames)
