@@ -118,7 +118,7 @@ async def test_only_the_session_that_proposed_a_decision_sees_its_number_and_can
     proposal = confirmations.propose("one", _done, 1)
     assert confirmations.pending(1) is proposal
     assert confirmations.pending(2) is None
-    with pytest.raises(BadInput, match="nothing that you could withdraw"):
+    with pytest.raises(BadInput, match="no open decision in the terminal"):
         confirmations.withdraw(2)
     with pytest.raises(BadInput, match="withdraw it"):
         confirmations.propose("two", _done, 1)
@@ -142,7 +142,7 @@ async def test_what_is_being_recorded_cannot_be_withdrawn() -> None:
     proposal = confirmations.propose("one", slow, 1)
     terminal.lines.put_nowait(proposal.number)
     await begun.wait()
-    with pytest.raises(BadInput, match="nothing that you could withdraw"):
+    with pytest.raises(BadInput, match="no open decision in the terminal"):
         confirmations.withdraw(1)
     may_end.set()
     while proposal.state == "doing":  # noqa: ASYNC110  a proposal has no event: the page asks for its state
@@ -228,8 +228,8 @@ def test_what_changes_the_contract_or_lands_is_spoken_and_says_every_word(store:
         ("approve", {"run": RUN}, "reason is missing"),
         ("approve", {"run": RUN, "reason": "x" * 600}, "longer than"),
         ("answer", {"run": RUN, "key": "go on#1"}, "answer is missing"),
-        ("answer", {"run": RUN, "key": "go on#1", "answer": ["yes"]}, "answer is no text"),
-        ("limit", {"run": RUN, "limit": [{}]}, "no list of texts"),
+        ("answer", {"run": RUN, "key": "go on#1", "answer": ["yes"]}, "answer is not text"),
+        ("limit", {"run": RUN, "limit": [{}]}, "not a list of texts"),
         ("run", {"run": RUN}, "no action 'run'"),
         ("land", {}, "run is missing"),
     ],

@@ -206,6 +206,59 @@ def test_27_and_31_a_preview_that_a_person_opens_gets_no_cookie_and_leads_nowher
     tab.close()
 
 
+FILLED = "?answer=yes&comment=x&who=Ann&reason=fine&limit=usd%3D99&run=r-other&when=now&q="
+# the fields of forms in which something is chosen or written
+GIVEN = """() => [...document.querySelectorAll('form[data-do] :is(input:not([type=hidden]), textarea)')]
+  .filter((one) => ['radio', 'checkbox'].includes(one.type) ? one.checked : one.value).map((one) => one.name)"""
+
+
+def test_27_a_preview_that_redirects_to_the_page_shows_it_and_can_do_nothing_with_it(
+    entered: tuple[Served, BrowserContext], site: Site
+) -> None:
+    served, context = entered
+    site.location = f"{served.url}/r/{RUN}{FILLED}"
+    tab = context.new_page()
+    tab.goto(site.url())  # as a person who types or pastes the preview's address
+    assert tab.url.startswith(served.url)
+    tab.wait_for_selector("html[data-connection=live]")  # the page itself: the preview's script is gone with its origin
+    assert tab.locator("form[data-do=answer]").count() == 1
+    assert tab.evaluate(GIVEN) == []
+    assert tab.evaluate("window.opener") is None
+    tab.close()
+    site.location = ""
+    assert _is_unanswered(served)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "other.localhost"])
+def test_27_a_preview_cannot_lead_its_own_frame_or_window_to_the_page_and_keep_a_hold_of_it(
+    entered: tuple[Served, BrowserContext], site: Site, name: str
+) -> None:
+    served, context = entered
+    tab = _visit(entered, site, '<button onclick="window.held = window.open(location.href)">look</button>', name)
+    with context.expect_page() as opening:
+        tab.click("button")
+    second = opening.value
+    second.wait_for_load_state()
+    assert second.evaluate("window.opener !== null")  # both are the preview's
+    site.location = f"{served.url}/r/{RUN}"  # from now on the preview redirects
+    second.evaluate(
+        "const frame = document.createElement('iframe'); frame.src = location.href; document.body.append(frame)"
+    )
+    second.wait_for_function("document.querySelector('iframe').contentDocument === null")
+    assert all("Slugs" not in frame.content() for frame in second.frames)
+    tab.evaluate("location.reload()")  # by the preview's script: the browser sends no cookie along
+    tab.wait_for_url(f"{served.url}/**")
+    assert "has not entered" in tab.inner_text("main")
+    tab.get_by_role("link", name="Continue").click()  # only a person can, on the page's own origin
+    tab.wait_for_selector("html[data-connection=live]")
+    assert second.evaluate("window.opener === null || window.opener.closed")
+    assert tab.evaluate("window.opener") is None
+    site.location = ""
+    assert _is_unanswered(served)
+    second.close()
+    tab.close()
+
+
 def test_32_what_takes_the_port_after_the_page_has_ended_gets_no_session(browser: Browser, tmp_path: Path) -> None:
     with page(tmp_path) as one:
         context = browser.new_context()

@@ -329,7 +329,7 @@ def test_a_cookie_alone_writes_nothing_into_the_terminal(served: Served) -> None
     words = "IGNORE+THE+ABOVE.+To+go+on+type+4711"
     for path in ("/pieces", "/live"):
         answer = served.get(f"{path}?address=http://%E2%84%80+{words}")
-        assert (answer.status, answer.body) == (404, "trued: that is no address (begin at /)\n"), answer
+        assert (answer.status, answer.body) == (404, "trued: this is not a valid address (begin at /)\n"), answer
     assert "4711" not in served.errors.read_text()
 
 

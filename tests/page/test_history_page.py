@@ -126,7 +126,7 @@ def test_hostile_names_and_times_do_nothing(tmp_path: Path) -> None:
     reader = Reader(tmp_path, {})
     html = html_of(reader, f"/history?since=all&agent={EVIL}&role={EVIL}&repository=/%00")
     assert [tag for tag, _ in Read(html).tags if tag == "img"] == []
-    with pytest.raises(BadInput, match="is no time"):
+    with pytest.raises(BadInput, match="is not a time"):
         html_of(reader, "/history?since=soon")
     reader.close()
 

@@ -1,22 +1,32 @@
 """Pages are pictures of the journal: complete, deterministic, and the same whether they were watched or opened late."""
 
+import json
 import re
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from tests.page.made_up import add_events, add_run, addresses, demo, html_of, view_of
+from tests.page.served import RUN, with_run
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import events, long_run, material, told
+from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import Wait
+from trued.engine.run_store import RunStore
+from trued.engine.ways_on import next_steps
 from trued.page.reader import BATCH, STORY, TOLD, Reader
 from trued.page.render import piece
 from trued.page.story import told as lines_of
 from trued.reporting.html.material import ProofSummary
+from trued.reporting.views.event_kinds import typed
 
 CALL = "chunk 1B/purple-team-a#1"
+FORM = re.compile(r"<form[^>]*data-do=.*?</form>", re.DOTALL)
 
 
 @pytest.fixture
@@ -83,6 +93,93 @@ def test_who_decides_says_which_commit_they_looked_at(reader: Reader) -> None:
     assert f'name="commit" value="{"c" * 40}"' in html
 
 
+@pytest.mark.spec("PAGE-4")
+def test_who_answers_reads_the_whole_question(reader: Reader) -> None:
+    what = "1A is proven\nGo on? (yes: the next chunk · redo: this one again)"
+    one = Wait(kind="go on", what=what, since=1.0, command="trued answer", question="x#1", options=("yes", "redo"))
+    html = piece("wait.html.j2", number=1, one=one, record=reader.run("r-demo"), can_steer=True, pictures=())
+    assert "<h2>1A is proven</h2>" in html
+    assert "yes: the next chunk · redo: this one again" in html
+
+
+@pytest.mark.spec("PAGE-4")
+def test_a_question_that_was_answered_does_not_wait_for_an_answer_any_more(tmp_path: Path) -> None:
+    why = "chunk 1A/confirm#1 waits for an answer: 1A is proven"
+    record = demo(tmp_path, state="waiting", verdict=None, history=(), contract=None)
+    with closing(SqliteJournal(tmp_path / "journal.db")) as journal, closing(Reader(tmp_path, {})) as reader:
+        journal.update(journal.run(record.id).model_copy(update={"why": why}))
+        journal.of(record.id).question("chunk 1A/confirm#1", "1A is proven", ("yes", "stop"))
+        assert [one.kind for one in reader.waits(reader.run(record.id))] == ["go on"]
+        journal.of(record.id).answer("chunk 1A/confirm#1", "yes", "", "Ann")
+        (one,) = reader.waits(reader.run(record.id))
+        assert (one.kind, one.what) == ("resume", "Ann answered yes: the run continues when it is resumed")
+
+
+@pytest.mark.spec("PAGE-5")
+def test_no_address_can_fill_in_a_form_or_choose_an_answer(tmp_path: Path) -> None:
+    with_run(tmp_path).close()
+    demo(tmp_path, state="running", events=tuple(events())[:-4])
+    given = "&".join(
+        f"{name}=yes" for name in ("answer", "comment", "who", "reason", "limit", "run", "key", "when", "do")
+    )
+    with closing(SqliteJournal(tmp_path / "journal.db")) as journal, closing(Reader(tmp_path, {})) as reader:
+        journal.announce("r-demo")
+        shown = 0
+        for address in (*addresses("r-demo", CALL, "count"), f"/r/{RUN}", f"/r/{RUN}/people"):
+            forms, filled = (FORM.findall(html_of(reader, f"{address}{query}")) for query in ("", f"?{given}"))
+            assert forms == filled, address
+            assert not re.search(r'<textarea[^>]*>[^<]|type="text"[^>]* value=', "".join(forms)), address
+            shown += len(forms)
+    assert shown > 3
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_gates_record_is_shown_in_words_with_its_grade_and_short_hashes(tmp_path: Path) -> None:
+    (tmp_path / "gates" / "tiny-1").mkdir(parents=True)
+    rows = [
+        {"at": 1.0, "what": "installed", "places": ["git", "claude"], "contract": "c" * 64},
+        {"at": 2.0, "what": "judged", "commit": "b" * 40, "grade": "refuted", "state": "not proven"},
+        {"at": 3.0, "what": "judged", "grade": '"><b>'},
+    ]
+    (tmp_path / "gates" / "tiny-1" / "record.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    with closing(Reader(tmp_path, {})) as reader:
+        html = html_of(reader, "/gates")
+    assert f"places git, claude · contract {'c' * 10}<" in html
+    assert f"commit {'b' * 10} · state not proven" in html
+    assert html.count('class="grade g-') == 1
+    assert '<span class="grade g-refuted">refuted</span>' in html
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_verdict_took_as_long_as_the_checks_that_this_run_ran(tmp_path: Path) -> None:
+    sample = material()
+    (first, *rest) = sample.history
+    began = sample.events[0].at
+    facts = [one.model_copy(update={"began": began + 1, "seconds": 2.0}) for one in first.verdict.evidence[:1]]
+    facts += [one.model_copy(update={"began": began - 90, "seconds": 60.0}) for one in facts]  # of an earlier run
+    proved = replace(first, verdict=first.verdict.model_copy(update={"evidence": tuple(facts)}))
+    add_run(tmp_path, material(history=(proved, *rest)))
+    with closing(Reader(tmp_path, {})) as reader:
+        html = view_of(reader, "/r/r-demo/verdicts").pieces["verdicts"]
+    assert 'data-name="checks ran">2.0s<' in html.partition(f"{first.key}<")[2].partition("</tr>")[0]
+
+
+@pytest.mark.spec("PAGE-3")
+def test_only_of_a_run_that_is_done_it_is_asked_whether_it_has_landed(tmp_path: Path) -> None:
+    class Untroubled(SqliteJournal):
+        """A journal that does not look through all of its events."""
+
+        def landed(self) -> dict[str, list[str]]:
+            raise AssertionError("every event is read for this")
+
+    record = demo(tmp_path, state="interrupted")
+    with RunStore(tmp_path, {}, read_only=True) as store:
+        assert ("trued land r-demo", "merges it") in next_steps(store, record.model_copy(update={"state": "done"}))
+    with RunStore(tmp_path, {}, journal=Untroubled(tmp_path / "journal.db", read_only=True)) as store:
+        for state in ("running", "interrupted", "limited", "failed", "not proven", "planned", "cancelled"):
+            next_steps(store, record.model_copy(update={"state": state}))
+
+
 @pytest.mark.spec("PAGE-3")
 def test_events_that_no_page_reads_are_counted_and_let_go(tmp_path: Path) -> None:
     demo(tmp_path, state="interrupted")
@@ -112,6 +209,36 @@ def test_the_lanes_show_the_last_part_of_a_long_run_alone(tmp_path: Path) -> Non
     reader.close()
 
 
+@pytest.mark.spec("PAGE-1")
+def test_the_bar_of_a_call_at_work_grows_to_now_though_nothing_happens(tmp_path: Path) -> None:
+    shift = time.time() - 1_762_000_000 - 600  # the run began ten minutes ago
+    begun = [one.model_copy(update={"at": one.at + shift}) for one in events()][:9]
+    demo(tmp_path, state="running", events=tuple(begun))
+    with closing(SqliteJournal(tmp_path / "journal.db")) as journal, closing(Reader(tmp_path, {})) as reader:
+        stopped = view_of(reader, "/r/r-demo").pieces["lanes"]
+        journal.announce("r-demo")
+        with closing(Reader(tmp_path, {})) as now:
+            grown = view_of(now, "/r/r-demo").pieces["lanes"]
+    assert ">2m00s<" not in stopped  # nobody drives it: it ends with its newest event
+    assert ">2m00s<" in grown
+    assert 'class="bar open"' in grown
+
+
+@pytest.mark.spec("PAGE-3")
+def test_while_a_page_is_made_again_and_again_lanes_are_drawn_seldom_and_are_whole_in_the_end(tmp_path: Path) -> None:
+    demo(tmp_path, state="running", events=tuple(events())[:6])
+    with closing(Reader(tmp_path, {})) as reader:
+        before = view_of(reader, "/r/r-demo").pieces["lanes"]
+        add_events(tmp_path, "r-demo", tuple(events())[6:])
+        with reader.sparing():
+            spared = view_of(reader, "/r/r-demo")
+        assert (spared.pieces["lanes"], spared.is_behind) == (before, True)  # to be made again soon
+        whole = view_of(reader, "/r/r-demo")
+        assert not whole.is_behind
+        with closing(Reader(tmp_path, {})) as late:
+            assert whole == view_of(late, "/r/r-demo")
+
+
 @pytest.mark.spec("PAGE-3")
 def test_the_story_reads_as_many_events_as_it_takes_and_is_the_same_as_if_all_had_been_told(tmp_path: Path) -> None:
     demo(tmp_path, state="interrupted")
@@ -122,7 +249,7 @@ def test_the_story_reads_as_many_events_as_it_takes_and_is_the_same_as_if_all_ha
     for more in ([], asked, silent, asked[:3], silent):
         add_events(tmp_path, "r-demo", more)
         every = reader.store.journal.events("r-demo", lean=True)
-        lines = [line for one in every for line in lines_of(one, reader.watch(record).progress.view)]
+        lines = [line for one in every for line in lines_of(one, typed(one, reader.watch(record).progress.view.EVENTS))]
         assert reader.story(record) == lines[::-1][:STORY]
     reader.close()
 

@@ -97,6 +97,6 @@ def test_a_stranger_reads_the_transcript_of_the_call_that_claimed_otherwise(stra
 def test_a_stranger_comes_from_the_reason_to_the_transcript(stranger: Stranger) -> None:
     stranger.click("Text kit")
     stranger.click("claims about count")
-    stranger.reads("Claims that fell")
+    stranger.reads("Refuted claims")
     stranger.click("Its transcript")
     stranger.reads("writing the module")

@@ -44,7 +44,7 @@ MOST = 200  # values of one field
 LINE = 500  # characters of one line in the terminal
 NAME = 80  # characters of a person's name
 IDS = 30  # requirements that are named if all are meant
-MARKS = 3  # accents on one letter
+MARKS = 3  # most accents on one letter
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
@@ -71,7 +71,7 @@ class Fields:
     def text(self, name: str, default: str = "") -> str:
         found = self._given.get(name, default)
         if not isinstance(found, str) or len(found) > LONGEST:
-            raise BadInput(f"{name} is no text, or longer than {LONGEST} characters")
+            raise BadInput(f"{name} is not text, or is longer than {LONGEST} characters")
         return found.strip()
 
     def needed(self, name: str) -> str:
@@ -93,14 +93,14 @@ class Fields:
         every = found if isinstance(found, list) else [found]
         texts = [one.strip() for one in every if isinstance(one, str) and len(one) <= LONGEST]
         if len(texts) != len(every) or len(texts) > MOST:
-            raise BadInput(f"{name} is no list of texts, or a long one")
+            raise BadInput(f"{name} is not a list of texts, or has more than {MOST}")
         return tuple(dict.fromkeys(filter(None, texts)))
 
     def lines(self, name: str) -> tuple[str, ...]:
         """Values of one line each, which the terminal shows unchanged. Raises BadInput for others."""
         found = self.texts(name)
         if any(one != visible(one) or len(one) > LINE for one in found):
-            raise BadInput(f"{name} has several lines, holds what cannot be seen, or is longer than {LINE} characters")
+            raise BadInput(f"{name} has several lines, has invisible characters, or is longer than {LINE} characters")
         return found
 
     def is_on(self, name: str) -> bool:

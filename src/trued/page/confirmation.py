@@ -103,7 +103,7 @@ class Confirmations:
     def withdraw(self, session: int) -> None:
         """Withdraw this session's proposal. Raises BadInput if there is none, or if it is already being recorded."""
         if (proposal := self.pending(session)) is None:
-            raise BadInput("the terminal asks for nothing that you could withdraw")
+            raise BadInput("you have no open decision in the terminal that you could withdraw")
         self._close(proposal, "refused", "withdrawn on the page")
 
     async def listen(self) -> None:

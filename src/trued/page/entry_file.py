@@ -1,4 +1,4 @@
-"""The file that lets a browser enter: it keeps the code out of command lines, which any process could read."""
+"""The file with which a browser enters: it holds the entry code, because any process can read command lines."""
 
 import os
 import secrets

@@ -144,7 +144,7 @@ class PageGate:
         return _refused(403)
 
     def _unasked(self, request: BrowserRequest) -> Response | None:
-        """Refuse a method, path or number of headers that no browser sends here; None if it may pass."""
+        """Refuse a request whose method, path or number of headers no browser would send here; None if it may pass."""
         if request.method not in ("GET", "POST"):
             return _refused(405)
         if not request.path.startswith("/"):

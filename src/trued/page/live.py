@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import count
@@ -16,9 +17,9 @@ from trued.page.view import PageView
 
 LOOK_S, CALM_LOOK_S = 0.1, 0.3  # polling interval of the journal; the same while calm
 CALM_S = 5.0  # without a change for this long, it is calm
-PAINT_S = 0.25  # least time between two renderings of a page
-# A page rests 16 times as long as its rendering took, up to a second, so that it uses a 17th of a core. That of a long
-# run takes longer to render: it rests 9 times as long, so that it uses a tenth of a core and is not seen too late.
+PAINT_S = 0.28  # least time between two renderings of a page: an event is seen half of that later on average
+# After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
+# The page of a long run, which renders slowly, rests 9 times as long, so that its changes show soon enough: a tenth.
 BRISK, BRISK_S, BUSY = 16, 1.0, 9
 OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
@@ -58,7 +59,7 @@ class ReaderThread:
 
 @dataclass(frozen=True)
 class Painting:
-    """A rendered page and the pieces of it to send: serialized once for all streams that get the same."""
+    """A rendered page and its pieces to send, serialized once for all streams that get the same pieces."""
 
     view: PageView
     pieces: Mapping[str, str]
@@ -135,9 +136,10 @@ class Watcher:
                 return
 
 
-def _timed(render: Render, reader: Reader) -> tuple[PageView, float]:
+def _timed(render: Render, spares: bool, reader: Reader) -> tuple[PageView, float]:
     began = time.thread_time()
-    return render(reader), time.thread_time() - began
+    with reader.sparing() if spares else nullcontext():
+        return render(reader), time.thread_time() - began
 
 
 class Live:
@@ -224,25 +226,26 @@ class Live:
         changed, self._outside = found != self._outside, found
         return changed
 
-    async def _repaint(self, picture: WatchedPage) -> None:
+    async def _repaint(self, picture: WatchedPage, *, spares: bool = True) -> None:
         try:
-            await self._paint(picture)
+            await self._paint(picture, spares=spares)
         except TruedError:
             picture.painted = time.monotonic()  # busy or gone: it stays stale and is retried
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
             picture.is_stale, picture.painted = False, time.monotonic()
             self._report(error)
 
-    async def _paint(self, picture: WatchedPage) -> None:
+    async def _paint(self, picture: WatchedPage, *, spares: bool = False) -> None:
         was_stale, picture.is_stale = picture.is_stale, False
         before = picture.whole.view if picture.whole else None
         known = before.pieces if before else {}
         try:
-            view, picture.took = await self._reader.read(partial(_timed, picture.render))
+            view, picture.took = await self._reader.read(partial(_timed, picture.render, spares))
         except BaseException:
             picture.is_stale = was_stale
             raise
         picture.whole, picture.painted = Painting.whole(view), time.monotonic()
+        picture.is_stale |= view.is_behind
         changed = {name: html for name, html in view.pieces.items() if known.get(name) != html}
         moved = before is None or list(before.pieces) != list(view.pieces) or before.title != view.title
         calm = min(picture.refresh_s * 2, CALM_REFRESH_S)
@@ -257,7 +260,7 @@ class Live:
         if self._task is not None:
             self._task.cancel()
         for picture in list(self._pictures.values()):
-            await self._repaint(picture)
+            await self._repaint(picture, spares=False)
         self.close()
 
     def close(self) -> None:

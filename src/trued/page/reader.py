@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,10 +34,10 @@ from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import CheckRun, Material, ProofSummary, Proved
 from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
-from trued.reporting.views import state_of
+from trued.reporting.views import all_as_seen, as_seen
 from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
 from trued.reporting.views.comparison import of as compare
-from trued.reporting.views.event_kinds import EventHead
+from trued.reporting.views.event_kinds import EventHead, typed
 from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
@@ -44,11 +45,12 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # runs whose line in the list is kept
 WATCHED = 8  # runs whose events are kept folded; the least recently viewed is dropped
-BEGUN = 2  # runs that nobody watches and that are folded in parts, for their line in the list
+BEGUN = 2  # runs that are not open in any tab and are folded in parts, for their line in the list
 STORY = 80  # lines of a run's story
 BATCH = 1_000  # events that are read at once
-TOLD = 200  # events read at once, backwards from the newest, until the story is long enough
+TOLD = 200  # events of the story that are read at once, backwards from the newest, until the story is long enough
 PROOFS = 64  # verdicts that are kept whole
+DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
 # Of an event that ends a call's wait only the time is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
@@ -127,15 +129,20 @@ class WatchedRun:
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
     made: dict[str, tuple[object, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
+    drawn: dict[str, float] = field(default_factory=dict)  # when each picture of the whole run was drawn
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
+        tells = self.told == self.last and len(rows) <= TOLD  # otherwise the story is read backwards from the newest
         for number, at, name, kind, data in rows:
             key = intern(name)  # most come many times
-            self.progress.add_json(EventHead(number, at, key, kind), data)
+            head = EventHead(number, at, key, kind)
+            event = self.progress.add_json(head, data)
+            if tells:
+                self.story.extend(told(head, event))
             if kind in READ or kind in own:
                 self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
             elif key in self.waiting and kind in TIMES:
@@ -146,6 +153,7 @@ class WatchedRun:
         self.count += len(rows)
         self.first = self.first or rows[0][0]
         self.last = rows[-1][0]
+        self.told = self.last if tells else self.told
 
 
 class StoredProofs(Sequence[Proved]):
@@ -240,6 +248,8 @@ class Reader:
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # some run was not read to its end for this page
+        self.is_behind = False  # some picture on this page is older than the rest of it
+        self._spares = False
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
         self._moments = self._moment = 0  # counter; the number of the current moment, or 0
@@ -275,19 +285,28 @@ class Reader:
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
-        """While a page is made: its parts all show the same moment, and nothing is read from the journal twice."""
+        """In the `with` block, all parts of a page show the same moment, and nothing is read from the journal twice."""
         if self.is_empty:
             yield
             return
         with self.store.journal.standing_still():
             self._moments += 1
             self._moment = self._moments
-            self._left, self.is_reading_on = self._at_once, False
+            self._left, self.is_reading_on, self.is_behind = self._at_once, False, False
             try:
                 yield
             finally:
                 self._moment = 0
                 self._read_now.clear()
+
+    @contextmanager
+    def sparing(self) -> Iterator[None]:
+        """For a page that is made several times a second: pictures of a whole run are drawn again every two seconds."""
+        self._spares = True
+        try:
+            yield
+        finally:
+            self._spares = False
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
         """The result of `read`, which is called only once per moment."""
@@ -323,7 +342,7 @@ class Reader:
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
-        every = [self._stated(one) for one in self.store.journal.runs()]
+        every = all_as_seen(self.store.journal.runs(), self.store.journal)
         return sorted(every, key=lambda one: (-one.created_at, one.id))
 
     def history(self, wanted: HistoryFilter) -> Stats:
@@ -340,10 +359,8 @@ class Reader:
         """The run with this id. Raises BadInput if there is none."""
         if self.is_empty:
             raise BadInput(f"no run {name}")
-        return self._stated(self.store.journal.run(name))
-
-    def _stated(self, record: RunRecord) -> RunRecord:
-        return record.model_copy(update={"state": state_of(record, self.store.journal.driver(record.id))})
+        listed = next((one for one in self.runs() if one.id == name), None) if self._moment else None
+        return listed or as_seen(self.store.journal.run(name), self.store.journal)
 
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
@@ -378,6 +395,9 @@ class Reader:
 
     def _waiting(self, record: RunRecord) -> list[Wait]:
         journal = self.store.journal
+        to_decide = self._once(journal.runs_to_decide, "to decide")
+        if record.id not in to_decide:
+            return waits(self.store, record, to_decide)
         asked = journal.questions(record.id, only_open=True)
         given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)  # decisions come with steps
         stamp = (steps, record.state, record.why, len(asked), given)
@@ -389,7 +409,7 @@ class Reader:
     def summary(self, record: RunRecord) -> RunSummary:
         """One line of the list of runs. A run that nobody views is folded once, and its events are dropped."""
         waiting = self.waits(record)
-        stamp = (self.newest_events().get(record.id, 0), record.state, len(waiting))
+        stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
         found = self._summaries.get(record.id)
         if found is None or found[0] != stamp:
             watched = self._watched.get(record.id) is not None or record.state == "running"
@@ -403,8 +423,8 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted, if any. Of runs that are not running it is counted again
-        only when something has happened in one of them."""
+        """Run → how many claims of its agents were refuted, without runs that have none. For runs that are not at work,
+        it is counted again only when something has happened in one of them."""
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
@@ -505,8 +525,9 @@ class Reader:
     def story(self, record: RunRecord) -> list[StoryLine]:
         """The newest lines of the run's story, newest first. Reads only as many events as needed."""
         run = self.watch(record)
-        run.story.extend(self._told(record, run.progress.view, run.told, run.last)[::-1])
-        run.told = run.last
+        if run.told < run.last:
+            run.story.extend(self._told(record, run.progress.view, run.told, run.last)[::-1])
+            run.told = run.last
         return list(run.story)[::-1]
 
     def newest_story(self, record: RunRecord) -> list[StoryLine]:
@@ -520,7 +541,7 @@ class Reader:
             most = min(TOLD, before - after)  # there cannot be more new events than new ids
             events = self.store.journal.last_events(record.id, most, before=before, lean=True)
             for one in reversed(events):
-                lines += [] if one.id <= after else [*told(one, view)][::-1]
+                lines += [] if one.id <= after else [*told(one, typed(one, view.EVENTS))][::-1]
             before = events[0].id if len(events) == most else 0
         return lines[:STORY]
 
@@ -546,6 +567,19 @@ class Reader:
         """A part of a page that depends only on the run's material; made again only when something has happened."""
         material = self.material(record)
         return self._made(record, name, material, lambda: make(material))
+
+    def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
+        """Like `made`, for a picture of the whole run: it grows while the run works, even without an event. While
+        `sparing`, one of the last two seconds is shown again."""
+        run, material, now = self.watch(record), self.material(record), time.monotonic()
+        found = run.made.get(name)
+        is_new = found is not None and now - run.drawn[name] < DRAW_S
+        if found and is_new and (self._spares or found[0] is material):
+            self.is_behind |= found[0] is not material
+            return cast("Made", found[1])
+        if found is None or found[0] is not material or record.state == "running":
+            run.made[name], run.drawn[name] = (material, draw(material)), now
+        return cast("Made", run.made[name][1])
 
     def made_of_decisions(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
         """Like `made`, for a part that depends only on contract, verdict and approvals, and on whether the run has
@@ -607,12 +641,15 @@ class Reader:
             found = self._comparisons.put(one.id, (stamp, compare(self.store, one)))
         return found[1]
 
-    def outside_journal(self) -> tuple[int, tuple[tuple[str, int], ...]]:
-        """What changes without an event: the size of the transcripts shown last, and who drives each run."""
+    def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
+        """What changes without an event: the size of the transcripts shown last, who drives each run, and what each
+        queued run waits for."""
         written = sum(one.written for one in self._transcripts.values())
-        journal = None if self.is_empty else self.store.journal
-        drivers = [(name, journal.driver(name)) for name in journal.runs_at_work()] if journal else ()
-        return written, tuple(drivers)
+        if self.is_empty:
+            return written, ()
+        journal = self.store.journal
+        drivers = journal.drivers()
+        return written, (*((one, drivers.get(one, 0)) for one in journal.runs_at_work()), *journal.queued().items())
 
     def picture(self, sha256: str) -> bytes | None:
         """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or while its

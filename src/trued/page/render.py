@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from trued.page.view import PageView
-from trued.reporting.html.format import agent_name, cost, money
+from trued.reporting.html.format import agent_name, cost, moment, money
 from trued.reporting.html.render import environment as report_environment
 
 # Characters that a browser would obey or not show: control, bidirectional and invisible ones; except newline, tab, and
@@ -30,7 +30,9 @@ def environment() -> Environment:
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
     made.finalize = _shown
-    made.filters.update(iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped)
+    made.filters.update(
+        iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped, time_of_day=time_of_day
+    )
     made.globals.update(run_url=run_url, call_url=call_url, requirement_url=requirement_url, query=query)
     return made
 
@@ -52,7 +54,8 @@ def document(view: PageView, address: str, *, can_act: bool = True) -> str:
 
 
 def missing(words: str, *, is_there: bool = False) -> str:
-    """A page in place of one that cannot be shown: why not, and where to begin. `is_there`: it may be shown later."""
+    """The page that is sent instead of one that cannot be shown: the reason, and where to begin. `is_there`: the page
+    exists and may be shown later."""
     shown = piece("missing.html.j2", words=words, is_there=is_there)
     view = PageView("Not now" if is_there else "Not found", {"missing": shown}, path=(("Runs", "/"),))
     return _document(view=view, address="", can_act=False, is_still=True)
@@ -69,7 +72,8 @@ def visible(text: str) -> str:
 
 @lru_cache(KEPT)
 def escaped(text: str) -> Markup:
-    """A text from outside as markup: visible and escaped once, though it is shown with every later event again."""
+    """A text from outside as escaped markup, with invisible characters made visible. Cached, because the same text is
+    rendered again after every event."""
     return escape(visible(text))
 
 
@@ -103,6 +107,13 @@ def query(**values: object) -> str:
     """A query string such as `?only=open&page=2`, without empty values."""
     given = {name: value for name, value in values.items() if value not in ("", None, 0, 1) or name == "line"}
     return f"?{urlencode(given)}" if given else "?"
+
+
+@lru_cache(KEPT)
+def time_of_day(at: float) -> Markup:
+    """A time as an element that shows hours, minutes and seconds; its title has the day, too."""
+    day = moment(at)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso(at), day, day[11:19])
 
 
 def iso(at: float) -> str:

@@ -54,7 +54,7 @@ LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports to try: each may be taken on one of the two addresses
 NEWS = 5  # notifications that a tab shows at once
 ID = re.compile("[0-9]{1,15}", re.ASCII)
-NO_PAGES = ("/live", "/pieces", "/waits")  # the script asks for them; an error there is read by no person
+NO_PAGES = ("/live", "/pieces", "/waits")  # requested by the script: no person reads an error of theirs
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # no other process of this machine can listen there, either
 
 
@@ -139,7 +139,7 @@ class PageServer:
 
     @cached_property
     def actions(self) -> "Actions":
-        """Loaded with the first action: it needs half of the engine, and a page that is only looked at does not."""
+        """The actions, imported at their first use, because they need half of the engine and a viewed page does not."""
         from trued.page.actions import Actions
 
         return Actions(self.options.home, self.options.environ, self.options.who)
@@ -232,7 +232,7 @@ class PageServer:
         return app
 
     def _changing(self) -> list[Route]:
-        """The routes that change something. A page that only looks has none of them."""
+        """The routes that change something. A page that was started with `--look` has none of them."""
         return [
             Route("/do/{action}", self.act, methods=["POST"]),
             Route("/pending", self.pending, methods=["POST"]),  # POST: it needs the key of the session's tabs
@@ -254,7 +254,7 @@ class PageServer:
         return JSONResponse({**_shown(proposal), "command": action.command_line}, 202)
 
     async def pending(self, request: Request) -> Response:
-        """The open decision that this session has proposed: a newly opened page shows it again."""
+        """The open decision that this session has proposed, so that a newly opened page can show it again."""
         found = self.confirmations.pending(request.scope["session"].number)
         return JSONResponse(_shown(found) if found else {})
 
@@ -282,7 +282,9 @@ class PageServer:
         entered = self.sessions.enter(str(code.get("code", "")))
         if entered is None:
             gate = request.scope["gate"]
-            return await gate.slowed() or JSONResponse({"said": "this code is not good (any more)"}, 403)
+            return await gate.slowed() or JSONResponse(
+                {"said": "this code is unknown, has expired or was used before"}, 403
+            )
         self.entry.remove()
         response = JSONResponse({"key": entered.key})
         response.set_cookie(COOKIE, entered.cookie, path="/", httponly=True, samesite="strict")
@@ -319,8 +321,8 @@ class PageServer:
         return EventSourceResponse(_events(watcher, left), ping=15)
 
     async def waits(self, request: Request) -> Response:
-        """How many things wait for a person, and what happened after the event `after` that a browser notifies of;
-        hidden tabs ask for it."""
+        """For hidden tabs: how many things wait for a person, and the events after the id `after` that the browser
+        should notify of."""
         after = request.query_params.get("after", "")
         return JSONResponse(await self.reader.read(partial(_news, int(after) if ID.fullmatch(after) else None)))
 
@@ -339,7 +341,7 @@ class PageServer:
         try:
             parts = urlsplit(address)
         except ValueError as error:
-            raise BadInput("that is no address", then="begin at /") from error
+            raise BadInput("this is not a valid address", then="begin at /") from error
         for route, pattern in _PATTERNS:
             if found := pattern.match(unquote(parts.path)):
                 params = {**dict(parse_qsl(parts.query)), **found.groupdict()}

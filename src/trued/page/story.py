@@ -1,4 +1,4 @@
-"""A run as a story: one line per event that is worth it, and one sentence about what happens now."""
+"""A run as a story: one line per important event, and one sentence about what happens now."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,15 +9,20 @@ from trued.model.events import JournalEvent, call, people, proof, run
 from trued.model.step_keys import inner_scope, is_examiners, scope_of, step_name
 from trued.model.titles import cut_title
 from trued.reporting.html.page import STATES
-from trued.reporting.views.event_kinds import typed
+from trued.reporting.views.event_kinds import EventHead
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks
 from trued.support.plurals import counted
-from trued.workflows.view import WorkflowView
 
 LENGTH = 240  # characters of a quoted text
 ENGINE = "engine"
+SILENT = {
+    call.CallStarted,
+    call.QuotaReported,
+    proof.CheckRan,
+    proof.RequirementJudged,
+}  # they say nothing, and are most
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +38,11 @@ class StoryLine:
     requirement: str = ""  # the first refuted requirement
 
 
-def told(stored: Event, view: WorkflowView) -> Iterator[StoryLine]:
-    """The lines of one event; most events have none. `view`: the view of the run's workflow."""
-    event = typed(stored, view.EVENTS)
-    if is_examiners(stored.key, str(stored.data.get("role") or "")):
+def told(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
+    """The lines of one event; most events have none."""
+    if type(event) in SILENT:
+        return
+    if is_examiners(stored.key, str(getattr(event, "role", ""))):
         yield from _of_examiner(stored, event)
         return
     yield from _of_engine(stored, event)
@@ -47,7 +53,7 @@ def told(stored: Event, view: WorkflowView) -> Iterator[StoryLine]:
         yield StoryLine(stored.id, stored.at, "", _cut(text), "unproven" if warning else "")
 
 
-def _of_engine(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _of_engine(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     def line(text: str, tone: str = "") -> StoryLine:
         return StoryLine(stored.id, stored.at, ENGINE, text, tone)
 
@@ -74,14 +80,14 @@ def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
     at = f" on {event.commit[:10]}" if event.commit else ""
     if refuted:
         others = len(every) - len(refuted)
-        rest = f"; {counted(others, 'other')} not" if others else ""
+        rest = f"; {counted(others, 'other')} not refuted" if others else ""
         return f"refutes {few(refuted)}{at}{rest}", "refuted"
     if event.holds:
         return f"checks {event.subject or 'the work'}{at}: it holds, {event.grade}", str(event.grade)
     return f"checks {event.subject or 'the work'}{at}: {event.grade or 'it does not hold'}", str(event.grade)
 
 
-def _of_examiner(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _of_examiner(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     """Only the facts of an examiner's call: texts of the agent or its provider may quote a held-out case."""
     match event:
         case call.CallAsked():
@@ -91,13 +97,13 @@ def _of_examiner(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
         case call.CallWaits():
             text, tone = "waits for its provider", "wait"
         case call.CallDied() | call.CallRepeated():
-            text, tone = "died; its work is looked for, or it is run again", "unproven"
+            text, tone = "died; the engine uses what it left, or runs it again", "unproven"
         case _:
             return
     yield StoryLine(stored.id, stored.at, step_name(stored.key), text, tone, stored.key)
 
 
-def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _of_call(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     part = inner_scope(stored.key)
     where = f" for {part}" if part else ""
 
@@ -116,7 +122,7 @@ def _of_call(stored: Event, event: JournalEvent) -> Iterator[StoryLine]:
         case call.CallWaits():
             yield line(step_name(stored.key), f"waits for its provider: {event.waits_for}", "wait")
         case call.CallDied() | call.CallRepeated():
-            yield line(step_name(stored.key), "died; its work is looked for, or it is run again", "unproven")
+            yield line(step_name(stored.key), "died; the engine uses what it left, or runs it again", "unproven")
         case _:
             return
 
@@ -137,6 +143,8 @@ def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[
         first = waits[0]
         more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
         return "", f"It waits for you: {_cut(first.what.partition(chr(10))[0])}{more}"
+    if record.state == "queued":
+        return "", f"It is queued: {_cut(record.why)}"
     if record.state == "done":
         return "", "It has ended: every requirement is met."
     why = f" {_cut(record.why)}" if record.why not in ("", record.state) else ""

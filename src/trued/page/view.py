@@ -20,6 +20,7 @@ class PageView:
     event: int = 0  # id of the newest event that it shows
     path: tuple[tuple[str, str], ...] = ()  # breadcrumb: title and address of each page above
     layout: str = ""  # the class of `main`: how the style sheet lays the pieces out
+    is_behind: bool = False  # a picture of the whole run is older than the rest; it is soon drawn again
     is_whole: bool = True  # False: a long run is still being read; the page says so and is soon made again
 
 

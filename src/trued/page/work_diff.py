@@ -209,7 +209,7 @@ def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
 
 
 def diff_parts(text: str) -> DiffParts:
-    """The diff with neighbouring lines of one sort together; git's own headings are left out."""
+    """The diff as parts, each with neighbouring lines of one sort; git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
     in_heading = False  # a line of the file may look like a heading: `-- x`, removed, is `--- x`
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # no other character ends a line of a diff

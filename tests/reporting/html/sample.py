@@ -170,30 +170,29 @@ def told(at: float, key: str, kind: str, /, **data: Any) -> Event:
     return Event(id=0, at=START + at, key=key, kind=kind, data=data)
 
 
-def checked(name: str, side: str, began: float, seconds: float, passed: int, failed: int) -> Event:
-    data = {"requirement": name, "side": side, "kind": "examples", "turn": 1, "passed": passed, "failed": failed}
-    return told(began + seconds, "seal", "checked", **data, began=START + began, ended=START + began + seconds)
+def checked(name: str, at: float) -> Event:
+    return told(at, "seal", "checked", check=name, sort="examples", turn=1, void="")
 
 
 def events(evil: str = "") -> Iterator[Event]:
     yield told(0, "", "run began", title="Text kit", workflow="purple", branch="trued/r-demo", level="bubblewrap")
     for number, name in enumerate(("slug", "count", "slug", "count", "slug", "count")):
-        yield checked(name, "base", 0.5 + number * 0.45, 0.4, 0, 2)
+        yield checked(name, 0.9 + number * 0.45)
     built = {"status": "DONE", "summary": f"all tests pass{evil}", "implemented": ["slugify"], "files": []}
     passed = {"status": "DONE", "summary": "verified by reading", "result": "PASS", "steel_man": [], "gaps": []}
     yield from call("chunk 1A/purple-team-a#1", 3.6, 1.8, built)
     yield from call("chunk 1A/purple-team-b#1", 6.0, 1.2, passed)
-    yield checked("slug", "head", 7.4, 0.7, 2, 0)
-    yield checked("slug", "head", 8.2, 0.7, 2, 0)
+    yield checked("slug", 8.1)
+    yield checked("slug", 8.9)
     yield from call("chunk 1B/purple-team-a#1", 9.6, 1.6, built)
     yield from call("chunk 1B/purple-team-b#1", 11.9, 1.4, passed)
-    yield checked("count", "head", 13.6, 0.9, 0, 1)
+    yield checked("count", 14.5)
     yield from call("chunk 1B/purple-team-a#2", 15.6, 3.1, built, adopted=17.9)
     yield from call("chunk 1B/purple-team-b#2", 19.6, 1.3, passed)
-    yield checked("count", "head", 21.4, 0.9, 1, 0)
-    yield checked("count", "head", 22.5, 0.9, 1, 0)
+    yield checked("count", 22.3)
+    yield checked("count", 23.4)
     for number, name in enumerate(("slug", "count", "slug", "count")):
-        yield checked(name, "head", 24.5 + number * 0.8, 0.7, 2, 0)
+        yield checked(name, 25.2 + number * 0.8)
     yield told(28.1, "", "ended", state="done", code=0, why="", grade="proven")
 
 
@@ -243,7 +242,7 @@ def long_run(chunks: int, **changes: Any) -> Material:
         at, scope = number * 12.0, f"chunk {number}"
         for place, role in enumerate(("purple-team-a#1", "purple-team-b#1", "purple-team-a#2", "purple-team-b#2")):
             told_events += call(f"{scope}/{role}", at + place * 2, 1.5, reply)
-        told_events.append(checked(one.id, "head", at + 9, 0.4, 2, 0))
+        told_events.append(checked(one.id, at + 9.4))
         is_bad = number == chunks
         outcome, grade = (Outcomes.FAILED, Grade.REFUTED) if is_bad else (Outcomes.PASSED, Grade.PROVEN)
         gap = (Finding(what="a held-out case failed: the output differs", requirement=one.id),) if is_bad else ()

@@ -157,7 +157,7 @@ def test_a_run_and_a_page_that_both_notify_do_it_once(store: RunStore, tmp_path:
     told = tmp_path / "told"
     settings = NotifySettings(command=(sys.executable, "-c", KEEPS, str(told)))
     driving, looking = (Notifier(settings, store, {}) for _ in range(2))
-    store.listen = driving.hear
+    store.listen = driving.notify_of
     store.writer(RECORD).emit(ended("done"))
     newest = looking.catch_up(0)
     for one in (driving, looking):
@@ -228,7 +228,7 @@ def test_a_webhook_that_hangs_holds_no_run_up(store: RunStore) -> None:
     kept.release.clear()
     with server(kept) as url:
         one = Notifier(NotifySettings(webhook=hook(url)), store, {"HOOK": "x"})
-        store.listen = one.hear
+        store.listen = one.notify_of
         store.writer(RECORD).emit(ended("done"))  # returns although the server answers only after the release below
         kept.release.set()
         settle(one)
@@ -254,7 +254,7 @@ def test_without_its_secret_nothing_is_posted(store: RunStore) -> None:
     kept = Post()
     with server(kept) as url:
         one = Notifier(NotifySettings(webhook=hook(url)), store, {})
-        one.hear(
+        one.notify_of(
             RECORD, Event(id=1, at=0.0, key="", kind="ended", data={"state": "done", "code": 0, "why": "", "grade": ""})
         )
         one.close()

@@ -192,5 +192,5 @@ def test_a_time_is_a_length_or_a_day(text: str, moment: float) -> None:
 
 @pytest.mark.parametrize("text", ["soon", "30", "d", "2026-13-01", "99999d", "-3d"])
 def test_what_is_no_time_is_refused_with_a_sentence(text: str) -> None:
-    with pytest.raises(BadInput, match="is no time"):
+    with pytest.raises(BadInput, match="is not a time"):
         since(text, BEGAN)

@@ -38,8 +38,8 @@ def row(kind: str, **data: Any) -> Remark:
         ("edit not understood", {"path": "backlog.md", "why": "line 3"}, "could not be read and was not applied", True),
         (
             "sealed file edited",
-            {"role": "dev", "files": ["a.py"]},
-            "dev edited files that are sealed or owned by the engine",
+            {"role": "dev", "files": ["a.py"], "put_back": ["a.py"]},
+            "dev edited files that it may not change; they were restored: a.py",
             True,
         ),
         ("branch not moved", {}, "the run's branch was not moved: ", True),

@@ -91,8 +91,8 @@ def verification(
 def test_a_check_is_summed_up_base_against_head() -> None:
     one = verification(grade=Grade.REFUTED)
     check = one.checks(one.verdict.requirements[0])[0]
-    assert check.said == "examples 0/1 twice (base 0/1)"
-    assert check.told(check.failing[0]) == "case 1, tiny:double(21): expected 42, got double(x) doubles"
+    assert check.result_line == "examples 0/1 twice (base 0/1)"
+    assert check.failed_case_line(check.failing[0]) == "case 1, tiny:double(21): expected 42, got double(x) doubles"
     assert one.checks(one.verdict.requirements[1]) == []
 
 
@@ -104,15 +104,18 @@ def test_a_test_file_that_the_base_cannot_import_is_not_counted_as_one_test() ->
     contract = one.contract.model_copy(update={"base_facts": (base,)})
     check = replace(one, contract=contract).checks(one.verdict.requirements[0])[0]
     assert (check.known, check.unimported, check.before) == (1, 1, 0)
-    assert check.said.endswith("(base 1 file cannot be imported)")
+    assert check.result_line.endswith("(base 1 file cannot be imported)")
 
 
 def test_of_a_failed_test_the_assertion_is_the_brief_form() -> None:
     trace = "def test_bad():\n>       assert double(5) == 10\nE       assert 11 == 10\nE        +  where 11 = double(5)"
     check = verification().checks(verification().verdict.requirements[0])[0]
     tried = Tried(id="tests/test_a.py::test_bad", outcome=Outcomes.FAILED, detail=trace)
-    assert check.told(tried, brief=True) == "tests/test_a.py::test_bad: assert 11 == 10; +  where 11 = double(5)"
-    assert check.told(tried).endswith(trace)
+    assert (
+        check.failed_case_line(tried, brief=True)
+        == "tests/test_a.py::test_bad: assert 11 == 10; +  where 11 = double(5)"
+    )
+    assert check.failed_case_line(tried).endswith(trace)
 
 
 @pytest.mark.parametrize(

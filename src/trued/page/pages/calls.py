@@ -6,7 +6,7 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.calls import ReportedCall
 
-FILTERS = {"work": "at work", "refuted": "claims that fell", "failed": "failed"}
+FILTERS = {"work": "at work", "refuted": "refuted claims", "failed": "failed"}
 
 
 def calls(reader: Reader, params: Params) -> PageView:

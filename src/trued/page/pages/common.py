@@ -110,7 +110,8 @@ def story_piece(record: RunRecord, story: Sequence[StoryLine], count: int = 0) -
 
 @lru_cache(LINES)
 def _story_line(run: str, one: StoryLine, is_first: bool) -> Markup:
-    """One line as HTML; `is_first`: of its event. It never changes, and is shown again with every later event."""
+    """One line as HTML; `is_first`: the first line of its event. Cached, because it never changes and is rendered again
+    after every event."""
     return macro("run/story_line.html.j2", "line")(run, one, is_first)
 
 

@@ -41,7 +41,7 @@ def diff(reader: Reader, params: Params) -> PageView:
             removed=sum(max(0, one.removed) for one in files or ()),
             trust={one.path: reason for one in shown if (reason := sensitivity_of(one.path))},
             calls={path: list(dict.fromkeys(keys))[-CALLS:] for path, keys in by.items() if path in names},
-            proven=bool(verdict and record.head and verdict.commit == record.head),
+            judged=verdict.commit if verdict else "",
         )
     }
     if name := params.get("file", ""):

@@ -1,10 +1,12 @@
 """What the gates of repositories decided, from their records."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trued.model import Grade
 from trued.page.pages.common import HOME, made, paged
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -12,6 +14,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.support.foreign_json import parse_json
 
 TAIL = 256 * 1024  # bytes of the end of each record
+HASH = re.compile("[0-9a-f]{40,64}", re.ASCII)
 MOST = 2_000  # lines of all gates together
 
 
@@ -22,6 +25,7 @@ class GateLine:
     gate: str
     at: float
     what: str
+    grade: str
     facts: str
 
 
@@ -47,7 +51,8 @@ def _lines(home: Path) -> Iterator[GateLine]:
                 at = row.pop("at", 0)
                 when = float(at) if isinstance(at, int | float) else 0.0
                 what = str(row.pop("what", ""))
-                yield GateLine(file.parent.name, when, what, _facts(row))
+                grade = str(row.pop("grade", ""))
+                yield GateLine(file.parent.name, when, what, grade if grade in set(Grade) else "", _facts(row))
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
@@ -56,7 +61,14 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    return " · ".join(f"{name} {value}" for name, value in row.items() if value not in ("", None, [], {}))[:600]
+    return " · ".join(f"{name} {_shown(value)}" for name, value in row.items() if value not in ("", None, [], {}))[:600]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    text = str(value)
+    return text[:10] if HASH.fullmatch(text) else text
 
 
 ROUTE = PageRoute("/gates", gates)

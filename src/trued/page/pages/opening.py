@@ -15,7 +15,7 @@ def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
             view = route.view(reader, params)
         except StillReading as still:
             view = _opening(reader, still, route.path.partition("{run}/")[2])
-        return replace(view, is_whole=not reader.is_reading_on)
+        return replace(view, is_whole=not reader.is_reading_on, is_behind=reader.is_behind)
 
 
 def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:

@@ -13,6 +13,7 @@ from trued.reporting.html.ledger import lines, row_of
 STAGES = 12  # verdicts that are shown with their evidence, the newest first
 CLAIMS = 40
 CASES = 60
+TRIALS = 8  # runs of checks that are shown of one verdict: the newest
 
 
 def requirement(reader: Reader, params: Params) -> PageView:
@@ -35,7 +36,13 @@ def requirement(reader: Reader, params: Params) -> PageView:
             held_back=bool(material.contract and material.contract.held_out and not material.ended),
         ),
         "claims": piece("requirement/claims.html.j2", record=record, calls=fallen[::-1][:CLAIMS], told=len(told)),
-        "history": piece("requirement/history.html.j2", row=row, stages=row.stages[::-1][:STAGES], all=len(row.stages)),
+        "history": piece(
+            "requirement/history.html.j2",
+            row=row,
+            stages=row.stages[::-1][:STAGES],
+            all=len(row.stages),
+            most=TRIALS,
+        ),
     }
     return run_page(reader, record, "ledger", name, pieces)
 

@@ -1,5 +1,6 @@
 """The page of one run: what happens now."""
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a ru
 SORTS = ("open", "met", "guard")  # kinds of ledger rows
 BARS = 220  # bars of all lanes together: each takes four elements and a title
 ROWS, OPEN = 100, 6  # ledger rows on one page; how many of them show their cases at once
+QUIET_S = 86_400.0
 TAIL = 40  # lines of the transcript beside the ledger
 STORY = 40  # lines of the story
 NOTICES = 12
-TOLD = 8  # sentences from an agent's brief
+TOLD = 8  # most sentences from an agent's brief that are shown
 
 
 def run(reader: Reader, params: Params) -> PageView:
@@ -63,11 +65,18 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
     links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
 
     def made(material: Material) -> str:
-        line = timeline(material, every, links, most=BARS, scopes=True, last_s=ZOOMS.get(zoom, 0.0))
+        now = _now(record, material)
+        line = timeline(material, every, links, most=BARS, scopes=True, last_s=ZOOMS.get(zoom, 0.0), now=now)
         zooms = [name for name, seconds in ZOOMS.items() if seconds < line.seconds]
         return piece("run/lanes.html.j2", line=line, record=record, zooms=zooms, zoom=zoom, only=only)
 
-    return reader.made(record, f"lanes {only} {zoom}", made)
+    return reader.drawn(record, f"lanes {only} {zoom}", made)
+
+
+def _now(record: RunRecord, material: Material) -> float:
+    """Where the bars of calls at work end. Without an event for a day, nobody can say that they still work."""
+    now = time.time()
+    return now if record.state == "running" and now - material.now < QUIET_S else material.now
 
 
 @dataclass(frozen=True, slots=True)

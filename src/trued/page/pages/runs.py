@@ -15,6 +15,7 @@ VERIFIED = 8  # verifications below the runs; the others are in the history
 VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "not every one"}
 FILTERS = {
     "work": "at work",
+    "queued": "queued",
     "waiting": "waiting",
     "done": "done",
     "rest": "not finished",
@@ -57,7 +58,7 @@ def runs(reader: Reader, params: Params) -> PageView:
 def _kind(record: RunRecord, waits: bool) -> str:
     if waits:
         return "waiting"
-    return {"running": "work", "done": "done"}.get(record.state, "rest")
+    return {"running": "work", "queued": "queued", "done": "done"}.get(record.state, "rest")
 
 
 def _fits(reader: Reader, record: RunRecord, words: str) -> bool:

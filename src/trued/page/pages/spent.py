@@ -10,6 +10,7 @@ from trued.reporting.html.spending import spent as by_role
 from trued.reporting.html.spending import spent_by_all
 
 LINES = 200  # sums of tasks and roles
+STEERABLE = ("running", "queued", "limited", "interrupted", "waiting", "planned")  # states in which limits still count
 
 
 def spent(reader: Reader, params: Params) -> PageView:
@@ -28,7 +29,7 @@ def spent(reader: Reader, params: Params) -> PageView:
             lines=list(spending_lines(reader.store, record.id))[:LINES],
             limit=limit,
             quotas=list(reader.progress(record).quotas.items())[:20],
-            can_steer=reader.can_steer and record.state in ("running", "limited", "interrupted", "waiting", "planned"),
+            can_steer=reader.can_steer and record.state in STEERABLE,
         ),
     }
     return run_page(reader, record, "spent", "Spent", pieces)

@@ -32,7 +32,7 @@ class VerdictRow:
     judged: int
     turns: tuple[GradeChange, ...]  # compared with the previous verdict on each requirement
     gaps: tuple[str, ...]
-    seconds: float
+    seconds: float  # of the checks that this run ran; evidence on the same commit can be older
 
 
 def verdicts(reader: Reader, params: Params) -> PageView:
@@ -40,7 +40,7 @@ def verdicts(reader: Reader, params: Params) -> PageView:
     material = reader.material(record)
     turns, pieces = _turns(material.proofs), {}
     places = paged(range(len(turns))[::-1], params, size=SIZE)
-    rows = [_row(material.history[place], turns[place]) for place in places.items]
+    rows = [_row(material.history[place], turns[place], material.progress.began) for place in places.items]
     one, other = (_named(material, params.get(name, "")) for name in ("one", "other"))
     if one and other:
         pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_between(one, other))
@@ -64,7 +64,7 @@ def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
     return found
 
 
-def _row(proved: Proved, turns: tuple[GradeChange, ...]) -> VerdictRow:
+def _row(proved: Proved, turns: tuple[GradeChange, ...], since: float) -> VerdictRow:
     verdict = proved.verdict
     gaps = dict.fromkeys(f"{each.id}: {gap.what}" for each in verdict.requirements for gap in each.gaps)
     return VerdictRow(
@@ -74,7 +74,7 @@ def _row(proved: Proved, turns: tuple[GradeChange, ...]) -> VerdictRow:
         judged=len(verdict.requirements),
         turns=turns,
         gaps=tuple(gaps)[:TURNS],
-        seconds=sum(each.seconds for each in verdict.evidence),
+        seconds=sum(each.seconds for each in verdict.evidence if each.began >= since),
     )
 
 

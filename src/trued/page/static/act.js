@@ -1,6 +1,6 @@
 // Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
-// data-sure asks before); what became of it is written into its element with data-said. It is settled only by the journal:
-// the server then sends the page without the form.
+// data-sure asks before); the result is written into its element with data-said. Only the journal settles it: once the
+// decision is recorded, the server sends the page without the form.
 import { asks } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
@@ -19,7 +19,7 @@ function fields(form, button) {
   return Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name).length > 1 ? data.getAll(name) : data.get(name)]));
 }
 
-// The server may have sent the form anew meanwhile: then it is the one that asks for the same.
+// The server may have sent the form again meanwhile: then the current form is the one that asks for the same thing.
 const current = (form) => (form.isConnected ? form : [...document.querySelectorAll(`form[data-do="${form.dataset.do}"]`)].find((one) => asks(one) === asks(form)));
 
 function say(form, words, state) {
@@ -45,19 +45,19 @@ async function send(form, button) {
   }
   if (answer.status === 202) return confirmed(form, told);
   if (!answer.ok) { pending(); return say(form, told.command ? `${told.said}: ${told.command}` : told.said, "refused"); }
-  if (form.querySelector("[data-ended]")) form.reset(); // a comment is said once
+  if (form.querySelector("[data-ended]")) form.reset(); // so that the same comment is not sent twice
   say(form, `sent: ${told.said}`, "sent");
   done = { form, said: told.said };
   settle(form, before, told.said);
 }
 
-// When the journal has settled it, its form goes; what became of it is said above until the next load.
+// When the journal has recorded a decision, its form disappears; the result stays above the page until the next load.
 let done = null;
 document.addEventListener("shown", () => { if (done && !current(done.form)) { announce(done.said, "sent"); done = null; } });
 
-const settle = (form, before, said) => setTimeout(() => document.body.dataset.event === before && say(form, `not heard yet: ${said}`, "waiting"), NOT_HEARD_MS);
+const settle = (form, before, said) => setTimeout(() => document.body.dataset.event === before && say(form, `not confirmed yet: ${said}`, "waiting"), NOT_HEARD_MS);
 
-// -- what is spoken is finished in the terminal --
+// -- decisions that the person confirms in the terminal --
 async function confirmed(form, told) {
   const before = document.body.dataset.event;
   say(form, "your terminal asks for the number above", "waiting");
@@ -66,7 +66,7 @@ async function confirmed(form, told) {
   if (now.state === "done") settle(form, before, now.said);
 }
 
-// The bar over the page holds the number of what this session has proposed, and then what became of it.
+// The bar above the page shows the number of the decision that this session has proposed, and then its result.
 const asked = document.getElementById("asked");
 
 const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
@@ -103,7 +103,7 @@ async function finished(told) {
 
 const post = (path) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json", "X-Tab-Key": key() }, body: "{}" });
 
-// A page that is opened meanwhile shows it again. Nobody but the session that proposed it is told.
+// A page that is opened meanwhile shows it again, but only in the session that proposed it.
 async function pending() {
   if (!asked || watching || !key()) return;
   try {
@@ -114,7 +114,7 @@ async function pending() {
 asked?.querySelector("button").addEventListener("click", () => post("/withdraw"));
 pending();
 
-// A box with data-binds is demanded for that action alone: nobody ticks off what they reject.
+// A box with data-binds is required for that action only: a person who rejects need not tick the steps off.
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("form[data-do] button");
   for (const box of button?.form?.querySelectorAll("[data-binds]") ?? []) box.required = box.dataset.binds === (button.dataset.do ?? button.form.dataset.do);

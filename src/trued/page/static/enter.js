@@ -1,4 +1,4 @@
-// Trades the code behind the # for a session. The code is taken out of the address before anything else happens.
+// Exchanges the code after the # for a session. First of all, the code is removed from the address.
 const code = location.hash.slice(1);
 history.replaceState(null, "", location.pathname + location.search);
 if (code) {
@@ -8,6 +8,6 @@ if (code) {
     sessionStorage.setItem("tab-key", (await answer.json()).key);
     location.replace(location.pathname + location.search);
   } else {
-    document.getElementById("entry").textContent = "This code is not good any more: it works once, within a minute. Press Enter in the terminal where trued page runs.";
+    document.getElementById("entry").textContent = "This code has expired or was used before: it works once, within a minute. Press Enter in the terminal where trued page runs.";
   }
 }

@@ -1,5 +1,5 @@
-// What the page does by itself in the browser: keys, light or dark, and clocks. Rows are ordinary links and summaries, so
-// focus is all that moves.
+// What the page does in the browser without the server: keys, light or dark, and clocks. Rows are ordinary links and
+// summaries, so keys only move the focus.
 const $ = (query) => document.querySelector(query);
 const ROWS = [
   ".ledger summary, .ledger a.row, .runs a.row, .table a.row, .story a, #documents a", // lists
@@ -26,7 +26,7 @@ function step(by) {
   every[here < 0 ? (by > 0 ? 0 : every.length - 1) : Math.min(every.length - 1, Math.max(0, here + by))]?.focus();
 }
 const reach = (place) => { place.scrollIntoView({ block: "start" }); return place; };
-// What is not on this page is on the page of its run.
+// If this page lacks the element, go to the page of its run.
 const run = $("#tabs a")?.getAttribute("href");
 const transcript = () => $("#log, #transcript .log, #claims a[href$='#transcript']");
 const waits = () => { const first = $(".for-you"); if (!first) { location.href = "/#waits"; return; } first.scrollIntoView({ block: "start" }); first.querySelector("input:not([type=hidden]), textarea, a, button")?.focus(); };
@@ -39,11 +39,12 @@ const keys = {
   "?": () => { name(); $("#keys")?.showModal(); },
   Escape: () => document.activeElement?.blur(),
 };
-// The help names what works here.
+// The help lists only the keys that work on this page.
 const works = { j: () => rows().length, Enter: () => rows().length, l: () => run, t: () => run, f: () => $(".log[data-follow]"), "/": () => $("input[type=search]") };
 function name() { for (const one of document.querySelectorAll("#keys dl div, .keys span")) { const can = works[one.querySelector("kbd").textContent]; one.hidden = can ? !can() : false; } }
 name();
-// When the field somebody types into is gone, the rest of the words are no shortcuts: keys wait for a second of quiet.
+// If the field that somebody types into disappears, the rest of the words must not act as shortcuts: keys work again after
+// a second without typing.
 const QUIET_MS = 1000;
 const isField = (element) => element instanceof Element && element.matches("input, textarea, select, [contenteditable]");
 let field = null, lost = 0;
@@ -60,7 +61,7 @@ addEventListener("keydown", (event) => {
 $("#help")?.addEventListener("click", keys["?"]);
 $("#keys")?.addEventListener("click", (event) => event.target.id === "keys" && event.target.close());
 
-// -- clocks: the server says moments, the browser how long ago they are --
+// -- clocks: the server sends points in time, and the browser shows how long ago they were --
 const spans = [[86400, "d"], [3600, "h"], [60, "min"]];
 function ago(seconds) {
   for (const [unit, word] of spans) if (seconds >= unit) return `${Math.floor(seconds / unit)} ${word} ago`;

@@ -6,7 +6,7 @@ const POLL_MS = 2000, HIDDEN_MS = 20000;
 let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0, heard = Number(newest), stream = null, timer = 0, since = 0, wait = 500, polls = 0;
 const known = new Map(); // element id → the HTML that was put there last
 
-// -- what the connection is, in words --
+// -- the state of the connection, in words --
 function say(state) {
   const place = document.getElementById("connection");
   since = state === "not connected" ? since || Date.now() : 0;
@@ -17,7 +17,7 @@ function say(state) {
 
 const entitle = () => { document.title = waiting ? `(${waiting}) ${named}` : named; };
 
-// -- replacing elements keeps what a person did to them, by what a thing is and not by where it stands --
+// -- what a person did to an element survives its replacement; elements are matched by what they are, not by position --
 const WATCHED = "details, summary, input:not([type=hidden]), textarea, select, button, a, [data-said], [tabindex], .panel";
 const above = (element) => element.parentElement?.closest("[id]")?.id ?? "";
 export const asks = (form) => (form ? form.dataset.do + JSON.stringify([...form.querySelectorAll("input[type=hidden]")].map((one) => [one.name, one.value])) : "");
@@ -31,7 +31,7 @@ function sign(element) {
 }
 
 const within = (root, query) => [...(root.matches(query) ? [root] : []), ...root.querySelectorAll(query)];
-// In a transcript the line that is read keeps its place, though older ones go above it.
+// In a transcript, the line that somebody reads stays in place when older lines above it are removed.
 const firstLine = (log) => { const top = log.getBoundingClientRect().top, line = [...log.querySelectorAll("li[id]")].find((one) => one.getBoundingClientRect().bottom > top); return line && [line.id, line.getBoundingClientRect().top - top]; };
 const topOf = (log, { top, line }) => { const now = line && log.querySelector(`#${CSS.escape(line[0])}`); return now ? now.getBoundingClientRect().top - log.getBoundingClientRect().top + log.scrollTop - line[1] : top; };
 function remember(root, was) {
@@ -61,8 +61,8 @@ function restore(root, was) {
   }
 }
 
-// A form that says what it becomes when its call has ended (data-ended) outlives its piece while somebody writes in it: it
-// moves into the piece that takes its place, with its words and for whom they are. Focus comes back by restore().
+// While somebody writes in a form with data-ended (its text for a call that has ended), the form survives the replacement
+// of its piece: it moves into the new piece with its words and its addressee. restore() restores the focus.
 const isField = (element) => element?.matches("textarea, input[type=text]") ?? false;
 const isInHand = (form) => [...form.elements].some((one) => isField(one) && (one.value !== one.defaultValue || one === document.activeElement));
 function keepForms(old, next) {
@@ -73,20 +73,20 @@ function keepForms(old, next) {
     for (const one of form.querySelectorAll("input[value=now]")) one.disabled = true;
     for (const one of form.querySelectorAll("input[value=next]")) one.checked = true;
     others.length ? others[0].replaceWith(form) : next.append(form);
-    known.delete(next.id); // it is not what the server sent
+    known.delete(next.id); // the piece now differs from what the server sent
   }
 }
 
 function made(html) {
   const holder = document.createElement("template");
-  holder.innerHTML = policy.createHTML(html); // the only HTML that is ever made here: what the server sent
+  holder.innerHTML = policy.createHTML(html); // the only place where HTML is parsed: what the server sent
   return holder.content.firstElementChild;
 }
 
-// -- the view stays where it is: the first thing in sight keeps its place, whatever comes in or goes above it --
-// (This takes the place of the browser's own scroll anchoring, which loses its anchor when a piece is replaced.)
-let places = [], followed = null, room = 0, put = NaN; // [id, top] of what is in sight, in order; where the end of a transcript stood
-const held = new ResizeObserver(stay); // what gets its size late: pictures, rows that were not drawn yet
+// -- the view stays in place: the first visible element does not move when something above it appears or disappears --
+// (This replaces the browser's own scroll anchoring, which loses its anchor when a piece is replaced.)
+let places = [], followed = null, room = 0, put = NaN; // [id, top] of visible elements, in order; where the end of a transcript was
+const held = new ResizeObserver(stay); // for elements that get their size late: pictures, rows that were not drawn yet
 const end = () => document.querySelector(".whole [data-follow]:not([data-held]) li:last-child");
 
 function look() {
@@ -112,12 +112,12 @@ function stay() {
   const [id, top] = places.find(([one]) => document.getElementById(one)) ?? [];
   const by = followed !== null && end() ? end().getBoundingClientRect().bottom - followed : id === undefined ? 0 : document.getElementById(id).getBoundingClientRect().top - top;
   if (Math.abs(by) < 1) return;
-  const lacks = scrollY + by + innerHeight - document.documentElement.scrollHeight; // rows at the end have gone: room instead
+  const lacks = scrollY + by + innerHeight - document.documentElement.scrollHeight; // rows at the end were removed: padding replaces them
   if (lacks > 0) document.body.style.paddingBottom = `${(room += lacks)}px`;
   scrollBy({ top: by, behavior: "instant" });
   put = scrollY;
 }
-addEventListener("scroll", () => Math.abs(scrollY - put) < 1 || look(), { passive: true }); // our own scrolling is no look elsewhere
+addEventListener("scroll", () => Math.abs(scrollY - put) < 1 || look(), { passive: true }); // ignore our own scrolling
 for (const piece of document.querySelectorAll("main > [id]")) held.observe(piece);
 
 export function show(sent) {
@@ -175,12 +175,12 @@ async function poll() {
   timer = setTimeout(document.hidden ? count : again, POLL_MS);
 }
 
-const again = () => ((polls += 1) % 5 ? poll() : listen()); // now and then there is room for a stream again
+const again = () => ((polls += 1) % 5 ? poll() : listen()); // every fifth time, try to open a stream again
 
 async function count() {
   clearTimeout(timer);
   try {
-    heard = Math.max(heard, Number(newest)); // what was on the page is no news
+    heard = Math.max(heard, Number(newest)); // events that the page showed already need no notification
     const answer = await fetch(`/waits?after=${heard}`);
     if (answer.ok) {
       const now = await answer.json();

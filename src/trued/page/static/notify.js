@@ -1,5 +1,5 @@
-// Notifies by the browser while this tab is hidden: waits, ends, limits. The words are the server's: run, kind and
-// requirement ids, nothing that an agent wrote. The browser is asked by a click alone.
+// Shows browser notifications while this tab is hidden: waits, ends, limits. Their text comes from the server: run, kind
+// and requirement ids, and nothing that an agent wrote. The browser's permission is requested only after a click.
 const button = document.getElementById("notify");
 const can = "Notification" in globalThis && isSecureContext;
 const offer = () => { if (button) button.hidden = !can || Notification.permission !== "default"; };
@@ -8,7 +8,7 @@ offer();
 document.addEventListener("news", ({ detail }) => {
   if (!can || Notification.permission !== "granted" || !document.hidden) return;
   for (const { id, run, text } of detail) {
-    const shown = new Notification("trued", { body: text, tag: `trued-${id}` }); // of several tabs one is seen
+    const shown = new Notification("trued", { body: text, tag: `trued-${id}` }); // the same tag in several tabs shows one notification
     shown.onclick = () => { focus(); location.href = `/r/${encodeURIComponent(run)}`; shown.close(); };
   }
 });

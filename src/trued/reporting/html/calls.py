@@ -8,10 +8,11 @@ from typing import Any
 
 from trued.model import Event
 from trued.model.events.call import CallAnswered, CallAsked, CallWaits
+from trued.model.history import claim_of
 from trued.model.step_keys import is_landing
 from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, ProofSummary, Spooled
-from trued.reporting.views.claims import CallEnd, VerdictFact, claim_of, claims_done, done_claims
+from trued.reporting.views.claims import CallEnd, VerdictFact, claims_done, done_claims
 from trued.reporting.views.rows import Call, CallOutcome
 
 TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
@@ -242,7 +243,7 @@ def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterato
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
     """The events of the engine and of the agent, by time, in at most `room` characters."""
     told_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
-    lines = [TranscriptLine(one.at, one.kind, _line(one)) for one in events if one.kind not in told_elsewhere]
+    lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in told_elsewhere]
     for row in spooled.events:
         rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
         lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), _every_fact(rest)))
@@ -254,7 +255,7 @@ def _time(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _line(stored: Event) -> str:
+def _event_text(stored: Event) -> str:
     if event := CallWaits.read(stored):
         return f"until {moment(event.until)}: {event.waits_for}: {event.why}"
     return _every_fact(stored.data)

@@ -1,15 +1,14 @@
 """Reads from git the documents that a workflow keeps on the run's branch."""
 
-import subprocess
 from collections.abc import Iterable
 
 from trued.model import RunRecord
+from trued.support.user_git import ask_git
 from trued.workflows.registry import find_descriptor
 
 FIRST = ("backlog.md", "feature-status.md", "memory.md", "feature.md", "plan.md", "qa/results.md", "uat/results.md")
 MOST = 40  # documents shown; the branch has all of them
 LENGTH = 40_000  # characters of one document
-WITHIN_S = 30
 
 
 def papers(record: RunRecord) -> dict[str, str]:
@@ -20,14 +19,14 @@ def papers(record: RunRecord) -> dict[str, str]:
     between = ("diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", record.base, record.head, "--")
     names = [
         name.decode(errors="replace")
-        for name in (_asked(record, *between, *workflow.documents) or b"").split(b"\0")
+        for name in (ask_git(record.repository, *between, *workflow.documents) or b"").split(b"\0")
         if name
     ]
-    kept = sorted((name for name in names if not name.endswith(".gitkeep")), key=_place)
+    kept = sorted((name for name in names if not name.endswith(".gitkeep")), key=_sort_key)
     return texts(record, kept[:MOST])
 
 
-def _place(name: str) -> tuple[int, str]:
+def _sort_key(name: str) -> tuple[int, str]:
     """Sort key: overviews come before the documents of single agents."""
     last = len(FIRST) + ("/memory/" in name)
     return next((place for place, end in enumerate(FIRST) if name.endswith(f"/{end}")), last), name
@@ -35,14 +34,5 @@ def _place(name: str) -> tuple[int, str]:
 
 def texts(record: RunRecord, names: Iterable[str]) -> dict[str, str]:
     """Name → text of these files at the run's head, read without git filters and hooks."""
-    found = {name: _asked(record, "cat-file", "blob", f"{record.head}:{name}") for name in names}
+    found = {name: ask_git(record.repository, "cat-file", "blob", f"{record.head}:{name}") for name in names}
     return {name: text.decode(errors="replace")[:LENGTH] for name, text in found.items() if text is not None}
-
-
-def _asked(record: RunRecord, *words: str) -> bytes | None:
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "diff.external=", "-C", record.repository, *words]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the report shows the rest
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -14,7 +14,7 @@ from trued.proof.contract import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
-from trued.reporting.views import comparison, state_of
+from trued.reporting.views import as_seen, comparison
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
@@ -24,8 +24,7 @@ READ = 256 * 1024  # bytes read from the end of one event file: more is not show
 
 def gather(store: RunStore, run_id: str) -> Material:
     journal = store.journal
-    record = journal.run(run_id)
-    record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
+    record = as_seen(journal.run(run_id), journal)
     inputs, contract, folder = store.inputs(record.id), store.contract(record.id), store.folder(record.id)
     history, among = tuple(_history(store, record.id)), comparison_with(store, record.id)
     return Material(

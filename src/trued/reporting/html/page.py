@@ -27,11 +27,12 @@ ASKED = ("go on", "answer")  # waits that are questions: they are listed with th
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # characters of one document, and of all together
 FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they fill a screen
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that kept working while the engine was dead
-ON_THE_WAY = ("running", "interrupted", "limited")  # the run has no grade yet, even if its parts have one
+ON_THE_WAY = ("running", "queued", "interrupted", "limited")  # the run has no grade yet, even if its parts have one
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
     "running": "It is still running.",
+    "queued": "It waits in a queue for a worker.",
     "planned": "The contract is sealed; no work has begun.",
     "stopped": "It was stopped by a person.",
     "failed": "An agent or its provider failed.",

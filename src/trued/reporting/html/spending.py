@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, amount, cost, money
 from trued.support.durations import duration
+from trued.support.plurals import counted
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _remark(own: Sequence[ReportedCall]) -> str:
     if own[0].is_scripted:
         return "simulated: a script, not a model"
     times = sum(call.row.compactions for call in own)
-    return f"shortened its context {times} time{'' if times == 1 else 's'}" if times else ""
+    return f"shortened its context {counted(times, 'time')}" if times else ""
 
 
 def _about(number: int, every: Sequence[ReportedCall]) -> str:

@@ -97,7 +97,7 @@ class LaneDraft:
     marks: Sequence[Mark] = ()
     says: str = ""
 
-    def words(self, one: Stretch) -> str:
+    def bar_title(self, one: Stretch) -> str:
         if one.number == 1:
             return self.title(one.of, one.kind)
         first, last = self.title(one.of, one.kind), self.title(one.last, one.kind)
@@ -159,13 +159,13 @@ class Axis:
     zero: float = 0.0  # when the run began: ticks count from here
 
     @cached_property
-    def shown(self) -> float:
+    def shown_seconds(self) -> float:
         return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
 
     def x(self, at: float) -> float:
         at = self.start if at < self.start else self.end if at > self.end else at
         if not self.quiet:  # a fast path: true for most runs, and called for every bar
-            return (at - self.start) / self.shown * 100
+            return (at - self.start) / self.shown_seconds * 100
         passed, cuts = at - self.start, 0.0
         for begin, end in self.quiet:
             if at >= end:
@@ -173,7 +173,7 @@ class Axis:
             elif at > begin:
                 passed, cuts = begin - self.start - self._before(begin), cuts + BREAK * (at - begin) / (end - begin)
                 break
-        return passed / self.shown * (100 - BREAK * len(self.quiet)) + cuts
+        return passed / self.shown_seconds * (100 - BREAK * len(self.quiet)) + cuts
 
     def _before(self, at: float) -> float:
         return sum(end - begin for begin, end in self.quiet if end <= at)
@@ -187,12 +187,14 @@ def timeline(
     most: int = 0,
     scopes: bool = False,
     last_s: float = 0.0,
+    now: float = 0.0,
 ) -> Timeline:
     """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: add a lane of the parts
-    of the work; `last_s`: show only the last seconds, 0 for all."""
-    links = links or Links()
-    lanes = [*(_scopes(material) if scopes else ()), *_agents(every, links), *_engine(material, links)]
-    lanes += _people(material, links)
+    of the work; `last_s`: show only the last seconds, 0 for all; `now`: where open bars end, if it is after the newest
+    event."""
+    links, now = links or Links(), max(now, material.now)
+    lanes = [*(_scopes(material, now) if scopes else ()), *_agents(every, links, now), *_engine(material, links)]
+    lanes += _people(material, links, now)
     axis = _axis(material, _busy(lanes))
     total = axis.end - axis.start
     if 0 < last_s < total:
@@ -221,26 +223,26 @@ def _since(lane: LaneDraft, begin: float) -> LaneDraft:
 # -- lanes -----------------------------------------------------------------------------------------------------------
 
 
-def _scopes(material: Material) -> Iterator[LaneDraft]:
+def _scopes(material: Material, now: float) -> Iterator[LaneDraft]:
     """A lane with one bar for each named part of the work."""
     spans: dict[str, list[float]] = {}
     for row in material.progress.rows.values():
         if isinstance(row, Remark) or not row.began:
             continue
         name = inner_scope(row.key) or step_name(row.key)
-        spans.setdefault(name, []).extend((row.began, row.ended or material.now))
+        spans.setdefault(name, []).extend((row.began, row.ended or now))
     bars = [Stretch(min(times), max(times), "scope", name) for name, times in spans.items()]
     if bars:
         says = counted(len(bars), "part")
         yield LaneDraft("work on", "", "scope", bars, lambda name, _: str(name), lambda _: "", says=says)
 
 
-def _agents(every: Sequence[ReportedCall], links: Links) -> Iterator[LaneDraft]:
+def _agents(every: Sequence[ReportedCall], links: Links, now: float) -> Iterator[LaneDraft]:
     by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     for (role, agent), own in by_agent.items():
-        bars = [one for call in own for one in _stretches(call)]
+        bars = [one for call in own for one in _stretches(call, now)]
         lies = sum(bool(call.refuted) for call in own)
         says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
@@ -258,7 +260,7 @@ def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
         yield Mark(call.ended, "refuted", title, links.call(call))
 
 
-def _stretches(call: ReportedCall) -> Iterator[Stretch]:
+def _stretches(call: ReportedCall, now: float) -> Iterator[Stretch]:
     """The bars of a call: its work, and its waits to start and for its provider."""
     asked, began = call.row.asked, call.began
     if began - asked > 0.05:
@@ -268,7 +270,7 @@ def _stretches(call: ReportedCall) -> Iterator[Stretch]:
         yield Stretch(wait.began, wait.ended, "wait", (call, wait))
         began = max(began, wait.ended)
     kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
-    yield Stretch(began, max(began, call.ended), kind, call)
+    yield Stretch(began, max(began, now if kind == "open" else call.ended), kind, call)
 
 
 def _parts(of: CallOrWait) -> tuple[ReportedCall, ProviderWait | None]:
@@ -290,7 +292,7 @@ def _work(of: CallOrWait, kind: str) -> str:
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
     # a check whose evidence comes from an earlier run took no time in this one
     runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
-    bars = [Stretch(one.began, one.began + one.seconds, _kind(one), one) for one in runs.values()]
+    bars = [Stretch(one.began, one.began + one.seconds, _bar_kind(one), one) for one in runs.values()]
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
     if bars or marks:
         failed = sum(bar.kind == "check failed" for bar in bars)
@@ -304,7 +306,7 @@ def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
         yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.ledger)
 
 
-def _kind(one: CheckRun) -> str:
+def _bar_kind(one: CheckRun) -> str:
     is_bad = one.passed < one.tried or one.is_void
     return "check base" if one.side == "base" else "check failed" if is_bad else "check"
 
@@ -314,8 +316,8 @@ def _checked(one: CheckRun, _: str) -> str:
     return f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
 
 
-def _people(material: Material, links: Links) -> Iterator[LaneDraft]:
-    bars = [Stretch(one.asked_at, one.answered_at or material.now, "wait", one) for one in material.questions]
+def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]:
+    bars = [Stretch(one.asked_at, one.answered_at or now, "wait", one) for one in material.questions]
     marks = [
         Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", links.people)
         for one in material.approvals
@@ -323,10 +325,10 @@ def _people(material: Material, links: Links) -> Iterator[LaneDraft]:
     if bars or marks:
         says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
         detail = "asked, and waited for"
-        yield LaneDraft("people", detail, "person", bars, _asked, lambda _: links.people, marks, says=says)
+        yield LaneDraft("people", detail, "person", bars, _question_title, lambda _: links.people, marks, says=says)
 
 
-def _asked(one: Question, _: str) -> str:
+def _question_title(one: Question, _: str) -> str:
     said = f"{one.who or 'somebody'} answered {one.answer}" if one.answer else "not answered yet"
     return f"{one.key}: {said}"
 
@@ -381,7 +383,7 @@ def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
         free[track] = x + width if one.kind != "wait" else x
         bars.append(
-            Bar(one.began, one.ended, one.kind, lane.words(one), lane.link(one.of), one.number, x, width, track)
+            Bar(one.began, one.ended, one.kind, lane.bar_title(one), lane.link(one.of), one.number, x, width, track)
         )
     tracks = max((bar.track for bar in bars), default=0) + 1
     marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
@@ -436,7 +438,7 @@ def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
 
 
 def _ticks(axis: Axis) -> Iterator[Tick]:
-    step = next((one for one in TICKS if axis.shown / one <= 8), axis.shown / 8)
+    step = next((one for one in TICKS if axis.shown_seconds / one <= 8), axis.shown_seconds / 8)
     edges = [axis.start, *(edge for cut in axis.quiet for edge in cut), axis.end]
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         number = math.ceil((begin - axis.zero) / step - 1e-9)

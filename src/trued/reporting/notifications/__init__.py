@@ -15,6 +15,7 @@ from trued.model.events.proof import VerdictReached
 from trued.model.events.run import RunEnded
 from trued.model.step_keys import is_final_verdict
 from trued.model.titles import cut_title
+from trued.support.plurals import counted
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
     if not (ended := RunEnded.read(event)):
         return None
     grades = _last_grades(store.journal.events_of_kind(record.id, VerdictReached.KIND, lean=True), event.id)
-    kind, named = _kind(ended.state, grades)
+    kind, named = _notification_kind(ended.state, grades)
     state = ended.state if ended.state in ENDS else "ended"
     number = f", {len(named)} refuted" if kind == "refuted" else ""
     return replace(
@@ -105,11 +106,11 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
         grade=str(ended.grade),
         code=ended.code,
         requirements=tuple(one for one in named if ID.fullmatch(one)),
-        text=f"{record.id} {ENDS.get(state, state)}{number}{_listed(named)}",
+        text=f"{record.id} {ENDS.get(state, state)}{number}{_names_suffix(named)}",
     )
 
 
-def _kind(state: str, grades: Mapping[str, Grade]) -> tuple["NotifyKind", list[str]]:
+def _notification_kind(state: str, grades: Mapping[str, Grade]) -> tuple["NotifyKind", list[str]]:
     """The kind of notification for a run's end, and the requirements that it is about."""
     refuted = [name for name, grade in grades.items() if grade is Grade.REFUTED]
     if state == "waiting":
@@ -126,10 +127,10 @@ def _last_grades(verdicts: Iterable[Event], until: int) -> dict[str, Grade]:
     return {one.id: Grade(one.grade) for one in (last.requirements or ()) if one.grade} if last else {}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_suffix(names: Sequence[str]) -> str:
     if not names:
         return ""
     shown = [name for name in names[:IDS] if ID.fullmatch(name)]
     left = len(names) - len(shown)
-    more = [f"{left} more" if shown else f"{left} requirement{'' if left == 1 else 's'}"] if left else []
+    more = [f"{left} more" if shown else counted(left, "requirement")] if left else []
     return f": {', '.join([*shown, *more])}"

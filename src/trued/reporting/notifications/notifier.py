@@ -36,7 +36,7 @@ class Notifier:
         self._settings, self._store, self._environ = settings, store, environ
         self._sent: list[threading.Thread] = []
 
-    def hear(self, record: RunRecord, event: Event) -> None:
+    def notify_of(self, record: RunRecord, event: Event) -> None:
         """Notify of an event of a run that this process drives, if it is worth a notification; return at once."""
         if event.kind not in TELLING or inside_agent():
             return
@@ -90,9 +90,11 @@ class Notifier:
         settings, facts = self._settings, made.data
         if made.kind in settings.kinds:
             if settings.desktop and (program := shutil.which("notify-send")):
-                yield partial(_run, [program, "--app-name=trued", "--", f"trued: {made.title}", made.text], facts)
+                yield partial(
+                    _run_command, [program, "--app-name=trued", "--", f"trued: {made.title}", made.text], facts
+                )
             if settings.command:
-                yield partial(_run, list(settings.command), facts)
+                yield partial(_run_command, list(settings.command), facts)
         hook = settings.webhook
         if hook and made.kind in (hook.kinds if hook.kinds is not None else settings.kinds):
             from trued.reporting.notifications.webhook import post, webhook_secret  # imported only if a webhook is set
@@ -101,7 +103,7 @@ class Notifier:
                 yield partial(post, hook, secret, facts)
 
 
-def _run(command: list[str], facts: Mapping[str, Any]) -> None:
+def _run_command(command: list[str], facts: Mapping[str, Any]) -> None:
     """Run one command with the facts in NOTIFY_… variables and as JSON on stdin. Its failure is ignored."""
     values = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in facts.items()}
     variables = {f"NOTIFY_{name.upper()}": value.replace("\0", "") for name, value in values.items()}

@@ -7,44 +7,57 @@ from trued.model import Event, Grade, Outcomes, Question, RunRecord
 
 if TYPE_CHECKING:
     from trued.model import Contract, Evidence, Judged, Verdict
+    from trued.protocols import JournalStore
     from trued.reporting.views.rows import Call
 
 HELD_BACK = "(held out until the run has ended)"
 
 
-def state_of(record: RunRecord, driver: int) -> str:
-    """The state that people see: a run without a driver is not running, even if its last record says so."""
-    return "interrupted" if record.state == "running" and not driver else record.state
+def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
+    """The run with the state that people see, and the reason for it, whatever its last record says: without a driver it
+    is not running, and one that waits for a worker is `queued`."""
+    return _as_seen(record, journal.driver(record.id), journal.queued(record.id))
 
 
-def listed(record: RunRecord, driver: int, grade: str = "", landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run as `ls` lists it; `landed`: the branches that its work was merged into."""
-    fields = record.model_dump(mode="json")
-    more = {"state": state_of(record, driver), "grade": grade or fields["grade"], "landed": list(landed)}
-    return {**fields, **more}
+def all_as_seen(records: Iterable[RunRecord], journal: "JournalStore") -> list[RunRecord]:
+    """Like `as_seen`, for many runs in as few statements as for one."""
+    drivers, queued = journal.drivers(), journal.queued()
+    return [_as_seen(one, drivers.get(one.id, 0), queued) for one in records]
 
 
-def shown(
-    record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
-) -> dict[str, Any]:
-    """The data of `show RUN --json`."""
+def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRecord:
+    if record.id in queued and not record.has_ended:
+        return record.model_copy(update={"state": "queued", "why": queued[record.id]})
+    if record.state == "running" and not driver:
+        return record.model_copy(update={"state": "interrupted"})
+    return record
+
+
+def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
+    """One run, as it is seen, as `ls` lists it; `landed`: the branches that its work was merged into."""
+    queued = record.why if record.state == "queued" else ""
+    return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
+
+
+def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
+    """The data of `show RUN --json`; `record`: the run as it is seen."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)
-    at_work = state_of(record, driver) == "running"
+    at_work = record.state == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
     quotas = {kind: one.model_dump(exclude={"agent"}) for kind, one in seen.quotas.items()}
     more: dict[str, Any] = {"questions": asks, "quotas": quotas}
     own = seen.view.data(seen.calls) if seen.view.KEY else None
     more |= {seen.view.KEY: own} if own else {}
     return {
-        **listed(record, driver, landed=seen.landed),
+        **run_row(record, seen.landed),
         **more,
-        "calls": [_called(one, at_work=at_work) for one in seen.calls],
+        "calls": [_call_data(one, at_work=at_work) for one in seen.calls],
     }
 
 
-def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
+def _call_data(call: "Call", *, at_work: bool) -> dict[str, Any]:
     state, used = "unfinished" if call.state == "running" and not at_work else call.state, call.tokens
     return {
         "key": call.key,

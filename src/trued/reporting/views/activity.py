@@ -12,7 +12,7 @@ SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url
 
 
 def describe_activity(row: Mapping[str, Any]) -> str:
-    """One transcript event in a few words: `Bash: pytest -q`, `Edit: shelf/app.py`; "" if it is no activity."""
+    """One transcript event in a few words: `Bash: pytest -q`, `Edit: shelf/app.py`; "" if it is not an activity."""
     if row.get("kind") in ("says", "log"):  # the agent's own text, or log lines of the user's own program
         return _first_line(row.get("text"))
     if row.get("kind") != "tool":

@@ -22,10 +22,10 @@ def stood(cases: Mapping[str, int]) -> str:
 def described(one: "Case") -> str:
     """The complete case as a person would write it. Its texts may be hostile: the caller makes them safe to show."""
     limit = f", within {one.within_s:g} s" if "within_s" in one.model_fields_set else ""
-    return f"{asked(one)} → {expected(one)}{limit}"
+    return f"{case_action(one)} → {expected(one)}{limit}"
 
 
-def asked(one: "Case") -> str:
+def case_action(one: "Case") -> str:
     """What a case does: a call with its arguments, an exchange, a command line with its input and files."""
     from trued.model import CallCase, HttpCase  # imported here: `logs` has no case
 
@@ -79,4 +79,4 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
     if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
         return FailedCase(name, got=detail or kind)
     one = cases[int(number) - 1]
-    return FailedCase(name, asked(one), expected(one), detail.removeprefix("returned ") or kind)
+    return FailedCase(name, case_action(one), expected(one), detail.removeprefix("returned ") or kind)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trued.model.history import claim_of
 from trued.model.step_keys import scope_of
 from trued.reporting.views.rows import Call
 
@@ -64,14 +65,6 @@ class VerdictFact:
     @property
     def refuted(self) -> tuple[str, ...]:
         return tuple(name for name, grade in self.grades.items() if grade == "refuted")
-
-
-def claim_of(reply: Mapping[str, Any]) -> str:
-    """The result that a reply claims, in the agent's own word: PASS, DONE, …"""
-    passed = [reply[name] for name in ("passes", "passed") if isinstance(reply.get(name), bool)]
-    if passed:
-        return "PASS" if all(passed) else "not yet"
-    return str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
 
 
 def claims_done(role: str, state: str, reply: Mapping[str, Any]) -> bool:

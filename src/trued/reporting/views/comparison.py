@@ -11,7 +11,7 @@ from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
 from trued.model.records import ENDED_STATES
 from trued.model.step_keys import is_landing
-from trued.reporting.views import ledger, state_of
+from trued.reporting.views import as_seen, ledger
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
 from trued.support.hashing import digest
@@ -50,12 +50,12 @@ class Known:
     ticket: Ticket | None = None
 
 
-def known(store: "RunStore", run: str, name: str = "") -> Known:
+def load_run(store: "RunStore", run: str, name: str = "") -> Known:
     journal, record = store.journal, store.journal.run(run)
     inputs = store.inputs(record.id)
     return Known(
         name=name or record.workflow,
-        record=record.model_copy(update={"state": state_of(record, journal.driver(record.id))}),
+        record=as_seen(record, journal),
         events=journal.events(record.id),
         goal=without_front_matter(inputs.goal.text),
         contract=store.contract(record.id),
@@ -68,7 +68,7 @@ def known(store: "RunStore", run: str, name: str = "") -> Known:
 
 def of(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
     """The current figures of a stored comparison."""
-    return compared([known(store, one.run, one.name) for one in comparison.runs], comparison.id)
+    return compared([load_run(store, one.run, one.name) for one in comparison.runs], comparison.id)
 
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
@@ -92,7 +92,7 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
     }
 
 
-def _asked(contract: Contract | None) -> dict[str, str]:
+def _requirement_hashes(contract: Contract | None) -> dict[str, str]:
     """Requirement → a hash of what decides its grade: its text, its checks, and its caps."""
     if contract is None:
         return {}
@@ -105,7 +105,7 @@ def _asked(contract: Contract | None) -> dict[str, str]:
 
 def _shared(contracts: Iterable[Contract | None]) -> list[str]:
     """The requirements that all contracts ask for in the same way."""
-    first, *others = map(_asked, contracts)
+    first, *others = map(_requirement_hashes, contracts)
     return [name for name, asked in first.items() if all(one.get(name) == asked for one in others)]
 
 
@@ -136,7 +136,7 @@ def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
         "requirements": len(grades),
         "grades": grades,
         "accept": str(one.accept),
-        "contract": digest(_asked(one.contract)) if one.contract else "",
+        "contract": digest(_requirement_hashes(one.contract)) if one.contract else "",
         "rounds": rounds,
         "rounds_are": meaning,
         "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
@@ -231,10 +231,10 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     sealed = [one for one in every if one.contract]
     later = [one.name for one in sealed if _happened(one, proof.BaseFactsReused)]
     if 0 < len(later) < len(sealed):
-        yield f"the base's results were already known when {_listed(later)} began, which saved time"
+        yield f"the base's results were already known when {_joined(later)} began, which saved time"
     if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
-        yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
+        yield f"{_joined(resumed)} {was} resumed: what was lost then is in the time, too"
     if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"
@@ -243,7 +243,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
     if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
-        where = "all of them" if len(scripted) == len(every) else _listed(scripted)
+        where = "all of them" if len(scripted) == len(every) else _joined(scripted)
         yield f"scripts, not models, did the work in {where}: their tokens and cost are made up"
 
 
@@ -251,7 +251,7 @@ def _happened(one: Known, kind: type[JournalEvent]) -> bool:
     return any(event.kind == kind.KIND for event in one.events)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
@@ -267,7 +267,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
         yield "they began at different commits: their figures are not of the same work"
     unsealed = [row["name"] for row in rows if not row["contract"]]
     if unsealed:
-        yield f"no contract was sealed in {_listed(unsealed)}: nothing was judged there"
+        yield f"no contract was sealed in {_joined(unsealed)}: nothing was judged there"
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"

@@ -7,7 +7,7 @@ from pathlib import Path
 from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
 from trued.model.step_keys import is_final_verdict, is_landing
-from trued.reporting.views import state_of
+from trued.reporting.views import all_as_seen
 from trued.reporting.views.claims import CallEnd, VerdictFact, done_claims
 from trued.reporting.views.stats import HistoryFilter, RunFacts
 from trued.wire import Spend
@@ -15,7 +15,7 @@ from trued.wire import Spend
 
 def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     """The facts of every run that the filter selects, newest first."""
-    runs = [one for one in store.journal.runs() if wanted.fits(one)]
+    runs = all_as_seen((one for one in store.journal.runs() if wanted.fits(one)), store.journal)
     if not runs:
         return []
     these = (wanted.since, wanted.workflow)
@@ -28,8 +28,7 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
         grades = (one.id in approved and grades_with_approvals(store, one)) or _last_grades(own)
         met = met_of(grades, accepts.get(one.id))
         claims = tuple(done_claims(answers.get(one.id, ()), (each for each in own if not is_landing(each.key))))
-        record = one.model_copy(update={"state": state_of(one, store.journal.driver(one.id))})
-        found.append(RunFacts(record, met, max(len(grades), sealed.get(one.id, 0)), spends.get(one.id, ()), claims))
+        found.append(RunFacts(one, met, max(len(grades), sealed.get(one.id, 0)), spends.get(one.id, ()), claims))
     return [kept for one in found if (kept := wanted.part_of(one)) is not None]
 
 

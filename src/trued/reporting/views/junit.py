@@ -69,12 +69,12 @@ def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":
         failed = ET.SubElement(case, kind, {"message": f"{judged.grade}: {why}", "type": str(judged.grade)})
-        failed.text = safe("\n".join(check.told(tried) for check in checks for tried in check.failing))
+        failed.text = safe("\n".join(check.failed_case_line(tried) for check in checks for tried in check.failing))
     lines = [
         judged.text,
         f"grade: {judged.grade}",
         f"why: {reasons_sentence(judged.why)}",
-        *(check.said for check in checks),
+        *(check.result_line for check in checks),
     ]
     ET.SubElement(case, "system-out").text = safe("\n".join(lines))
 

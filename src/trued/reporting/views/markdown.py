@@ -5,7 +5,7 @@ Every text from outside may be hostile: it is shown as plain text, without marku
 
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
-from trued.support.markdown_escape import code_block, escaped
+from trued.support.markdown_escape import code_block, escaped, folded
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
@@ -20,9 +20,9 @@ def markdown(one: Verification) -> str:
         "| | requirement | grade | why |\n| --- | --- | --- | --- |\n" + "\n".join(rows) if rows else "",
         f"> {escaped(one.bar)}" if one.bar else "",
         *(f"> {escaped(finding.what)}" for finding in one.verdict.remarks),
-        _folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
-        _folded("Not checked", "\n".join(f"- {escaped(note)}" for note in one.unchecked)),
-        _folded("Notes", "\n".join(f"- {escaped(note)}" for note in one.facts)),
+        folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
+        folded("Not checked", "\n".join(f"- {escaped(note)}" for note in one.unchecked)),
+        folded("Notes", "\n".join(f"- {escaped(note)}" for note in one.facts)),
         _facts(one),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -38,7 +38,7 @@ def _row(judged: Judged, accept: Grade) -> str:
 def _evidence(one: Verification, judged: Judged) -> str:
     rests = one.rests_on(judged)
     lines = [f"**{escaped(judged.id)}**{f' · {escaped(short_source(judged.source))}' if judged.source else ''}"]
-    lines += [f"- {escaped(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
+    lines += [f"- {escaped(check.result_line)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
     lines += [f"- rests on {escaped(rests)}"] if rests else []
     lines += [] if one.checks(judged) else ["- there is no evidence"]
     blocks = [_failing(check) for check in one.checks(judged) if check.failing]
@@ -46,7 +46,7 @@ def _evidence(one: Verification, judged: Judged) -> str:
 
 
 def _failing(check: CheckedSides) -> str:
-    said = [check.told(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
+    said = [check.failed_case_line(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
     return code_block("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
 
@@ -57,7 +57,3 @@ def _facts(one: Verification) -> str:
     held = f"examples are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
     again = f"Reproduce:\n\n{code_block(one.reproduce, 'sh')}" if one.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
-
-
-def _folded(title: str, body: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""

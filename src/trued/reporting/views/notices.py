@@ -6,6 +6,7 @@ from typing import TypeAlias
 from trued.model import Outcomes
 from trued.model.events import JournalEvent, landing, people, proof, run
 from trued.model.events.proof import test_counts
+from trued.support import plurals
 
 FILES = 6  # files of a list; more are counted
 LENGTH = 300  # characters of one fact
@@ -54,11 +55,8 @@ def _of_run(event: JournalEvent) -> Iterator[Notice]:
 
 
 def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
-    """What an agent changed although it must not, and what the engine did about it."""
+    """Files that an agent changed without permission, and what the engine did about them."""
     role = _cut(event.role)
-    if event.put_back is None:
-        yield f"{role} edited files that are sealed or owned by the engine: {few(event.files)}"
-        return
     if event.put_back:
         yield f"{role} edited files that it may not change; they were restored: {few(event.put_back)}"
     if kept := tuple(path for path in event.files if path not in event.put_back):
@@ -83,7 +81,7 @@ def _of_work(event: JournalEvent) -> Iterator[Notice]:
             good = event.total > 0 and event.passing == event.total
             yield test_counts(event.passing, event.total, event.coverage) or "its own command finds no tests", not good
         case proof.TestsNotCounted():
-            yield f"tests that were named could not be counted: {_cut(event.command)}: {_cut(event.why)}", True
+            yield f"the named tests could not be counted: {_cut(event.command)}: {_cut(event.why)}", True
         case proof.BuildRan() if event.outcome != Outcomes.PASSED:
             yield f"{event.command} {event.outcome}{_last_line(event.said)}", True
         case run.WorkSetAside() if event.branch:
@@ -121,7 +119,7 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
             did = f"stopped {event.stops} to say" if event.stops else f"says to {event.to or 'every role'}"
             yield f"{event.who or 'somebody'} {did}: {_cut(event.text)}", False
         case people.CommentTaken():
-            yield f"was given what {few(event.who)} said", False
+            yield f"got the comments of {few(event.who)}", False
         case people.DecisionTooLate():
             yield f"{event.first} had decided {event.requirement} before {event.who} did", False
         case _:
@@ -130,8 +128,7 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
 
 def few(values: Sequence[str]) -> str:
     """The first values of a list, and how many more there are."""
-    more = f" and {len(values) - FILES} more" if len(values) > FILES else ""
-    return ", ".join(values[:FILES]) + more
+    return plurals.few(values, FILES)
 
 
 def _cut(text: str) -> str:

@@ -105,9 +105,11 @@ class Progress:
         head = EventHead(stored.id, stored.at, stored.key, stored.kind)
         self._add(head, typed(stored, self.view.EVENTS))
 
-    def add_json(self, stored: EventHead, data: str) -> None:
-        """Like `add`, for an event whose JSON has not been parsed."""
-        self._add(stored, typed_from_json(stored, data, self.view.EVENTS))
+    def add_json(self, stored: EventHead, data: str) -> JournalEvent:
+        """Like `add`, for an event whose JSON has not been parsed; returns the event."""
+        event = typed_from_json(stored, data, self.view.EVENTS)
+        self._add(stored, event)
+        return event
 
     def _add(self, stored: EventHead, event: JournalEvent) -> None:
         self.began = self.began or stored.at
@@ -130,7 +132,7 @@ class Progress:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def put(self, row: Row, at: str = "") -> None:
+    def set_row(self, row: Row, at: str = "") -> None:
         """Add a row to its scope, or replace the row of the same name."""
         name = at or row.key
         if name not in self.rows:
@@ -146,7 +148,7 @@ class Progress:
 
     def remark(self, key: str, text: str, *, warning: bool = False) -> None:
         """Add a line to the scope of this step key."""
-        self.put(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
+        self.set_row(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
 
     def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
         """Give the innermost scope of this key a title, if its name is `kind which`, such as `task F1-T2`."""
@@ -160,7 +162,7 @@ class Progress:
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):
                 state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
                 worst = str(min((Grade(one[1]) for one in row.grades), key=lambda one: one.rank, default=row.summary))
-                self.put(row._replace(state=state, current="", summary=worst, closed=True), name)
+                self.set_row(row._replace(state=state, summary=worst, closed=True), name)
 
     def call_row(self, key: str) -> Call:
         """The call of this key; an empty one if there is none yet."""
@@ -243,22 +245,22 @@ class Progress:
                 self.settle()
                 row = row._replace(role=intern(event.role), agent=intern(event.agent), state="running")
                 asked, began = row.asked or stored.at, row.began or stored.at
-                self.put(row._replace(asked=asked, began=began, ended=0.0, waits_until=0.0))
+                self.set_row(row._replace(asked=asked, began=began, ended=0.0, waits_until=0.0))
             case call.CallStarted() if stored.key in self.rows:
                 self.rows[stored.key] = row._replace(started=row.started or stored.at)
             case call.FreshSession():
-                self.put(_with_remark(row, "fresh session: all facts sent again"))
+                self.set_row(_with_remark(row, "fresh session: all facts sent again"))
             case call.CallAdopted() | call.ReportFound() | call.CallDied() | call.SessionResumed():
                 self._add_incident(stored, row, INCIDENTS[type(event)])
             case call.CallRepeated():
                 row = row._replace(attempts=event.attempt or row.attempts + 1)
                 self._add_incident(stored, row, INCIDENTS[type(event)])
             case call.CallWaits():
-                self.put(row._replace(waits_until=event.until, waits_for=event.waits_for))
+                self.set_row(row._replace(waits_until=event.until, waits_for=event.waits_for))
             case call.CallWaited():
-                self.put(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
+                self.set_row(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
             case call.CallAnswered():
-                self.put(_answered(row, stored.at, event, is_lean=self._is_lean))
+                self.set_row(_answered(row, stored.at, event, is_lean=self._is_lean))
             case call.QuotaReported():
                 self.quotas[event.agent.partition(":")[0]] = event
             case _:
@@ -266,26 +268,21 @@ class Progress:
 
     def _add_incident(self, stored: EventHead, row: Call, remark: str) -> None:
         row = row._replace(incidents=(*row.incidents, (stored.at, stored.kind)))
-        self.put(_with_remark(row, remark) if remark else row)
+        self.set_row(_with_remark(row, remark) if remark else row)
 
     def _add_proof(self, stored: EventHead, event: JournalEvent) -> None:
         match event:
             case proof.CheckSealed() | proof.ContractSealed():
                 self._add_sealed(stored, event)
-            case proof.CheckStarted():
-                name, row = self._checks(stored.key)
-                current = " ".join(filter(None, (event.requirement, event.kind, event.side)))
-                self.put(row._replace(current=current, began=row.began or stored.at), name)
             case proof.CheckRan():
                 name, row = self._checks(stored.key)
-                began = row.began or event.began or stored.at
-                self.put(row._replace(runs=row.runs + 1, began=began, ended=stored.at, current=""), name)
+                self.set_row(row._replace(runs=row.runs + 1, began=row.began or stored.at, ended=stored.at), name)
             case proof.RequirementJudged():
                 name, row = self._checks(stored.key)
                 grades = ((event.requirement, str(event.grade), "; ".join(event.why)),)
                 self._grade(stored.key, grades)
                 row = row._replace(grades=(*row.grades, *grades), ended=stored.at, began=row.began or stored.at)
-                self.put(row, name)
+                self.set_row(row, name)
             case proof.VerdictReached():
                 self._add_verdict(stored, event)
             case _:
@@ -297,7 +294,7 @@ class Progress:
         if isinstance(event, proof.ContractSealed):
             self.requirements = event.requirements
             held_out = "held out" if event.held_out else f"visible: {event.why}"
-            self.put(row._replace(state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
+            self.set_row(row._replace(state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
             return
         summary = "red taken anew"
         if not is_landing(stored.key):
@@ -306,7 +303,7 @@ class Progress:
             self.of_check[event.check] = event.cases
             self.on_base = sum((Counter(one) for one in self.of_check.values()), Counter())
             summary = self._base_summary()
-        self.put(row._replace(runs=row.runs + 1, summary=summary), name)
+        self.set_row(row._replace(runs=row.runs + 1, summary=summary), name)
 
     def _add_verdict(self, stored: EventHead, event: proof.VerdictReached) -> None:
         name, row = self._checks(stored.key)
@@ -320,9 +317,9 @@ class Progress:
         self._grade(stored.key, grades)
         left = len(event.gaps or ())
         state = "failed" if not event.holds else "open" if event.grade in BAD else "held"
-        row = row._replace(state=state, ended=stored.at, began=row.began or stored.at, current="", closed=True)
+        row = row._replace(state=state, ended=stored.at, began=row.began or stored.at, closed=True)
         summary = str(event.grade) + (f", {counted(left, 'gap')}" if left else "")
-        self.put(row._replace(summary=summary, grades=grades), name)
+        self.set_row(row._replace(summary=summary, grades=grades), name)
 
     def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
         if not is_landing(key):  # a landing's grade is for another commit

@@ -135,11 +135,10 @@ class Call(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """The engine's own work on one proof: the check that runs now, and the verdict when there is one."""
+    """The engine's own work on one proof: how many checks ran, and the verdict when there is one."""
 
     key: str
     state: str = "running"  # running | held | open (only a person's approval is missing) | failed | unfinished
-    current: str = ""
     runs: int = 0
     began: float = 0.0
     ended: float = 0.0

@@ -24,14 +24,14 @@ from trued.proof.contract import contract_hash, exit_code
 from trued.proof.notes import facts_of
 from trued.reporting.views import ledger
 from trued.reporting.views.cases import FailedCase, failed_case
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 
 YOURS = "your own cases"
 PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # by their key in the evidence's versions
 RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}  # by the evidence's command, if it has no version
 NOT_IMPORTED = "collection"  # the kind of failure of a test file that cannot be imported
 REASONS = 6  # reasons shown for one requirement; `trued why` has them all
-# `case 1: it raises an error`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: the page does not show it`
+# A reason about one case: `case 1: it raises an error …`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: …`
 _CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
 
@@ -102,7 +102,7 @@ class Verification:
         total = len(self.verdict.requirements)
         words = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
         state = words.get(self.outcome.state, "not proven")
-        return f"{state}: {self.met} of {total} requirement{'' if total == 1 else 's'} met, the worst {_worst(self)}"
+        return f"{state}: {self.met} of {counted(total, 'requirement')} met, the worst {_worst(self)}"
 
     @property
     def bar(self) -> str:
@@ -167,7 +167,7 @@ class CheckedSides:
     skipped: int = 0  # on both sides: neither a pass nor a failure
     unimported: int = 0  # test files that could not be imported on base, so that their tests are not counted there
 
-    def told(self, tried: Tried, *, brief: bool = False) -> str:
+    def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
         """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
         one = self.failed_case(tried, brief=brief)
         if one.expected:
@@ -181,7 +181,7 @@ class CheckedSides:
         return failed_case(tried.id, detail, tried.kind or tried.outcome, self.cases)
 
     @property
-    def said(self) -> str:
+    def result_line(self) -> str:
         """The result in one line: `examples 5/5 twice (base 0/5)`."""
         times = {0: "not run", 1: "once", 2: "twice"}.get(self.turns, f"{self.turns} times")
         known = self.known - self.unimported
@@ -241,9 +241,7 @@ def reasons_sentence(why: Sequence[str]) -> str:
 
 def _together(names: Sequence[str]) -> str:
     first, *others = names
-    others = [one.removeprefix("case ") for one in others]
-    more = len(others) - REASONS
-    return ", ".join([first, *others[:REASONS]]) + (f" and {more} more" if more > 0 else "")
+    return few([first, *(one.removeprefix("case ") for one in others)], REASONS + 1)
 
 
 def short_source(source: str) -> str:
