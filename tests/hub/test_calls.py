@@ -109,7 +109,7 @@ def test_what_another_machine_did_not_finish_is_settled_while_the_cap_is_reached
         with second.claim("r-one"):
             lost = CallRequest("dev", 1, "dev#1", "dev", "claude:opus", "")
             report = Report("dev", 1, "died", why="another machine began it", usage=Usage(estimated=True))
-            Budget(second.of("r-one"), Settings()).held(lost).settle(report)
+            Budget(second.of("r-one"), Settings()).existing_reservation(lost).settle(report)
             assert [one.state for one in second.spends("r-one")] == ["died"]
             assert attempts(hub) == before  # what the first did with it may still come
             with pytest.raises(Postponed):

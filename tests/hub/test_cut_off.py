@@ -3,8 +3,10 @@
 import asyncio
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,66 @@ def test_agents_of_a_machine_that_renews_nothing_end_before_another_pays_for_the
     assert max(paid(first, run)) == last
     spent = stage.rows("select state, count(*) from spend group by 1 order by 1")
     assert spent == [("died", 1), ("done", 2)]  # what the first had begun is paid for, at what was reserved
+
+
+class Systemd:
+    """What systemd does for a service with WatchdogSec=: who is silent for so long is killed."""
+
+    def __init__(self, host: Host, seconds: float) -> None:
+        self._host, self._socket = host, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.settimeout(seconds)
+        self._socket.bind(str(host.folder / "notify"))
+        host.variables["NOTIFY_SOCKET"] = str(host.folder / "notify")
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def hears(self) -> bool:
+        """Whether the worker says within that time that it is alive."""
+        try:
+            return self._socket.recv(100) == b"WATCHDOG=1"
+        except TimeoutError:
+            return False
+
+    def watch(self) -> None:
+        """Kill the worker as soon as it is silent."""
+        while self.hears():
+            pass
+        assert self._host.worker
+        self._host.worker.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-2", "HUB-3")
+@pytest.mark.parametrize("how", ["killed", "hangs"])
+def test_a_call_that_ends_while_its_driver_is_dead_is_settled_once_and_paid_once(stage: Stage, how: str) -> None:
+    first, second, _ = stage.hosts
+    first.lease_s = second.lease_s = 90.0  # for a busy machine: its worker is back before the lease is over
+    with closing(Systemd(first, seconds=15.0)) as systemd:
+        stage.world.requests = 100
+        stage.world.make_slow(0.1)
+        first.keep()
+        (run,) = asyncio.run(stage.ask(1))
+        wait_for(lambda: len(paid(first, run)) > 3)
+        assert systemd.hears()
+        assert systemd.hears()
+        assert first.worker
+        first.worker.send_signal(signal.SIGKILL if how == "killed" else signal.SIGSTOP)
+        second.keep()  # others have room meanwhile
+        wait_for(lambda: any(one.is_done for one in first.calls(run)))
+        assert stage.rows("select state from attempt") == [("open",)]  # nobody could settle it yet
+        assert stage.rows("select count(*) from step where key like '%%team-a%%#1'") == [(0,)]
+        systemd.watch()
+        first.worker.wait(60)
+        first.keep()
+    wait_for(lambda: not stage.unfinished([run]))
+    assert stage.rows("select state, grade from run") == [("done", "proven")]
+    assert (len(paid(first, run)), paid(second, run)) == (2 * 100, [])  # two calls, each paid once
+    assert stage.rows("select key, state, number from attempt where state <> 'done' or number > 1") == []
+    assert stage.rows("select state, count(*) from spend group by 1") == [("done", 2)]
+    answered = stage.rows("select count(*) from step where key like '%%team%%#1' group by key")
+    assert answered == [(1,), (1,)]
+    assert stage.rows("select count(*) from event where kind = 'report found'") == [(1,)]
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def test_who_waits_is_told_what_each_worker_lacks_until_one_may(
     shared.start(tmp_path / "a", options=may)
     wait_for(lambda: [one["state"] for one in asking.data("worker", "ls")] == ["working"])
     asked = asking.begin("--workflow", "ticket", "--on", "runs")
-    lacks = "no worker of runs can drive it: a: a may not use the agent scripted"
+    lacks = "no worker of the queue runs can drive it: a: a may not use the agent scripted"
     wait_for(lambda: [one["queued"] for one in asking.data("ls")] == [lacks])
     (run,) = asking.data("ls")
     assert asking.data("show", run["id"])["queued"] == lacks
@@ -79,7 +79,8 @@ def test_who_waits_is_told_what_each_worker_lacks_until_one_may(
     wait_for(lambda: lacks in (asking.folder / "said").read_text())
     shared.processes["a"].terminate()
     assert shared.processes["a"].wait(300) == 0
-    wait_for(lambda: [one["queued"] for one in asking.data("ls")] == ["no worker of runs is at work: it waits for one"])
+    nobody = "no worker of the queue runs is at work: the run waits for one"
+    wait_for(lambda: [one["queued"] for one in asking.data("ls")] == [nobody])
     shared.start(tmp_path / "b")
     assert asked.wait(600) == 0, shared.said() + (asking.folder / "said").read_text()
     assert [one["queued"] for one in asking.data("ls")] == [""]

@@ -104,7 +104,7 @@ def test_a_database_that_stays_away_is_one_sentence_without_the_password(hub: Hu
     with pytest.raises(StateFailed) as raised:
         PostgresJournal(secret, schema=hub.schema, patience_s=0.2)
     assert "s3cret" not in str(raised.value)
-    with pytest.raises(BadInput, match="no Postgres URL") as refused:
+    with pytest.raises(BadInput, match="not a Postgres URL") as refused:
         PostgresJournal("postgresql://trued:s3cret@host:5432/x?nonsense")
     assert "s3cret" not in str(refused.value)
     hub.server.start()

@@ -197,7 +197,7 @@ async def test_a_hub_that_needs_no_password_is_refused_before_anything_is_writte
     finally:
         reload(strict, False)
     assert engine.store.journal.runs() == []
-    with pytest.raises(BadInput, match="agents would see TRUED_HUB, which opens the journal of all runs"):
+    with pytest.raises(BadInput, match="agents would see TRUED_HUB, which gives access to the journal of all runs"):
         await start(world, engine, variables=["TRUED_HUB"])
     assert engine.store.journal.runs() == []
 

@@ -130,7 +130,9 @@ async def test_what_cannot_travel_is_refused_before_anything_is_written(one: Beg
     with closing(Engine(RunStore(one.home, one.environment()))) as engine:
         with pytest.raises(BadInput, match="is on this machine only: it cannot travel"):
             await engine.start(request(readable=[str(one.folder)]))
-        with pytest.raises(BadInput, match="agents would see TRUED_HUB_STORE, which opens the work of all runs"):
+        with pytest.raises(
+            BadInput, match="agents would see TRUED_HUB_STORE, which gives access to the work of all runs"
+        ):
             await engine.start(request(variables=["TRUED_HUB_STORE"]))
         head = one.world.git("rev-parse", "HEAD")
         one.world.git("update-index", "--add", "--cacheinfo", f"160000,{head},vendored")

@@ -14,11 +14,15 @@ import psycopg
 import pytest
 
 from tests.crash.world import World
+from tests.hub.conftest import record
 from tests.hub.machines import Beginning, Machine, SharedHub
 from tests.hub.test_runs import command, environment, wait_for
 from tests.hub.test_travel import Checked
 from tests.postgres import PASSWORD, PostgresServer
+from trued.hub.database import Database
 from trued.hub.postgres import PostgresJournal
+from trued.hub.queue import SCHEMA, _client
+from trued.hub.workers import Workers
 
 LEASE_S = 15.0  # for a busy machine
 
@@ -224,7 +228,7 @@ def test_a_worker_that_was_frozen_for_longer_than_its_lease_writes_nothing_after
     ended = outcome(asked)
     assert (ended["state"], ended["grade"]) == ("done", "proven"), machines.said("w1") + machines.said("w2")
     assert machines.rows("select count(*) from step s join run r on s.run = r.id where s.epoch > r.epoch") == [(0,)]
-    assert "taken for dead" in machines.said("w1")
+    assert "declared dead" in machines.said("w1")
 
 
 @pytest.mark.slow
@@ -234,7 +238,7 @@ def test_workers_are_drained_replaced_forgotten_and_refuse_what_they_may_not_run
     refused = command(world, "worker", "--name", "w1", "--agents", "scripted")
     assert (refused.returncode, "--allow-programs" in refused.stderr) == (2, True), refused.stderr
     nobody = command(world, "run", "PLAN.md", "--agent", f"scripted:{world.script}", "--on", "runs")
-    assert (nobody.returncode, "no worker takes runs from runs" in nobody.stderr) == (2, True), nobody.stderr
+    assert (nobody.returncode, "no worker takes runs from the queue runs" in nobody.stderr) == (2, True), nobody.stderr
     former = machines.start("w1", "--sandbox", "none")
     asked = machines.ask()
     wait_for(lambda: "may not use the sandbox level" in machines.said("w1"))
@@ -325,6 +329,57 @@ def test_a_pickled_row_is_refused_by_the_database(postgres: PostgresServer, prep
             row = f"('x', 'ENQUEUED', 'runs', 'drive', {serialization})"
             with pytest.raises(psycopg.errors.CheckViolation):
                 db.execute(f"insert into trued_queue.workflow_status {columns} values {row}")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-4", "HUB-8")
+def test_what_drives_leave_on_their_machines_is_removed_once_their_run_has_ended(
+    tmp_path: Path, shared: SharedHub
+) -> None:
+    asking = Beginning(Checked(tmp_path / "asking").make(-1), shared.login(), shared.store)
+    shared.askers.append(asking)
+    may = ("--agents", "scripted", "--allow-programs", "--lease", str(LEASE_S))
+    shared.start(tmp_path / "a", options=may)
+    wait_for(lambda: [one["state"] for one in asking.data("worker", "ls")] == ["working"])
+    asked = asking.begin("--on", "runs")
+    first = shared.workers["a"]
+    wait_for(lambda: at_check(first))
+    shared.start(tmp_path / "b", options=may)
+    shared.processes["a"].kill()  # its agent goes on until its lease is over
+    asking.world.make_slow(0)
+    assert asked.wait(300) == 0, shared.said()
+    second = shared.workers["b"]
+    assert shared.rows("select driver from run") == [("b#1",)]
+    assert left_of_drives(second) == []
+    assert second._processes() == [shared.processes["b"].pid]
+    assert left_of_drives(first)  # it lost its run, and was dead when that ended
+    first.start("worker", "--name", "a", *may)
+    wait_for(lambda: not left_of_drives(first))
+
+
+def left_of_drives(machine: Machine) -> list[Path]:
+    return [one for name in ("clones", "rooms", "gone") for one in machine.home.glob(f"runs/*/{name}/*")]
+
+
+@pytest.mark.spec("HUB-4")
+def test_ended_drives_are_removed_after_an_hour_and_their_numbers_are_never_given_again(
+    postgres: PostgresServer, prepared: str
+) -> None:
+    url = postgres.new_database(prepared)
+    with closing(PostgresJournal(url)) as journal, closing(Database(url, SCHEMA, lambda: 5.0)) as database:
+        for name in ("r-old", "r-new", "r-live"):
+            journal.add(record(name), queue="runs")
+            journal.put(name)
+        database.rows("update workflow_status set status = 'SUCCESS' where workflow_uuid <> 'drive/r-live/1'")
+        two_hours_ago = "update workflow_status set updated_at = updated_at - 7200000"
+        database.rows(f"{two_hours_ago} where workflow_uuid <> 'drive/r-new/1'")
+        client = _client(database)
+        Workers(database, LEASE_S).clear(client.delete_workflows)
+        client.destroy()
+        stored = "select workflow_uuid as drive from workflow_status order by 1"
+        assert [row["drive"] for row in database.rows(stored)] == ["drive/r-live/1", "drive/r-new/1"]
+        journal.put("r-old")
+        assert [row["drive"] for row in database.rows(stored)][-1] == "drive/r-old/2"
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_claude_code_that_says_it_is_done_while_a_requirement_is_red_has_to_go_o
     yard.install("claude")
     model, spoken = works(yard, *WRONG, Say("Done: everything works."), *MENDED, Say("Now it is done."))
     (reason,) = fed_back(model)
-    assert "slug: a held-out example fails: it returns another value" in reason
+    assert "slug: a held-out example fails: it does not return the expected value" in reason
     assert SECRET not in spoken.text + json.dumps([one.body for one in model.seen])
     assert len(model.asked) == 6  # read, wrote, said done, was sent back, read, mended it, was let go
     assert spoken.result["result"] == "Now it is done."

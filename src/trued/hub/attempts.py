@@ -1,4 +1,5 @@
-"""Attempts: a row before every paid call. One is open at a time; the first result counts, later ones only cost."""
+"""Attempts at paid calls: each is a row that is written before the call is made. A call has at most one open attempt;
+its first result counts, and of later results only the cost is recorded."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,12 +59,13 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
     marks = ", ".join(["%s"] * len(values))
     found = db.execute(f"select given, why from reserve_call({marks})", values).fetchone()  # noqa: S608  (marks)
     if found is None or found["given"] is None:
-        raise Postponed(str(found["why"]) if found else "it is not reserved")
+        raise Postponed(str(found["why"]) if found else "the hub gave no answer to the reservation")
 
 
 def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:
-    """Record how an attempt ended and what it cost, in the transaction of its budget. The run's
-    driver records the step's result; `late`: this driver lost the run, so another one does."""
+    """Record how an attempt ended and what it cost, in the transaction of its budget; not the step's result.
+
+    `late`: this driver has lost the run, so another driver records the step's result."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
         and place is not distinct from %s and state in ('open', 'lost')"""
@@ -74,7 +76,7 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
 
 
 def call_of(spend: Spend) -> str:
-    """The name of one attempt of one order of a call."""
+    """A name for this attempt, unique within its run: the call's name and the attempt's number."""
     return f"{spend.call}.{spend.attempt}"
 
 

@@ -28,8 +28,8 @@ class Claim:
         lease_file: LeaseFile | None = None,
     ) -> None:
         """`database`: connections for this claim only, which it closes. `place`: where the agents of this driver work;
-        attempts in other places end with their own leases. `told` is called when the run was cancelled, and when
-        another driver has it. `lease_file`: tells supervisors how long this driver's agents may work."""
+        attempts in other places end with their own leases. `told`: called when the run was cancelled, and when
+        another driver has taken it. `lease_file`: where supervisors read how long this driver's agents may work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
         self._told, self._lease_file = told or (lambda: None), lease_file
         self._over = threading.Event()
@@ -62,7 +62,7 @@ class Claim:
 
     def _hold(self) -> None:
         """Renew the lease and check whether the run was cancelled, until the claim is over or lost."""
-        every, renewed = self._lease_s / RENEWALS, boot_time()  # which counts the time that a machine sleeps
+        every, renewed = self._lease_s / RENEWALS, boot_time()  # a clock that counts the time of sleep, too
         renew = f"""
             with soon as (select {SOON} as at),
             mine as (update run set until = soon.at from soon where id = %s and epoch = %s returning id, cancelled),

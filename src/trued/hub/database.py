@@ -41,7 +41,7 @@ _NO_LOGIN = re.compile(r"no password supplied|authentication failed|no pg_hba\.c
 
 
 class _Away(Exception):
-    """There is no connection, or it was lost: then it is unknown whether the last write was committed."""
+    """There is no connection, or it was lost. If it was lost, nobody knows whether the last write was committed."""
 
     def __init__(self, error: psycopg.Error) -> None:
         super().__init__(str(error))
@@ -61,7 +61,7 @@ class Database:
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
-            raise BadInput("the hub's address is no Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
+            raise BadInput("the hub's address is not a Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
         self.info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
         where = given.get("host") or given.get("service") or "this machine"
         self.name = f"{given.get('dbname', 'postgres')} on {where}"  # without user and password
@@ -109,7 +109,8 @@ class Database:
             return None
 
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Like `rows_unsynced`, without waiting; None if the database is unavailable, at once if that is known."""
+        """Like `rows_unsynced`, without waiting; None if the database is unavailable. If the last attempt found it
+        unavailable, nothing is sent."""
         for _ in range(0 if self.is_away else 2):  # a second time, with a new connection, if the first was cut
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
@@ -196,7 +197,7 @@ class Database:
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
-        """Send once, without waiting: between two attempts of one thread, others have their turn."""
+        """Send once, without waiting, so that other threads can use the connection between two attempts of this one."""
         with self._turn:
             db = None
             try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trued.engine.journals.rows import (
     PAST,
+    KnownSpends,
     approval_columns,
     comments_of,
     landings,
@@ -30,7 +31,8 @@ from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
 from trued.model import Approval, Comment, Event, Question, RunRecord
-from trued.model.step_keys import SENT_KEY
+from trued.model.records import ENDED_STATES
+from trued.model.step_keys import JUDGED, SENT_KEY
 from trued.support import atomic_files
 from trued.support.hashing import digest
 from trued.support.lease_file import LeaseFile, boot_time
@@ -79,7 +81,7 @@ class PostgresJournal:
         # the place in which locks show whether a driver is dead; None if this folder is a copy from another machine, or
         # shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
-        self._lease_files: dict[str, LeaseFile] = {}  # by run: who waits for one is told why it was not written
+        self._lease_files: dict[str, LeaseFile] = {}  # by run: reports why a lease could not be written
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, or whose claim was lost
         self._announced: dict[str, tuple[float, int]] = {}  # run → when its epoch was requested, and the epoch
         self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
@@ -132,14 +134,17 @@ class PostgresJournal:
     def queue_of(self, run: str) -> str:
         return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
-    def queued(self) -> dict[str, str]:
-        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue."""
-        runs = self._rows(f"select id, queue from run where queue <> '' and {WAITS} order by id")  # noqa: S608
+    def queued(self, run: str = "") -> dict[str, str]:
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue, or only the named
+        one."""
+        where = f"queue <> '' and {WAITS} and %s in ('', id)"
+        runs = self._rows(f"select id, queue from run where {where} order by id", (run,))  # noqa: S608
         if not runs:
             return {}
         alive = "select name, life, queue from worker where not dead and not draining and until > clock_timestamp()"
         workers = self._rows(f"{alive} order by name")
-        refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in self._rows("select * from refusal")}
+        told = self._rows("select run, worker, life, why from refusal where %s in ('', run)", (run,))
+        refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in told}
         found = {}
         for row in runs:
             own = [one for one in workers if one["queue"] == row["queue"]]
@@ -175,7 +180,7 @@ class PostgresJournal:
     def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
         """Claim the run under its next epoch. Raises Busy while another driver is alive or its lease lasts, and
         BadInput if the run's work is on another machine."""
-        with RunLock(self._home, run).held() if self._home else nullcontext():
+        with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
             claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, told, self.lease_file(run))
             claim.allow(asked)
@@ -204,14 +209,22 @@ class PostgresJournal:
     def driver(self, run: str) -> int:
         """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease is
         over, or its driver died on this machine."""
-        columns = f"epoch, place, until > clock_timestamp() as holds, {WILL_BE_DRIVEN} as will_be"
-        for row in self._rows(f"select {columns} from run where id = %s", (run,)):  # noqa: S608  (constants)
-            if row["will_be"]:
-                return max(1, int(row["epoch"]))
-            here = self._home and self._own_place and row["place"] == self._own_place
-            is_dead = here and self._home and not RunLock(self._home, run).holder()
-            return int(row["epoch"]) if row["holds"] and not is_dead else 0
-        return 0
+        return self._drivers(run).get(run, 0)
+
+    def drivers(self) -> dict[str, int]:
+        return self._drivers()
+
+    def _drivers(self, only: str = "") -> dict[str, int]:
+        columns = f"id, epoch, place, until > clock_timestamp() as holds, {WILL_BE_DRIVEN} as will_be"
+        rows = self._rows(f"select {columns} from run where %s in ('', id)", (only,))  # noqa: S608  (constants)
+        return {row["id"]: self._driver_in(row) for row in rows}
+
+    def _driver_in(self, row: dict[str, Any]) -> int:
+        if row["will_be"]:
+            return max(1, int(row["epoch"]))
+        here = self._home and self._own_place and row["place"] == self._own_place
+        is_dead = row["holds"] and here and self._home and not RunLock(self._home, row["id"]).holder()
+        return int(row["epoch"]) if row["holds"] and not is_dead else 0
 
     def cancel(self, run: str) -> None:
         """Mark the run as cancelled; the claim of its current or next driver checks for this."""
@@ -239,7 +252,7 @@ class PostgresJournal:
         """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
 
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
@@ -268,9 +281,9 @@ class PostgresJournal:
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
-            helps = "`[hub] store` lets work travel" if not self.travels else "it was not sent to the store"
+            helps = "the store does not have it" if self.travels else "set `[hub] store` to move work between machines"
             raise BadInput(
-                what, then=f"use `trued` there: {helps}, and `ls`, `show`, `answer` and `cancel` work anyway"
+                what, then=f"use `trued` there ({helps}); `ls`, `show`, `answer` and `cancel` also work here"
             )
 
     def driving(self, run: str) -> int:
@@ -378,6 +391,13 @@ class PostgresJournal:
     def agents_and_roles(self) -> list[tuple[str, str]]:
         return sorted((row["agent"], row["role"]) for row in self._rows("select distinct agent, role from spend"))
 
+    def runs_to_decide(self) -> set[str]:
+        judged, names = _named(JUDGED)
+        asked = "exists (select 1 from question where question.run = run.id and answer = '')"
+        shown = f"exists (select 1 from step where step.run = run.id and {judged})"  # noqa: S608  (constants)
+        statement = f"select id from run where state <> all(%s) and ({asked} or {shown})"  # noqa: S608
+        return {str(row["id"]) for row in self._rows(statement, (list(ENDED_STATES), *names))}
+
     def runs_at_work(self) -> list[str]:
         return [row["id"] for row in self._rows("select id from run where state = 'running' order by id")]
 
@@ -458,7 +478,7 @@ class PostgresJournal:
         return self._database.transaction(record)
 
     def comments(self, run: str) -> list[Comment]:
-        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        """What people said to the run's agents, oldest first, each with the calls whose agents got it."""
         columns = "id, sent_to, text, who, way, stops, at"
         rows = self._rows(f"select {columns} from comment where run = %s order by id", (run,))  # noqa: S608
         if not rows:
@@ -501,14 +521,14 @@ class PostgresJournal:
         self.send_events()
 
     async def rows_when_available(self, statement: str, values: Sequence[object]) -> list[dict[str, Any]]:
-        """Like `_rows`, but other tasks go on while it waits for the database."""
+        """Like `_rows`, but other tasks continue while it waits for the database."""
         if self._unsent:
             await self.available()
         return await self._rows_in_thread(statement, values)
 
     async def _rows_in_thread(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """The rows of one statement. If the caller is cancelled meanwhile, it may still be sent, and later waits are
-        short, because the caller wants to end."""
+        """The rows of one statement. If the caller is cancelled meanwhile, the statement may still be sent, and later
+        calls wait only briefly for the database, because the caller wants to end."""
         try:
             rows = await asyncio.to_thread(self._database.rows, statement, values)
         except asyncio.CancelledError:
@@ -532,11 +552,18 @@ class PostgresJournal:
         return self._database.rows(statement, values)
 
 
+_NEW_SPENDS = """
+    select run.size, run.total, new.*
+    from (select count(*) as size, sum(n) as total from spend where run = %s) as run
+    left join spend as new on new.run = %s and new.n > %s order by new.n"""
+
+
 class PostgresRunJournal:
     """What one run writes: steps by name, events, questions."""
 
     def __init__(self, journal: PostgresJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen
+        self._spends = KnownSpends()
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         if (known := await self._recorded(key, inputs)) is not None:
@@ -617,12 +644,14 @@ class PostgresRunJournal:
             nonlocal is_fenced
             mine = "select 1 from run where id = %s and epoch = %s for no key update"
             is_fenced = not db.execute(mine, (self.run, epoch)).fetchone()
-            rows = db.execute("select * from spend where run = %s order by n", (self.run,)).fetchall()
-            known = [spend_of(row) for row in rows]
-            decided = decide(known)
+
+            def newer(number: int) -> "list[dict[str, Any]]":
+                return db.execute(_NEW_SPENDS, (self.run, self.run, number)).fetchall()
+
+            decided = decide(self._spends.read(newer))
             if decided is None:
                 return None
-            is_call = decided.state == "open" or decided in known  # open, or settled before and asked for again
+            is_call = decided.state == "open" or decided in self._spends  # open, or settled before and asked for again
             if is_fenced and not is_call:
                 settle_call(db, self.run, decided, driver, late=True)  # record the cost all the same
             if is_fenced:
@@ -725,7 +754,7 @@ def is_named_here(home: Path, *, create: bool) -> bool:
 
 
 def _named(names: Sequence[str]) -> tuple[str, list[str]]:
-    """The SQL condition that a step's name, without its scopes, begins with one of these; true if there are none."""
+    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
     each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
     return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
 
@@ -738,7 +767,7 @@ def _why_queued(queue: str, refused: dict[str, str]) -> str:
     """Why a run in this queue is not driven. `refused`: living worker → why it does not drive the run, or ""."""
     why = "; ".join(f"{name}: {why}" for name, why in refused.items() if why)
     if not refused:
-        return f"no worker of {queue} is at work: it waits for one"
+        return f"no worker of the queue {queue} is at work: the run waits for one"
     if all(refused.values()):
-        return f"no worker of {queue} can drive it: {why}"
-    return f"it waits in {queue} for a worker that has room{f' ({why})' if why else ''}"
+        return f"no worker of the queue {queue} can drive it: {why}"
+    return f"it waits in the queue {queue} for a worker that has room{f' ({why})' if why else ''}"

@@ -82,7 +82,7 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
 
 
 def grant_again(db: Connection, schema: str) -> None:
-    """Let workers and askers use the migrated tables, if the owner had let them use the tables before."""
+    """Grant workers and askers their rights on the migrated tables, if the owner granted them before."""
     used = "select 1 from pg_roles where rolname = %s and has_schema_privilege(oid, %s, 'usage')"
     if db.execute(used, (WORKER, schema)).fetchone():
         _grant(db, schema)

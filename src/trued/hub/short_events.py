@@ -1,4 +1,4 @@
-"""The short forms of an event, made once when it is written, so that the database need not parse the agents' JSON."""
+"""The short forms of an event, computed once when it is written, so that queries need not parse the agents' JSON."""
 
 import json
 from collections.abc import Mapping
@@ -53,11 +53,12 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean form for views that fold events: of a call only its role and agent."""
+    """The lean form for views that fold events: of a call only its role, its agent and whether it is continued."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)
-    return _compact({name: whole.get(name) for name in ("role", "agent")})
+    resumes = {"resume": True} if whole.get("resume") is True else {}
+    return _compact({"role": whole.get("role"), "agent": whole.get("agent"), **resumes})
 
 
 def _number(value: object) -> object:

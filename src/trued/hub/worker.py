@@ -4,11 +4,12 @@ import asyncio
 import errno
 import re
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ from trued.hub.workers import PROGRAMS, Offer, Workers, executor, own_queue, wha
 from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import store_address
 from trued.model import RunRecord
+from trued.model.records import ENDED_STATES
 
 __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
@@ -32,12 +34,14 @@ RENEWALS = 15  # per lease, because a few may fail
 ENDING_S = 30.0  # how long drives may take to end their agents
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
-AGAIN_S = 5.0  # how long a run that could not be driven is not offered again
+AGAIN_S = 5.0  # delay before a run that could not be driven is offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
 CHECK_S = 300.0  # a run that was refused is checked again: an agent may have been installed here meanwhile
-# Errors of the operating system that another machine need not have: disk, memory, open files, its own folders.
+# Errors of the operating system that other machines may not have: disk, memory, open files, this machine's folders.
 _ITS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 OF_THIS_MACHINE = frozenset((*_ITS_DISK, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
+LEFT = ("clones", "rooms")  # folders of a run that nobody needs once it has ended
+NOTIFY = "NOTIFY_SOCKET"  # where systemd listens for a service with WatchdogSec=
 HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others
 
 
@@ -58,16 +62,16 @@ class Drive:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether this worker may drive a run, and how long that is known."""
+    """Whether this worker may drive a run. Checked again after `until`, or when `asked` or `settings` has changed."""
 
     why: str  # why not; "" if it may
-    asked: int  # how often a drive of it had been asked for; if somebody asks again, it is checked again
-    settings: int  # when this machine's own settings were changed
+    asked: int  # how many drives of the run had been asked for
+    settings: int  # when this machine's own settings were last changed
     until: float
 
 
 class Worker:
-    """Drives runs until it is drained, told to end, replaced by another worker of its name, or declared dead."""
+    """Drives runs until it is drained, ended by a signal, replaced by another worker of its name, or declared dead."""
 
     def __init__(
         self, url: str, home: Path, environ: Mapping[str, str], offer: Offer, lease_s: float = LEASE_S
@@ -77,7 +81,7 @@ class Worker:
         self._workers = Workers(self._database, lease_s)
         self._drives: dict[str, Drive] = {}
         self._turn = threading.Lock()
-        self._ends = threading.Event()  # set when this process was told to end
+        self._ends = threading.Event()  # set when a signal asks this process to end
         self._takes = True
         self._failed = ""  # the last error with the queues, to report it once
         self._checked: dict[str, Checked] = {}  # by run
@@ -92,7 +96,7 @@ class Worker:
         self._database.refuse_other_version()
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="let it ask for one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
         load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))
@@ -112,6 +116,7 @@ class Worker:
         """Take drives, renew the lease and reap dead workers, until this worker has to end."""
         due = 0.0
         while not self._ends.wait(TAKE_S):
+            self._tell_systemd()
             if time.monotonic() >= due:
                 due = time.monotonic() + self._lease_s / RENEWALS
                 found = self._workers.renew(self._offer.name, self.life)
@@ -123,7 +128,7 @@ class Worker:
                 if found is None:
                     continue  # the database is unavailable
                 if not found:
-                    say(f"{self.name} was replaced by another worker of its name, or taken for dead: it ends")
+                    say(f"{self.name} was replaced by another worker of its name, or declared dead: it ends")
                     return Fenced.code
                 if found[0]["format"] != len(MIGRATIONS) and self._takes:
                     say(f"the hub was prepared by another version of trued: {self.name} finishes its runs and ends")
@@ -137,13 +142,35 @@ class Worker:
         say(f"{self.name} ends; its runs go back to their queue")
         return 0
 
+    def _tell_systemd(self) -> None:
+        """Say that this worker does not hang, if systemd watches it: one that does is started again, and adopts its
+        agents while their lease lasts."""
+        if address := self._environ.get(NOTIFY):
+            with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
+                said.sendto(b"WATCHDOG=1", address.replace("@", "\0", 1) if address.startswith("@") else address)
+
     def _tidy(self, queue: DriveQueue) -> None:
         self._workers.reap(queue.move)
         self._workers.clear(queue.remove)
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        """Remove what drives of runs that have ended left in this state folder. A worker that lost its run to another
+        one could not do that itself."""
+        left = {one.parent.name for name in LEFT for one in self._home.glob(f"runs/*/{name}")} - self._drives.keys()
+        if not left:
+            return
+        statement = "select id from run where id = any(%s) and state = any(%s)"
+        ended = [row["id"] for row in self._database.rows(statement, (sorted(left), list(ENDED_STATES)))]
+        for run in ended:
+            with self._opened() as (store, journal), suppress(Busy):
+                asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do`, which may fail: it is repeated, here and by other workers. The same error is reported once."""
+        """Call `do` and report its error instead of raising it: this worker and others will repeat the call. The same
+        error is reported only once in a row."""
         failed = ""
+        self._tell_systemd()  # before each, since a database that is away keeps it waiting for a minute
         try:
             do()
         except Exception as error:  # noqa: BLE001  (a worker that ends would leave its runs)
@@ -208,7 +235,7 @@ class Worker:
             yield store, journal
 
     def _asked(self, run: str) -> int:
-        """How many drives of this run were asked for; those asked for later are served by a later drive."""
+        """How many drives of this run have been asked for so far. This drive serves all of them, but no later ones."""
         return sum(int(row["asked"]) for row in self._database.rows("select asked from run where id = %s", (run,)))
 
     async def _resume(self, store: RunStore, run: str) -> RunRecord:
@@ -232,7 +259,7 @@ class Worker:
             with self._opened() as (store, journal):
                 lacking = self._lacks(store, journal, run)
             hold_s = CHECK_S
-        except (StateFailed, OSError) as error:  # hub or store are away for a moment
+        except (StateFailed, OSError) as error:  # hub or store are unavailable for a moment
             lacking, hold_s = " ".join(str(error).split())[:200], HOLD_S
         except Exception as error:  # noqa: BLE001  (one row must not keep all others waiting)
             lacking, hold_s = f"unexpected {type(error).__name__}: {' '.join(str(error).split())[:200]}", CHECK_S
@@ -241,7 +268,7 @@ class Worker:
         return not lacking
 
     def _refuse(self, run: str, found: Checked, before: Checked | None = None) -> None:
-        """Remember what was found and record it; say it if it is something else than before."""
+        """Remember and record the result of a check; print it if it differs from the previous result."""
         self._checked[run], known = found, before.why if before else ""
         if found.why or known:
             self._workers.refuse(run, self._offer.name, self.life, found.why)
@@ -249,7 +276,7 @@ class Worker:
             say(f"{run}: not driven here: {found.why}" if found.why else f"{run}: can be driven here now")
 
     def _changed(self) -> int:
-        """When this machine's own settings were changed; 0 if it has none."""
+        """When this machine's own settings were last changed, in nanoseconds; 0 if it has none."""
         try:
             return (user_config(self._environ) / FILE).stat().st_mtime_ns
         except OSError:
@@ -258,7 +285,7 @@ class Worker:
     def _lacks(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
         """Why this worker may not or cannot drive the run; "" if it can."""
         if not RUN.fullmatch(run):  # it becomes the name of a folder
-            return "its id is none that trued gives"
+            return "its id does not have the form of trued's run ids"
         try:
             inputs, record = store.inputs(run), journal.run(run)
         except ValueError:

@@ -27,14 +27,14 @@ CLEAR = 500  # ended drives that are removed at a time
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-LOOKING_S = 5.0  # for checking new runs of a long queue before the lease is renewed; the next check continues there
+LOOKING_S = 5.0  # most time for checking a long queue before the lease is renewed; the next check continues there
 
 PROGRAMS = ("acp", "command", "scripted")  # kinds of agents with which the asker can name any program
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a worker's own settings let it run, and how much of it. No run's settings can extend it."""
+    """What a worker's own settings let it run, and how many runs at the same time. No run's settings can extend it."""
 
     name: str
     queue: str
@@ -111,7 +111,7 @@ class Workers:
         self._database, self._lease_s = database, lease_s
 
     def join(self, offer: Offer, version: str) -> int:
-        """Add this worker, or let it replace the former one of its name. Returns the number of its life."""
+        """Add this worker, or let it replace the former one of its name. Returns its life: the number of this start."""
         values = (offer.queue, list(offer.agents), list(offer.levels), offer.runs, os.uname().nodename, version)
         statement = f"""
             insert into worker as w (name, life, until, queue, agents, levels, runs, host, version, token)
@@ -133,7 +133,8 @@ class Workers:
         return self._database.try_once(statement, (self._lease_s, name, life))
 
     def other_format(self) -> int:
-        """The format of the hub's tables, if it is not that of this version; 0 if it is, or nobody answers."""
+        """The format of the hub's tables if this version of trued has another one; 0 if it is the same, or unknown
+        because the database does not answer."""
         rows = self._database.try_once("select max(version) as format from format") or []
         return sum(row["format"] for row in rows if row["format"] != len(MIGRATIONS))
 
@@ -211,7 +212,7 @@ class Workers:
             self._database.transaction(work)
 
     def clear(self, remove: Callable[[Sequence[str]], object]) -> None:
-        """Remove drives that ended long ago from DBOS's tables; their numbers are never given again."""
+        """Remove drives that ended long ago from DBOS's tables; their numbers are never used again."""
         statement = f"""select workflow_uuid as drive from {SCHEMA}.workflow_status
             where name = 'drive' and status not in ('ENQUEUED', 'DELAYED', 'PENDING')
             and updated_at < (extract(epoch from clock_timestamp()) - %s) * 1000 limit {CLEAR}"""  # noqa: S608
