@@ -67,7 +67,7 @@ def test_what_is_installed_is_told_with_its_login_and_its_roles_and_init_propose
     found = as_rows(listed)
     claude, codex, gemini = found["claude"], found["codex"], found["gemini"]
     assert (claude["ready"], claude["version"], claude["vendor"]) == (True, "2.1.197", "anthropic")
-    assert claude["login"]["says"] == "would lend ~/.claude/.credentials.json (your subscription)"
+    assert claude["login"]["says"] == "would use a copy of ~/.claude/.credentials.json (your subscription)"
     assert codex["login"]["says"] == "would use CODEX_API_KEY (from your environment)"
     assert {"purple-team-a", "solo"} <= set(claude["roles"])
     assert codex["roles"] == ["purple-team-b", "examiner"]
@@ -75,11 +75,16 @@ def test_what_is_installed_is_told_with_its_login_and_its_roles_and_init_propose
     assert (gemini["ready"], gemini["found"], gemini["roles"]) == (False, None, [])
     assert "npm install" in gemini["to_do"]
     assert found["command"]["ready"]
-    for part in ("✓ claude[:MODEL]", "Claude Code 2.1.197: would lend", "models small: haiku", "plays  purple-team-b"):
+    for part in (
+        "✓ claude[:MODEL]",
+        "Claude Code 2.1.197: would use a copy of",
+        "models small: haiku",
+        "plays  purple-team-b",
+    ):
         assert part in shown.stdout
     assert "plays  every role but purple-team-b, examiner\n" in shown.stdout
     assert "codex as examiner, claude in all other roles" in shown.stderr
-    assert "found Claude Code: would lend" in begun.stderr
+    assert "found Claude Code: would use a copy of" in begun.stderr
     text = (project / "trued.toml").read_text()
     assert tomllib.loads(text) == {"agents": {"default": "claude", "purple-team-b": "codex", "examiner": "codex"}}
     assert {"# usd", "# [login]", "# rounds"} <= {

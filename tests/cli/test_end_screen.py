@@ -34,6 +34,7 @@ from trued.reporting.views.notes import sort_notes
 RUN = "r-hj33v"
 AGENT = "claude"
 CHECK = ExamplesCheck(cases=(CallCase(call="shop:total", args=(["A", "B"],), returns={"rain": 3, "sun": 4}),))
+BUILT = "checks ran in an environment built from the base's pyproject.toml"
 TEXTS = {
     "1A": "`total(cart)` sums the cart",
     "1B": "`voucher(cart)` takes one voucher",
@@ -75,7 +76,7 @@ def verdict(*, refuted: bool = False) -> Verdict:
         "lacks": "attest",
     }
     if refuted:
-        why = ("case 1: it returns another value",)
+        why = ("case 1: it does not return the expected value",)
         rows["1B"] = {"grade": Grade.REFUTED, "why": why, "holds": False, "evidence": ("e-failed",)}
     judged = tuple(Judged(id=name, text=TEXTS[name], **row) for name, row in rows.items())
     notes = (
@@ -83,11 +84,13 @@ def verdict(*, refuted: bool = False) -> Verdict:
         "goal-1: POST /cart: the response shows no more than a status",
         "ship-1: it has no case",
         *(f"no check covers: {TEXTS[name]}" for name in ("goal-1", "ship-1", "plan")),
-        "checks ran in an environment built from the base's pyproject.toml",
+        BUILT,
         "the examiner and the implementers may use models of one vendor",
     )
     facts = (fact(), fact(Outcomes.FAILED, "returned {}"))
-    return Verdict(subject="plan", commit="c" * 40, requirements=judged, evidence=facts, undecided=notes)
+    return Verdict(
+        subject="plan", commit="c" * 40, requirements=judged, evidence=facts, undecided=notes, reported=(BUILT,)
+    )
 
 
 def end(found: Verdict, *waits: Wait) -> RunEnd:
@@ -171,7 +174,7 @@ def test_a_long_value_keeps_its_end_where_a_trace_says_what_went_wrong() -> None
 def test_notes_hold_only_what_no_row_says() -> None:
     found = ledger(verdict(), contract(), over=True)
     notes = sort_notes(found)
-    assert notes.facts == ("checks ran in an environment built from the base's pyproject.toml",)
+    assert notes.facts == (BUILT,)
     assert notes.unchecked == ("the examiner and the implementers may use models of one vendor",)
     assert dict(notes.about) == {"goal-1": ("POST /cart: the response shows no more than a status",), "ship-1": ()}
 

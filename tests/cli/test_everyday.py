@@ -74,7 +74,7 @@ def test_tasks_are_opened_again_in_one_run_alone(each: Each, journal: SqliteJour
 def test_a_mistake_is_one_sentence_without_advice_on_workflows(each: Each, project: Path) -> None:
     missing, grade = each(["run", "nope.md"], ["run", "do it", "--accept", "good"], cwd=project)
     assert "there is no file nope.md" in one_sentence(missing)
-    assert "good is no grade; accept one of tested, examined, attested, proven" in one_sentence(grade)
+    assert "good is not a grade; accept one of tested, examined, attested, proven" in one_sentence(grade)
 
 
 @pytest.mark.spec("DAY-12")

@@ -43,7 +43,7 @@ def test_an_agent_is_not_let_go_while_it_is_red_and_is_when_it_is_green(yard: Ya
     yard.install("claude")
     blocked = yard.stop()
     assert blocked["decision"] == "block"
-    assert "slug: a held-out example fails: it returns another value" in blocked["reason"]
+    assert "slug: a held-out example fails: it does not return the expected value" in blocked["reason"]
     assert SECRET not in json.dumps(blocked)
     yard.write("slug.py", GREEN)
     before = yard.seen()

@@ -62,7 +62,7 @@ def test_the_choice_is_printed_above_a_live_tree() -> None:
     """Printed to another console, the sentence would be drawn over."""
     screen = io.StringIO()
     with LiveTree(console=Console(file=screen, force_terminal=True, width=80)) as tree:
-        tree.say("using solo\x1b[2J")
+        tree.print_sentence("using solo\x1b[2J")
     assert "using solo" in screen.getvalue()
     assert "\x1b[2J" not in screen.getvalue()
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import World
-from trued.cli.notify import Notifier
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.loader import load_settings
 from trued.model import Event, RunRecord
 from trued.model.settings import NotifySettings
+from trued.reporting.notifications.notifier import Notifier
 
 RECORD = RunRecord(id="r-note", workflow="solo", title="x\x1b[31m", repository="/r", base="b", branch="trued/r-note")
 WRITES = "import os, sys; open(sys.argv[1], 'a').write(sys.stdin.read() + ' ' + os.environ['NOTIFY_STATE'] + chr(10))"
@@ -35,10 +35,10 @@ def test_an_end_and_a_question_reach_the_command_with_their_facts(
     notifier: Callable[..., Notifier], tmp_path: Path
 ) -> None:
     one = notifier(sys.executable, "-c", WRITES, str(tmp_path / "told"))
-    one.hear(RECORD, Event(id=1, at=0.0, key="", kind="asked", data={}))
-    one.hear(RECORD, ended())
+    one.notify_of(RECORD, Event(id=1, at=0.0, key="", kind="asked", data={}))
+    one.notify_of(RECORD, ended())
     one.close()
-    one.hear(RECORD, Event(id=2, at=0.0, key="k", kind="question", data={"text": "Go on?", "options": ["yes"]}))
+    one.notify_of(RECORD, Event(id=2, at=0.0, key="k", kind="question", data={"text": "Go on?", "options": ["yes"]}))
     one.close()
     first, second = (json.JSONDecoder().raw_decode(text)[0] for text in (tmp_path / "told").read_text().splitlines())
     assert (first["event"], first["run"], first["state"], first["code"]) == ("ended", "r-note", "waiting", 3)
@@ -50,13 +50,13 @@ def test_an_end_and_a_question_reach_the_command_with_their_facts(
 @pytest.mark.parametrize("command", [("/nowhere/at/all",), (sys.executable, "-c", "raise SystemExit(3)"), ("\0",)])
 def test_a_notification_that_fails_is_not_noticed(notifier: Callable[..., Notifier], command: tuple[str, ...]) -> None:
     one = notifier(*command)
-    one.hear(RECORD, ended())
+    one.notify_of(RECORD, ended())
     one.close()
 
 
 def test_one_that_hangs_keeps_nobody_waiting_for_long(notifier: Callable[..., Notifier]) -> None:
     one, began = notifier(sys.executable, "-c", "import time; time.sleep(60)"), time.monotonic()
-    one.hear(RECORD, ended())
+    one.notify_of(RECORD, ended())
     assert time.monotonic() - began < 3
 
 

@@ -216,8 +216,8 @@ def test_a_file_where_a_crew_would_keep_its_folder_is_named_and_stays(each: Each
     git(project, "commit", "-qm", "mine")
     words = ["run", "Do something.", "--agent", "command:true", "-w"]
     pipeline, team = (one_sentence(one) for one in each([*words, "pipeline"], [*words, "team"], cwd=project))
-    assert "docs is no folder" in pipeline
-    assert ".trued/team is no folder" in team
+    assert "docs is not a folder" in pipeline
+    assert ".trued/team is not a folder" in team
 
 
 def test_a_goal_without_run_before_it_is_told_how_to_say_it(trued: Trued, project: Path) -> None:

@@ -78,7 +78,7 @@ def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:
             "from: asked.yaml:2",
             "tiny:double(5) → 10",
             "examples on head",
-            "again: trued verify",
+            "reproduce: trued verify",
         ):
             assert part in done.stdout, (part, done.stdout)
     assert json.loads(trued("why", "double", "--json").stdout)["id"] == "double"

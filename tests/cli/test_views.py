@@ -8,7 +8,7 @@ import pytest
 from tests.stored_events import writer
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
-from trued.reporting.views import HELD_BACK, ledger, listed, shown
+from trued.reporting.views import HELD_BACK, as_seen, ledger, run_data, run_row
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks, Remark
 
@@ -19,7 +19,6 @@ def a_run(journal: RunJournal) -> None:
     """Write a run with one chunk that is refuted once, then fixed, and then waits for an answer."""
     store = writer(journal)
     store("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
-    store("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)
     store("sealed", "seal", check="c0ffee", sort="examples", serves=["slug"], cases={"red": 4, "guard": 2})
     store("contract sealed", "seal", contract="c0ffee", requirements=1, held_out=True, why="tried")
     for turn in (1, 2):
@@ -38,17 +37,7 @@ def a_run(journal: RunJournal) -> None:
                 "changed": ["a.py"],
             }
             store("answered", key, role=role, agent="scripted:x.py", began=now - 2, ended=now, **facts)
-        store("checking", "chunk 1A/prove", requirement="slug", side="head", kind="examples", turn=1)
-        store(
-            "checked",
-            "chunk 1A/prove",
-            requirement="slug",
-            side="head",
-            kind="examples",
-            turn=1,
-            passed=3,
-            failed=2 - turn,
-        )
+        store("checked", "chunk 1A/prove", check="c0ffee", sort="examples", turn=1, void="")
         grade = "refuted" if turn == 1 else "proven"
         judged = [{"id": "slug", "grade": grade, "why": ["1 of 4 cases failed"]}]
         store(
@@ -89,7 +78,7 @@ def test_the_live_picture_and_the_one_from_the_journal_are_the_same(journal: Sql
 @pytest.mark.spec("USE-9", "RUN-10")
 def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) -> None:
     a_run(journal.of(record.id))
-    data = json.loads(json.dumps(shown(record, 0, journal.events(record.id), journal.questions(record.id))))
+    data = json.loads(json.dumps(run_data(record, journal.events(record.id), journal.questions(record.id))))
     assert {"id", "workflow", "state", "grade", "calls"} <= data.keys()
     assert [one["key"] for one in data["calls"]] == [
         f"chunk 1A/purple-team-{team}#{turn}" for turn in (1, 2) for team in ("a", "b")
@@ -104,8 +93,11 @@ def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) ->
 def test_a_call_without_an_answer_is_unfinished_when_nobody_drives(journal: SqliteJournal, record: RunRecord) -> None:
     writer(journal.of(record.id))("asked", "chunk 1A/purple-team-a#1", role="purple-team-a", agent="command:x")
     events = journal.events(record.id)
-    assert (listed(record, 0)["state"], shown(record, 0, events)["calls"][0]["state"]) == ("interrupted", "unfinished")
-    assert (listed(record, 77)["state"], shown(record, 77, events)["calls"][0]["state"]) == ("running", "running")
+    left = as_seen(record, journal)
+    assert (run_row(left)["state"], run_data(left, events)["calls"][0]["state"]) == ("interrupted", "unfinished")
+    journal.announce(record.id)
+    driven = as_seen(record, journal)
+    assert (run_row(driven)["state"], run_data(driven, events)["calls"][0]["state"]) == ("running", "running")
 
 
 def test_what_was_at_work_when_a_run_ended_is_unfinished_until_it_goes_on(

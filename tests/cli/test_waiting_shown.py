@@ -20,7 +20,7 @@ from trued.reporting.html.calls import calls
 from trued.reporting.html.page import page
 from trued.reporting.html.render import rendered
 from trued.reporting.html.timeline import timeline
-from trued.reporting.views import shown
+from trued.reporting.views import run_data
 from trued.reporting.views.progress import Progress
 
 KEY = "chunk 1A/purple-team-a#1"
@@ -81,9 +81,9 @@ def test_plain_lines_say_it_too() -> None:
 @pytest.mark.spec("USE-9")
 def test_show_has_it_as_data() -> None:
     record = RunRecord(id="r", workflow="solo", title="t", repository="/r", base="0", branch="b")
-    (row,) = shown(record, 1, a_wait())["calls"]
+    (row,) = run_data(record, a_wait())["calls"]
     assert (row["waits_until"], row["waits_for"], row["waited_s"]) == (NOW + 720, "rate limit of claude", 0.0)
-    (row,) = shown(record, 1, [*a_wait(), event("waited", seconds=723.04)])["calls"]
+    (row,) = run_data(record, [*a_wait(), event("waited", seconds=723.04)])["calls"]
     assert (row["waits_until"], row["waits_for"], row["waited_s"]) == (0.0, "", 723.0)
 
 

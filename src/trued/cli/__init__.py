@@ -17,8 +17,8 @@ from trued.errors import BadInput, TruedError
 
 # command → (section of the help, module, what it does)
 COMMANDS = {
-    "demo": ("Start", "demo_doctor", "Watch a whole run in about a minute: no key, no agent, no network"),
-    "doctor": ("Start", "demo_doctor", "Check this machine and project, with a fix for each problem"),
+    "demo": ("Start", "demo", "Watch a whole run in about a minute: no key, no agent, no network"),
+    "doctor": ("Start", "doctor", "Check this machine and project, with a fix for each problem"),
     "init": ("Start", "init", "Write a commented trued.toml with the agents found here"),
     "agents": ("Start", "agents", "List the agents on this machine and how each would log in"),
     "roles": ("Start", "roles", "List the roles and where each comes from; export them to other tools"),
@@ -76,7 +76,7 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         if " " in args[0].strip() and args[0] not in self.commands:
-            ctx.fail(f"{args[0]!r} is no command. For a goal in words: trued run {shlex.quote(args[0])}")
+            ctx.fail(f"{args[0]!r} is not a command. For a goal in words: trued run {shlex.quote(args[0])}")
         name, found, rest = super().resolve_command(ctx, args)
         return name, load(name) if name in COMMANDS else found, rest
 

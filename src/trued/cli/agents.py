@@ -15,7 +15,8 @@ from trued.cli.terminal import hint, home, out, print_json
 from trued.engine import agent_selection
 from trued.engine.agent_selection import AgentStatus
 from trued.engine.trust import files_to_trust, is_trusted
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import FILE, user_config
+from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 
 app = typer.Typer(rich_markup_mode=None)
@@ -39,7 +40,7 @@ def agents(as_json: AsJson = False) -> None:
         return
     console = out()
     for one in seen:
-        for text in _lines(one, cast):
+        for text in _agent_lines(one, cast):
             console.print(text, soft_wrap=True)
     who = agent_selection.describe_agents(cast)
     named = "trued.toml selects" if settings.agents else "none selected; a run would use"
@@ -51,13 +52,13 @@ def settings_here() -> Settings:
     """The settings of a run in this folder. An untrusted repository's settings are left out."""
     top = top_of(Path.cwd())
     if top and (what := files_to_trust(top)).files and not is_trusted(home(), top, what.digest):
-        if config.FILE in what.files:
-            hint(f"ignoring this repository's {config.FILE}, which you have not trusted: `trued trust`")
+        if FILE in what.files:
+            hint(f"ignoring this repository's {FILE}, which you have not trusted: `trued trust`")
         top = None
-    return config.load_settings({}, os.environ, top, config.user_config(os.environ))
+    return load_settings({}, os.environ, top, user_config(os.environ))
 
 
-def _lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
+def _agent_lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
     mark, style = ("✓", "green") if one.ready else ("·", "yellow" if not one.missing else "dim")
     named = f"{one.name}{one.agent.argument}"
     yield Text.assemble((f"{mark} ", style), (f"{named:<{WIDTH}} ", "bold"), line(_head(one)))
@@ -86,13 +87,13 @@ def _roles(name: str, cast: Mapping[str, str]) -> str:
 
 
 def _head(one: AgentStatus) -> str:
-    title = f"{one.agent.title}{f' {_number(one.version)}' if one.version else ''}"
+    title = f"{one.agent.title}{f' {_version_number(one.version)}' if one.version else ''}"
     if one.missing:
         return f"{title} {one.missing}"
     return f"{title}: {one.login.says}" if one.agent.login.how else title
 
 
-def _number(version: str) -> str:
+def _version_number(version: str) -> str:
     """The version number in `2.1.197 (Claude Code)` or `codex-cli 0.166.0`."""
     return next((word for word in version.split() if word[:1].isdigit()), version)
 
@@ -104,7 +105,7 @@ def _as_json(one: AgentStatus, settings: Settings, cast: Mapping[str, str]) -> d
         "argument": one.agent.argument,
         "ready": one.ready,
         "found": one.path or None,
-        "version": _number(one.version),
+        "version": _version_number(one.version),
         "says": line(_head(one)),
         "to_do": one.to_do,
         "login": {

@@ -1,7 +1,8 @@
 """Describes a check in lines for the terminal."""
 
-from trued.cli.format import case, counted, line
+from trued.cli.format import case, line
 from trued.model import BrowserCheck, Check, DependenciesCheck, ExamplesCheck, ManualCheck, PageBefore
+from trued.support.plurals import counted
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:
@@ -14,7 +15,7 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
     if isinstance(check, BrowserCheck):
         return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
     if isinstance(check, DependenciesCheck):
-        declared = "just what they did" if check.unchanged else "no new package"
+        declared = "exactly what they declare on the base" if check.unchanged else "no new package"
         return [f"dependencies: the manifests declare {declared}"]
     files = f" on {', '.join(check.files)}" if check.files else ""
     return [line(f"{check.kind}: {check.command}{files}")]

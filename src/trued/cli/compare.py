@@ -15,7 +15,7 @@ from rich.text import Text
 from trued.cli.compare_table import print_table
 from trued.cli.concurrent import Side
 from trued.cli.context import AsJson, opened, top_of, writable
-from trued.cli.format import counted, line
+from trued.cli.format import line
 from trued.cli.live import LiveTree
 from trued.cli.options import ComparedOptions, RepositoryOption, VariantOptions, is_file, parse_agents, take_options
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
@@ -30,6 +30,7 @@ from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
 from trued.reporting.views.comparison import of
+from trued.support.plurals import counted
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow, descriptors
 
@@ -226,7 +227,7 @@ class Turns:
         self._tree.follow(record.id, store.folder(record.id))
         self._tree.__enter__()
 
-    def hear(self, record: RunRecord, event: Event) -> None:
+    def show_event(self, record: RunRecord, event: Event) -> None:
         if self._tree and record.id == self._run:
             self._tree.listen(event)
 
@@ -249,7 +250,7 @@ def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: b
         names = {one.run: one.name for one in comparison.runs}
         alone = not comparison.together and not is_plain_output()
         eyes: Turns | Named = turns if alone else Named(store, names)
-        engine.person, store.listen = eyes.ask, eyes.hear
+        engine.person, store.listen = eyes.ask, eyes.show_event
 
         def turn(record: RunRecord) -> None:
             if alone:

@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADES, STATES, counted, line, money, tokens
+from trued.cli.format import GRADES, STATES, line, money, tokens
 from trued.cli.terminal import out
 from trued.support.durations import duration
+from trued.support.plurals import counted
 
 RunFigures: TypeAlias = Mapping[str, Any]
 
@@ -66,7 +67,7 @@ def print_table(data: Mapping[str, Any]) -> None:
         if console.is_terminal:
             console.print(_drawn(runs, rows))
         else:
-            for one in _plain(runs, rows):
+            for one in _text_table(runs, rows):
                 console.print(one, soft_wrap=True)
     for one in (*_peaks(data["runs"]), *data["notes"]):
         console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
@@ -100,7 +101,7 @@ def _drawn(runs: Sequence[RunFigures], rows: Sequence[str]) -> Table:
     return table
 
 
-def _plain(runs: Sequence[RunFigures], rows: Sequence[str]) -> Iterator[Text]:
+def _text_table(runs: Sequence[RunFigures], rows: Sequence[str]) -> Iterator[Text]:
     widths = [_width(run) for run in runs]
     yield Text(f"{'':<{FIRST}}{_right([line(run['name'], NAME) for run in runs], widths)}")
     for name in rows:
@@ -118,5 +119,5 @@ def _peaks(runs: Sequence[RunFigures]) -> Iterator[str]:
         largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
         if len(roles) > 1:
             each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
-            more = f", {counted(len(roles) - ROLES, 'other')} less" if len(roles) > ROLES else ""
+            more = f", and less in {counted(len(roles) - ROLES, 'other')}" if len(roles) > ROLES else ""
             yield f"peak context in {run['name']}: {each}{more}"

@@ -32,10 +32,10 @@ class Side:
         self._console, self._one = err(), asyncio.Lock()
         self.notifier = users_notifier(store, notify)
 
-    def hear(self, record: RunRecord, event: Event) -> None:
+    def show_event(self, record: RunRecord, event: Event) -> None:
         text = event_line(event, view_of(record.workflow))
         self._console.print(Text(f"{self.name_of(record)}  {text}"), soft_wrap=True)
-        self.notifier.hear(record, event)
+        self.notifier.notify_of(record, event)
 
     def name_of(self, record: RunRecord) -> str:
         return name_of(record)
@@ -57,7 +57,7 @@ def drive_all(
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     store = RunStore(home(), os.environ)
     eyes = Side(store, notify)
-    store.listen = eyes.hear
+    store.listen = eyes.show_event
     try:
         ended = asyncio.run(work(Engine(store, person=eyes.ask)))
         _conclude(store, ended, as_json=as_json)

@@ -1,7 +1,6 @@
 """Opens the runs in this machine's private state, and selects the one that a command works on."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,8 @@ import typer
 from trued.cli.terminal import home
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.reporting.views import state_of
+from trued.reporting.views import all_as_seen
+from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:  # imported by the functions that open runs: help does not need it
     from trued.engine.run_store import RunStore
@@ -36,12 +36,8 @@ def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
 
 def top_of(folder: Path) -> Path | None:
     """The top folder of the repository that contains `folder`; None outside a repository."""
-    command = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except OSError:
-        return None
-    return Path(os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None
+    top = ask_git(folder, "rev-parse", "--show-toplevel")
+    return None if top is None else Path(os.fsdecode(top.removesuffix(b"\n"))).resolve()
 
 
 def chosen(store: "RunStore", name: str | None) -> RunRecord:
@@ -73,8 +69,8 @@ def writable(path: Path | None, flag: str) -> None:
 
 def branch_at(record: RunRecord) -> str:
     """The commit of the run's branch in the user's repository; "" if there is no branch."""
-    done = _asked(record, "rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}^{{commit}}")
-    return done.stdout.decode().strip() if done and done.returncode == 0 else ""
+    wanted = f"refs/heads/{record.branch}^{{commit}}"
+    return (ask_git(record.repository, "rev-parse", "--verify", "--quiet", wanted) or b"").decode().strip()
 
 
 def newest(record: RunRecord, there: str | None = None) -> str:
@@ -84,29 +80,21 @@ def newest(record: RunRecord, there: str | None = None) -> str:
     known = record.head or record.base
     if there in ("", record.base, known):
         return record.head
-    done = _asked(record, "merge-base", "--is-ancestor", known, there)
-    return there if done and done.returncode == 0 else record.head
-
-
-def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes] | None:
-    command = ["git", "-c", "core.fsmonitor=false", "-C", record.repository, *words]
-    try:
-        return subprocess.run(command, capture_output=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+    is_ancestor = ask_git(record.repository, "merge-base", "--is-ancestor", known, there) is not None
+    return there if is_ancestor else record.head
 
 
 def is_over(store: "RunStore", record: RunRecord) -> bool:
     """Whether no agent will be called again, so that held-out cases may be shown."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
-    return record.has_ended or (ended and not store.unheard_approvals(record.id))
+    return record.has_ended or (ended and not store.unprocessed_approvals(record.id))
 
 
 def completed(incomplete: str) -> list[tuple[str, str]]:
     """Run ids for the shell's completion, newest first."""
     with opened() as store:
         runs = [one for one in store.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
-        return [(one.id, f"{state_of(one, store.journal.driver(one.id))}: {one.title}") for one in runs]
+        return [(one.id, f"{one.state}: {one.title}") for one in all_as_seen(runs, store.journal)]
 
 
 RunName = Annotated[

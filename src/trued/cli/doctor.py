@@ -1,4 +1,4 @@
-"""The checks of `trued doctor`: what this machine has and lacks for a run, each with the exact fix."""
+"""The command `doctor`: what this machine has and lacks for a run, each with the exact fix."""
 
 import os
 import shutil
@@ -10,12 +10,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
+from rich.text import Text
+
+from trued.cli.agents import settings_here
+from trued.cli.context import AsJson, top_of
 from trued.cli.project_kind import kind_here
+from trued.cli.terminal import home as state_home
+from trued.cli.terminal import out, print_json
 from trued.engine import agent_selection as agents
 from trued.engine.diagnostics import agent_reach, check_network, runs_with_leftover_logins
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
+from trued.support.redaction import plain
 from trued.workspace.sandbox.levels import probe_levels
 
 GIT = (2, 30)  # the first version with everything that the private store uses
@@ -28,6 +36,9 @@ SESSION_FIX = {
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
+app = typer.Typer(rich_markup_mode=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     name: str
@@ -38,6 +49,24 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "facts" or value}
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Check this machine and this project: what works, what is missing, and the exact fix for each problem."""
+    seen = diagnose(state_home(), settings_here(), top_of(Path.cwd()))
+    if as_json:
+        print_json([one.as_json() for one in seen])
+    else:
+        console = out()
+        for one in seen:
+            mark, style = {"ok": ("✓", "green"), "missing": ("·", "yellow"), "broken": ("✗", "bold red")}[one.state]
+            console.print(
+                Text.assemble((f"{mark} ", style), (f"{one.name:<12} ", "bold"), plain(one.says)), soft_wrap=True
+            )
+            if one.fix:
+                console.print(Text(f"  {'':<12} → {plain(one.fix)}", "yellow"), soft_wrap=True)
+    raise typer.Exit(6 if any(one.state == "broken" for one in seen) else 0)
 
 
 def diagnose(home: Path, settings: Settings, top: Path | None = None) -> list[Diagnosis]:

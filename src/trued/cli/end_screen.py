@@ -9,13 +9,14 @@ from typing import Any, assert_never
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.format import GRADES, ago, counted, line, short
+from trued.cli.format import GRADES, ago, line, short
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
 from trued.proof.contract import check_hash
 from trued.proof.reasons import NO_CHECK, PARTS
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
+from trued.support.plurals import counted, few
 
 NAMES = 12  # requirements that are named in one line; the others are counted
 ROWS = 6  # failed requirements that are explained, and texts to read first; `trued ledger` lists all
@@ -72,7 +73,7 @@ class RunEnd:
             first = str(row["why"]).partition(";")[0]
             alike.setdefault((row["grade"], first if first.startswith(BY_PEOPLE) else ""), []).append(line(row["id"]))
         for (grade, why), names in alike.items():
-            yield "✓", grade, few(names), why
+            yield "✓", grade, _few_names(names), why
         waits = {one.requirement for one in self.waits} | {f"lacks {one.kind}" for one in self.waits}
         unmet = [row for row in self.rows if not self.is_met(row)]
         lacking: dict[tuple[str, str], list[str]] = {}
@@ -80,7 +81,7 @@ class RunEnd:
             if row["lacks"] and waits.isdisjoint((row["id"], f"lacks {row['lacks']}")):
                 lacking.setdefault((row["grade"], self.reason(row)), []).append(line(row["id"]))
         for (grade, why), names in lacking.items():
-            yield "○", grade, few(names), line(why, VALUE)
+            yield "○", grade, _few_names(names), line(why, VALUE)
         failed = [row for row in unmet if not row["lacks"]]
         for row in failed[:ROWS]:
             cases = [one for one in self.failed_cases(row["id"]) if one.expected]
@@ -144,7 +145,7 @@ class RunEnd:
         run, names = self.record.id, [one.requirement for one in waits]
         rows = {row["id"]: row for row in self.found["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
-        why = f"no check was written for {few(names)}" if bare else f"no check proves {few(names)}"
+        why = f"no check was written for {_few_names(names)}" if bare else f"no check proves {_few_names(names)}"
         details = [self._described(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
         details += [f"and {len(names) - ROWS} more: trued ledger {run}"] if len(names) > ROWS else []
         command = f"trued approve {run} {' '.join(line(quote(one)) for one in names)}"
@@ -163,7 +164,7 @@ class RunEnd:
         agents = ", ".join(dict.fromkeys(short(one.agent or one.role) for one in written))
         cases = f"cases by {agents} that" if agents else "cases that"
         verb = "passes" if len(names) == 1 else "pass"
-        return Need(f"{few(names)} {verb} on {cases} nobody has approved", f"trued approve {self.record.id}")
+        return Need(f"{_few_names(names)} {verb} on {cases} nobody has approved", f"trued approve {self.record.id}")
 
 
 def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Case, ...]]:
@@ -172,10 +173,8 @@ def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Cas
     return {check_hash(one): one.cases for one in own if isinstance(one, ExamplesCheck)}
 
 
-def few(names: Sequence[str]) -> str:
-    """The first of these names, and how many more there are."""
-    shown = ", ".join(line(one) for one in names[:NAMES])
-    return f"{shown} and {len(names) - NAMES} more" if len(names) > NAMES else shown
+def _few_names(names: Sequence[str]) -> str:
+    return few([line(one) for one in names], NAMES)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------

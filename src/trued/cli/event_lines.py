@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trued.cli.format import clock, counted, line, money, tokens, until
+from trued.cli.format import clock, line, money, tokens, until
 from trued.model import Event
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.events.proof import test_counts
@@ -11,6 +11,7 @@ from trued.model.step_keys import label_of, scope_of
 from trued.reporting.views.cases import stood
 from trued.reporting.views.event_kinds import typed
 from trued.support.durations import duration
+from trued.support.plurals import counted, few
 from trued.workflows.view import WorkflowView
 
 LENGTH = 300  # characters of a long fact
@@ -85,13 +86,9 @@ def _of_proof(event: JournalEvent) -> str | None:
         case proof.ContractSealed():
             held_out = "held out" if event.held_out else "visible"
             return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"
-        case proof.CheckStarted():
-            return _check(event.requirement, event.kind, event.side, event.turn)
         case proof.CheckRan():
-            counts = {"passed": event.passed, "failed": event.failed, "void": event.void}
-            result = ", ".join(f"{value} {name}" for name, value in counts.items() if value not in (None, ""))
-            what = _check(event.requirement, event.kind or event.sort, event.side, event.turn)
-            return f"{what}: {result}" if result else what
+            what = f"{event.sort} turn {event.turn}"
+            return f"{what}: does not count, {line(event.void, LENGTH)}" if event.void else what
         case proof.RequirementJudged():
             return _graded(event.requirement, event.grade, event.why, LENGTH)
         case proof.VerdictReached():
@@ -105,7 +102,7 @@ def _of_proof(event: JournalEvent) -> str | None:
         case proof.ObjectionNotRun():
             return line(f"{event.what}: {event.why}", LENGTH)
         case proof.ObjectionRan():
-            return f"{'its case passes' if event.passed else 'its own case fails'}: {line(event.what, LENGTH)}"
+            return f"{'its case passes' if event.passed else 'its case fails'}: {line(event.what, LENGTH)}"
         case proof.TestsCounted():
             return test_counts(event.passing, event.total, event.coverage) or "no tests"
         case _:
@@ -115,11 +112,6 @@ def _of_proof(event: JournalEvent) -> str | None:
 def _sentences(said: Iterable[str]) -> str:
     """Join sentences without cutting any: they are there to be read."""
     return "; ".join(line(one).rstrip(".") for one in said)
-
-
-def _check(requirement: str, kind: str, side: str, turn: int) -> str:
-    parts = [line(requirement), kind, f"on {side}" if side else "", f"turn {turn}" if turn else ""]
-    return " ".join(part for part in parts if part)
 
 
 def _graded(name: str, grade: str, why: Iterable[str], length: int) -> str:
@@ -149,7 +141,7 @@ def _of_run(event: JournalEvent) -> str | None:
             whom = f"{event.to or 'every role'}{', now' if event.stops else ''}"
             return f"{line(event.who)} to {line(whom)}: {line(event.text, LENGTH)}"
         case people.CommentTaken():
-            return f"{line(event.role)} was given what {line(', '.join(event.who))} said"
+            return f"{line(event.role)} got the comments of {line(', '.join(event.who))}"
         case people.QuestionAsked():
             return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
         case _:
@@ -171,7 +163,5 @@ def _in_words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _in_words(one)))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        every = [words for one in value if (words := _in_words(one))]
-        more = f" and {len(every) - PARTS} more" if len(every) > PARTS else ""
-        return "; ".join(every[:PARTS]) + more
+        return few([words for one in value if (words := _in_words(one))], PARTS, "; ")
     return line(value, LENGTH)

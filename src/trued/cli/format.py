@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from trued.model.titles import cut_title
 from trued.support.durations import duration
-from trued.support.plurals import counted as counted  # re-exported for the whole command line
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ GRADES = {  # colour of each grade
 }
 STATES = {
     "running": "bold",
+    "queued": "cyan",
     "done": "green",
     "landed": "bold green",
     "failed": "red",
@@ -79,7 +79,7 @@ def clock(at: float) -> str:
 
 
 def case(one: "Case") -> str:
-    """A case on one line, complete and with its blanks: a person has to see all that they approve."""
+    """A case on one line, complete and with its blanks, because a person must see everything that they approve."""
     from trued.reporting.views.cases import described  # imported here: it loads all kinds of cases
 
     return plain(described(one).replace("\n", "\\n").replace("\t", "\\t"))

@@ -18,7 +18,16 @@ from rich.text import Text
 from trued.cli.context import AsJson
 from trued.cli.gate_ci import ci
 from trued.cli.options import AcceptOption, RepositoryOption
-from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
+from trued.cli.terminal import (
+    ask_name_and_reason,
+    err,
+    hint,
+    home,
+    is_interactive,
+    out,
+    outside_agents,
+    print_json,
+)
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.gate import claude, claude_stop, pushed_refs
@@ -29,6 +38,7 @@ from trued.gate.install import (
     GateSite,
     amend_contract,
     attest_requirement,
+    existing_gate,
     find_problems,
     github_steps,
     install_gate,
@@ -37,7 +47,8 @@ from trued.gate.install import (
 from trued.gate.judge import JudgedTree
 from trued.gate.messages import headline, missing_approval, reasons
 from trued.gate.state import Gate, GateStore
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import user_config
+from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 from trued.proof.contract import exit_code
 from trued.reporting.views import ledger
@@ -97,7 +108,7 @@ def ask(
         return
     site, gate = _existing_gate(repo)
     judge = site.judge(gate, _print_event)
-    found = _run(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
+    found = _run_to_end(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
     _print_verdict(site, gate, found, as_json=as_json)
     raise typer.Exit(exit_code(found.outcome))
 
@@ -134,7 +145,7 @@ def install(  # noqa: PLR0913 - each is a flag
         _refuse_agents("install")
     bar = _settings(accept).accept if accept or site.store.gate() is None else None
     options = GateOptions(requirements, base, bar, attempts, within, shared, source)
-    done = _run(install_gate(site, _known_places(places), options, tell=_print_event))
+    done = _run_to_end(install_gate(site, _known_places(places), options, tell=_print_event))
     for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
     _print_contract(site, done)
@@ -207,11 +218,11 @@ def amend(  # noqa: PLR0913 - each is a flag
     site, _ = _existing_gate(repo)
     name, why = _ask_name_and_reason(who, reason)
     if attest:
-        _run(attest_requirement(site, attest, who=name, why=why, tell=_print_event))
+        _run_to_end(attest_requirement(site, attest, who=name, why=why, tell=_print_event))
         out().print(Text(plain(f"{attest}: accepted by {name}")), soft_wrap=True)
         return
     options = GateOptions(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    _print_contract(site, _run(amend_contract(site, options, who=name, why=why, tell=_print_event)))
+    _print_contract(site, _run_to_end(amend_contract(site, options, who=name, why=why, tell=_print_event)))
 
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
@@ -219,13 +230,13 @@ def amend(  # noqa: PLR0913 - each is a flag
 
 @hooks.command("claude")
 def hook_claude() -> None:
-    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error of the gate blocks nobody."""
+    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error in the gate itself blocks nobody."""
     try:
         call = claude_stop.parse_hook_call(sys.stdin.buffer.read(claude_stop.MOST_BYTES + 1))
     except TruedError as error:
         _exit_without_block(str(error))
     try:
-        answer = _run(_answer_hook(call))
+        answer = _run_to_end(_answer_hook(call))
     except TruedError as error:
         if call.event in claude_stop.BEGINNINGS:  # the hook at the end of the turn judges and reports the error
             return
@@ -290,7 +301,7 @@ def hook_git(
     commits, passed = pushed_refs.commits_to_check(site.checkout, gate.base, refs)
     for sentence in (*passed, *find_problems(gate)):
         hint(f"trued gate: {sentence}")
-    found = _run(pushed_refs.judge_commits(site.judge(gate, _drop_event), commits))
+    found = _run_to_end(pushed_refs.judge_commits(site.judge(gate, _drop_event), commits))
     for commit, one in found.items():
         _print_headline(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
     refused = [one for one in found.values() if not one.passed]
@@ -355,7 +366,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
 
 def _settings(accept: str | None) -> Settings:
     """The user's own settings; a repository's settings do not apply to its gate."""
-    return config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
+    return load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
 
 
 def _site(repo: Path) -> GateSite:
@@ -367,10 +378,7 @@ def _site(repo: Path) -> GateSite:
 
 def _existing_gate(repo: Path) -> tuple[GateSite, Gate]:
     site = _site(repo)
-    gate = site.store.gate()
-    if gate is None:
-        raise BadInput("no gate is installed here", then="`trued gate install claude --requirements FILE`")
-    return site, gate
+    return site, existing_gate(site)
 
 
 def _command() -> str:
@@ -408,14 +416,10 @@ def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     """Name and reason of a person at a terminal. Options are not enough: unsandboxed agents could pass them."""
     if not is_interactive():
         raise BadInput("this command needs a terminal", then="run it in one")
-    name = who or (asyncio.run(read_line(f"Your name: [{whoami()}] ")) or whoami())
-    why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
-    if not why:
-        raise BadInput("nothing was changed", then="give a reason")
-    return name, why
+    return ask_name_and_reason(who, reason)
 
 
-def _run(work: Coroutine[Any, Any, Result]) -> Result:
+def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
     """Run the work to its end. A signal cancels it cleanly, so that no process of a check is left behind."""
 
     async def cancellable() -> Result:

@@ -21,7 +21,8 @@ from trued.errors import BadInput
 from trued.gate.messages import headline, reasons
 from trued.gate.state import terms_hash
 from trued.inputs.requirements.file import load_requirements
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import user_config
+from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
 from trued.reporting.views import ledger
 from trued.reporting.views.junit import safe
@@ -60,7 +61,7 @@ def ci(  # noqa: PLR0913 - each is a flag
     here = open_checkout(repo, os.environ)
     tip, work = _commit(here, base), _commit(here, head)
     start = here.common_base(tip, work) or tip
-    settings = config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
+    settings = load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
     with _requirements_file(here, start, requirements) as file:
         if terms and terms_hash(load_requirements(file)) != terms:
             then = "run `trued gate amend` and commit the new workflow"

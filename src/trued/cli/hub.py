@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from trued.cli.context import AsJson
-from trued.cli.format import counted
 from trued.cli.terminal import hint, outside_agents, print_json
 from trued.cli.worker import hub_in_use, stored_workers
 from trued.engine.journals.opening import load_hub, prepare_hub
+from trued.support.plurals import counted
 
 CAPS = {"at_once": "at once", "per_minute": "a minute"}
 

@@ -16,7 +16,8 @@ from trued.engine import agent_selection as agents
 from trued.engine.agent_selection import AgentStatus
 from trued.engine.trust import record_own_file
 from trued.errors import BadInput
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import FILE, user_config
+from trued.inputs.settings.loader import load_settings
 from trued.inputs.settings.template import starter_settings
 from trued.support.processes import agent_around
 
@@ -37,11 +38,11 @@ def init(
     top = top_of(repo)
     if top is None:
         raise BadInput(f"{repo.resolve()} is not in a git repository", then="run `git init`, or pass --repo DIR")
-    settings = config.load_settings({}, os.environ, None, config.user_config(os.environ))
+    settings = load_settings({}, os.environ, None, user_config(os.environ))
     seen = agents.installed_agents(settings, os.environ)
     able = agents.ready_agents(seen, settings, os.environ)
     cast = agents.propose_agents(able)
-    path, content = top / config.FILE, starter_settings(section(cast)).encode()
+    path, content = top / FILE, starter_settings(section(cast)).encode()
     try:
         with path.open("xb") as file:
             file.write(content)
@@ -50,12 +51,12 @@ def init(
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
-    _say(seen, able, cast)
+    _print_detected_agents(seen, able, cast)
     hint(f"detected: {line(kind_here(top, settings).summary)}; correct it under [commands]")
     if agent_around():  # an agent may write the file, but only a person may trust it
         hint("run `trued trust` before the next run")
         return
-    record_own_file(home(), top, config.FILE, content, whoami())
+    record_own_file(home(), top, FILE, content, whoami())
     hint("the file is trusted as it was written; after a change `trued trust` asks again")
 
 
@@ -71,7 +72,7 @@ def section(cast: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _say(seen: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]) -> None:
+def _print_detected_agents(seen: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]) -> None:
     for one in able:
         hint(f"found {one.agent.title}: {one.login.says}")
     for one in seen:

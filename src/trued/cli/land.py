@@ -102,7 +102,7 @@ def _landed(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
         if as_json:
             print_json(data(landing))
         else:
-            _say(store, record, landing)
+            _print_landing(store, record, landing)
     except KeyboardInterrupt:
         hint("interrupted; nothing is half done: run the same command again to continue")
         return 130
@@ -118,7 +118,7 @@ def data(landing: LandingResult) -> dict[str, Any]:
     return {**found, "verdict": judged}
 
 
-def _say(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
+def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
     for path, kind in landing.asks.items():
         err().print(Text(f"this run changes {line(path)} ({kind})", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:

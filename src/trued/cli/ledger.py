@@ -17,7 +17,7 @@ from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, Case, RunRecord
 from trued.proof.contract import conclude
-from trued.reporting.views import HELD_BACK, state_of
+from trued.reporting.views import HELD_BACK, as_seen
 from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes
@@ -44,11 +44,11 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
 
     with opened() as store:
         record = chosen(store, run)
-        found = _found(store, record)
+        found = _ledger_data(store, record)
         if as_json:
             print_json(found)
         else:
-            state = state_of(record, store.journal.driver(record.id))
+            state = as_seen(record, store.journal).state
             ledger_lines(record, found, state, accept=store.accepted(record.id))
 
 
@@ -69,8 +69,8 @@ def why(
         return
     with opened() as store:
         record = chosen(store, run)
-        found = _found(store, record)
-        row = _named([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
+        found = _ledger_data(store, record)
+        row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _word(store, record, row["id"]), _cases(store, record, row["id"])
         notes = sort_notes(found).about.get(row["id"], ())
         known = cases_of(store.contract(record.id), row["id"]) if is_over(store, record) else {}
@@ -85,14 +85,14 @@ def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> 
     from trued.reporting.views.verdict import verification_data
 
     found = verification_data(one)
-    row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
+    row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]
     words = [row["rests_on"]] if row.get("rests_on") else []
     notes = sort_notes(found).about.get(row["id"], ())
     _explained(row, Explained(words, cases, notes, cases_of(one.contract, row["id"])), as_json=as_json)
     if not as_json and one.reproduce:
-        out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)
+        out().print(Text(f"  reproduce: {one.reproduce}", "dim"), soft_wrap=True)
 
 
 def _verified_last() -> "LastVerification | None":
@@ -148,17 +148,17 @@ def _explained(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
         before = one
 
 
-def _found(store: "RunStore", record: RunRecord) -> dict[str, Any]:
+def _ledger_data(store: "RunStore", record: RunRecord) -> dict[str, Any]:
     return ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 
-def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
+def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[str, Any]:
     fitting = [row for row in rows if row["id"] == name] or [row for row in rows if row["id"].startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
     known = ", ".join(row["id"] for row in rows)
     raise BadInput(
-        f"{of} has {len(fitting) or 'no'} requirements {name!r}",
+        f"{owner} has {len(fitting) or 'no'} requirements {name!r}",
         then=f"it has {known}" if known else "it has none yet",
     )
 

@@ -32,7 +32,7 @@ class Screen(Protocol):
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
     def follow(self, run: str, folder: Path) -> None: ...
-    def say(self, sentence: str) -> None: ...
+    def print_sentence(self, sentence: str) -> None: ...
     def listen(self, event: Event) -> None: ...
     async def ask(self, question: Question) -> tuple[str, str, str] | None: ...
 
@@ -52,7 +52,7 @@ class Lines:
     def follow(self, run: str, folder: Path) -> None:
         """Do nothing: the current activity of agents would flood a log."""
 
-    def say(self, sentence: str) -> None:
+    def print_sentence(self, sentence: str) -> None:
         """Print a sentence of the engine."""
         if sentence:
             hint(sentence)
@@ -108,7 +108,7 @@ class LiveTree:
         self._run = run
         self._activity = self._activity or RunActivity(folder / "spool")
 
-    def say(self, sentence: str) -> None:
+    def print_sentence(self, sentence: str) -> None:
         """Print a sentence of the engine above the live tree."""
         with self._turn:
             if sentence:
@@ -116,9 +116,9 @@ class LiveTree:
 
     def listen(self, event: Event) -> None:
         with self._turn:
-            self._hear(event)
+            self._add_event(event)
 
-    def _hear(self, event: Event) -> None:
+    def _add_event(self, event: Event) -> None:
         self._seen.add(event)
         for scope in self._seen.touched:
             self._last = scope

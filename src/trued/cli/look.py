@@ -4,7 +4,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, runs_of, top_of, writable
-from trued.cli.format import GRADES, STATES, ago, clock, counted, line, money, tokens
+from trued.cli.format import GRADES, STATES, ago, clock, line, money, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
-from trued.reporting.views import ledger, listed, state_of
+from trued.reporting.views import all_as_seen, as_seen, ledger, run_row
+from trued.support.plurals import counted
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from trued.engine.run_store import RunStore
     from trued.reporting.views.progress import Progress
+    from trued.wire import Spend
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -45,16 +48,13 @@ def ls(
 
     here = None if every else top_of(Path.cwd())
     with opened() as store:
-        runs = runs_of(store, here)
-        landed, queued = store.journal.landed(), store.journal.queued()
+        journal, used = store.journal, defaultdict[str, "list[Spend]"](list)
+        landed, to_decide = journal.landed(), journal.runs_to_decide()
+        for name, spend in journal.spends_since(0.0):
+            used[name].append(spend)
         rows = [
-            {
-                **listed(one, store.journal.driver(one.id), landed=landed.get(one.id, ())),
-                "waits": len(waits(store, one)),
-                "queued": queued.get(one.id, ""),
-                **_used(store, one),
-            }
-            for one in runs
+            {**run_row(one, landed.get(one.id, ())), "waits": len(waits(store, one, to_decide)), **_used(used[one.id])}
+            for one in all_as_seen(runs_of(store, here), journal)
         ]
     if as_json:
         print_json(rows)
@@ -65,9 +65,8 @@ def ls(
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
-def _used(store: "RunStore", record: RunRecord) -> dict[str, Any]:
+def _used(rows: "Sequence[Spend]") -> dict[str, Any]:
     """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
-    rows = store.journal.spends(record.id)
     known = {row.cost for row in rows if row.spent.usd}
     cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
     usd, used = sum(row.spent.usd for row in rows), sum(row.spent.tokens for row in rows)
@@ -125,7 +124,8 @@ def show(
         ]
         for one in _shortened(lines, full=full):
             console.print(one, soft_wrap=True)
-        state = state_of(record, store.journal.driver(record.id))
+        now = as_seen(record, store.journal)
+        state = now.state
         for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
             console.print(one, soft_wrap=True)
         for one in used_lines(store, record):
@@ -134,8 +134,8 @@ def show(
             Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed(seen)}"),
             soft_wrap=True,
         )
-        if why := store.journal.queued().get(record.id):
-            hint(line(why, 600))
+        if state == "queued":
+            hint(line(now.why, 600))
         advise(store, record, ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record)))
 
 
@@ -191,8 +191,8 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
     screen.follow(record.id, store.folder(record.id))
     try:
         with screen if not as_json else nullcontext():
-            say = hint if as_json else screen.say
-            for event in _stored_events(store, record, follow=True, lean=True, say=say):
+            warn = hint if as_json else screen.print_sentence
+            for event in _stored_events(store, record, follow=True, lean=True, warn=warn):
                 if not as_json:
                     screen.listen(event)
     except KeyboardInterrupt:
@@ -203,8 +203,7 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
         print_json(whole(store, record))
     else:
         conclude(store, record, as_json=False)
-    interrupted = state_of(record, store.journal.driver(record.id)) == "interrupted"
-    raise typer.Exit(130 if interrupted else record.code)
+    raise typer.Exit(130 if as_seen(record, store.journal).state == "interrupted" else record.code)
 
 
 def _stored_events(
@@ -213,17 +212,17 @@ def _stored_events(
     *,
     follow: bool,
     lean: bool = False,
-    say: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until nobody drives the run. `say` is called with the
+    """A run's events in order; with `follow`, also new ones, until nobody drives the run. `warn` is called with the
     reason if the run waits in a queue."""
-    last, due, said = 0, time.monotonic() + QUEUE_S, ""
+    last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
-        if say and time.monotonic() >= due:
-            due, why = time.monotonic() + QUEUE_S, store.journal.queued().get(record.id, "")
-            if why and why != said:
-                say(line(why, 600))
-            said = why
+        if warn and time.monotonic() >= due:
+            due, why = time.monotonic() + QUEUE_S, store.journal.queued(record.id).get(record.id, "")
+            if why and why != printed:
+                warn(line(why, 600))
+            printed = why
         driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
@@ -252,7 +251,7 @@ def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) 
         for number, path in attempts_of(spool, key):
             rows, read[path] = read_events_from(path, read.get(path, 0))
             for row in rows:
-                yield {"call": key, "attempt": number, **row}, _said(row)
+                yield {"call": key, "attempt": number, **row}, _transcript_line(row)
         if done:
             return
         time.sleep(POLL_S)
@@ -278,7 +277,7 @@ def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
     )
 
 
-def _said(row: dict[str, Any]) -> str:
+def _transcript_line(row: dict[str, Any]) -> str:
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     text = rest.pop("text", None)
     words = [str(text)] if text is not None else []

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput
-from trued.reporting.notifications.notifier import Notifier as Notifier
+from trued.reporting.notifications.notifier import Notifier
 
 if TYPE_CHECKING:
     from trued.engine.run_store import RunStore
@@ -24,10 +24,11 @@ def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
 def users_settings() -> "NotifySettings":
     """The user's current notification settings; a project cannot set any. If they cannot be read, the defaults: the
     error is reported when a run starts."""
-    from trued.inputs.settings import loader
+    from trued.inputs.settings.folders import user_config
+    from trued.inputs.settings.loader import load_settings
     from trued.model.settings import NotifySettings
 
     try:
-        return loader.load_settings({}, os.environ, None, loader.user_config(os.environ)).notify
+        return load_settings({}, os.environ, None, user_config(os.environ)).notify
     except BadInput:
         return NotifySettings()

@@ -37,15 +37,15 @@ def take_options(command: Callable[..., None]) -> Callable[..., None]:
         flat += _parameters(groups[name]) if name in groups else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
 
     @wraps(command)
-    def called(**values: Any) -> None:
+    def with_flat_options(**values: Any) -> None:
         grouped = {
             name: group(**{one.name: values.pop(one.name) for one in fields(group)}) for name, group in groups.items()
         }
         command(**values, **grouped)
 
-    called.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # typer reads the options from here
-    called.__annotations__ = {one.name: one.annotation for one in flat}
-    return called
+    with_flat_options.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # typer reads the options from here
+    with_flat_options.__annotations__ = {one.name: one.annotation for one in flat}
+    return with_flat_options
 
 
 def _parameters(group: Any) -> list[Parameter]:
@@ -211,12 +211,15 @@ class StartOptions:
 
 @dataclass(frozen=True)
 class VariantOptions:
-    """The ways that `compare` tries: workflows, agents, and what the agents are called in the table."""
+    """The variants that `compare` runs: workflows, agents, and the names of the agents in the table."""
 
     workflow: Annotated[
         list[str] | None,
         typer.Option(
-            "-w", "--workflow", help="A workflow to try; repeatable.", show_default="the input's own, and solo"
+            "-w",
+            "--workflow",
+            help="A workflow to try; repeatable.",
+            show_default="the input's default workflow, and solo",
         ),
     ] = None
     cast: Annotated[

@@ -58,18 +58,18 @@ def page(
     no_open: Annotated[bool, typer.Option("--no-open", help="Open no browser; print the file to open.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends it; runs go on.
+    """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends the page; runs continue.
 
     It listens on this machine only; from another one, use ssh -L with the same port. The browser enters by a file that
-    only your account can read, once, within a minute; press Enter here to open it again. What needs your word is
-    confirmed here, in this terminal.
+    only your account can read, once, within a minute; press Enter here to open it again. Decisions that need your
+    approval are confirmed in this terminal.
     """
     outside_agents("page")
     if host and host != "127.0.0.1":
         raise BadInput(f"the page is not served as {host!r}", "--host", "127.0.0.1 is the only other name it has")
     if host and not look:
-        what = "at 127.0.0.1 a browser shows the page's cookie to every other server there"
-        raise BadInput(what, "--host", "add --look: then nothing can be changed with it")
+        what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
+        raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
     with opened():  # a journal of an earlier version is converted here: the page itself only reads
         pass
     from trued.page.server import PageOptions, PageServer  # a web server: only this command loads it
@@ -101,7 +101,7 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
             out().print(server.address.origin, soft_wrap=True)
         sys.stdout.flush()  # a reader of the pipe waits for this line
         _open(no_open, path)
-        hint("Ctrl-C ends the page; runs go on")
+        hint("Ctrl-C ends the page; runs continue")
 
     await server.serve(ready)
 
@@ -161,8 +161,8 @@ def _open(no_open: bool, path: Path) -> None:
 
 
 def report_bug(error: BaseException) -> None:
-    """Report a bug of the page without the error's text: a visitor who may only look could have written that text, and
-    this terminal asks for decisions."""
+    """Report a bug of the page without the error's text: a visitor who may only look could have written that text to
+    deceive the person who confirms decisions in this terminal."""
     complain(f"the page had an unexpected {type(error).__name__}; its traceback is in {keep_traceback(error)}")
 
 

@@ -8,13 +8,25 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, chosen, completed, opened, top_of
-from trued.cli.format import counted, line
+from trued.cli.format import line
 from trued.cli.options import RepositoryOption
 from trued.cli.summary import conclude, contract_lines
-from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
+from trued.cli.terminal import (
+    ask_name_and_reason,
+    err,
+    hint,
+    home,
+    is_interactive,
+    out,
+    outside_agents,
+    print_json,
+    read_line,
+    whoami,
+)
 from trued.engine.approvals import Decision, decide, is_settled
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
+from trued.support.plurals import counted
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -44,7 +56,7 @@ def approve(
     The contract is shown first. No agent is called again. Continue a run that was only planned with `trued resume`.
     """
     outside_agents("approve")
-    _said(run, requirements or [], Decision(who, reason, instead=instead), as_json=as_json)
+    _record_decision(run, requirements or [], Decision(who, reason, instead=instead), as_json=as_json)
 
 
 @app.command()
@@ -63,16 +75,16 @@ def reject(
     The rejection is valid until the work changes; then somebody has to look again.
     """
     outside_agents("reject")
-    _said(run, requirements, Decision(who, reason, rejected=True, instead=instead), as_json=as_json)
+    _record_decision(run, requirements, Decision(who, reason, rejected=True, instead=instead), as_json=as_json)
 
 
-def _said(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
+def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
     with opened() as store:
         record = chosen(store, run)
         contract = store.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
-        _known(record, contract, wanted)
+        _check_requirements_exist(record, contract, wanted)
         who, why = _signed(store, record, contract, wanted, decision)
         record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
         if is_settled(store, record):
@@ -87,7 +99,7 @@ def _said(run: str | None, wanted: list[str], decision: Decision, *, as_json: bo
             hint("the run is still working: look again at what it changes after that commit")
 
 
-def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
+def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
     known = [one.id for one in contract.requirements]
     if unknown := [one for one in wanted if one not in known]:
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
@@ -109,19 +121,8 @@ def _signed(
         return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"
     verb = "reject" if decision.rejected else "accept" if wanted else "approve"
-    return _given(f"To {verb} {what}, sign with your name and a reason.", decision.who, decision.why)
-
-
-def _given(what_for: str, who: str, reason: str) -> tuple[str, str]:
-    """Name and reason: from the command line, else asked at the terminal."""
-    import asyncio  # imported here: only asking at a terminal needs it
-
-    hint(what_for)
-    name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
-    why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
-    if name is None or not why:
-        raise BadInput("nothing was changed", then="give a reason")
-    return name or whoami(), why
+    hint(f"To {verb} {what}, sign with your name and a reason.")
+    return ask_name_and_reason(decision.who, decision.why)
 
 
 @app.command()
@@ -134,7 +135,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     criterion: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ID", help="Take this criterion, which nothing checks, into the contract; a feature's id, or all."
+            metavar="ID", help="Add this criterion, which nothing checks yet, to the contract: a feature's id, or all."
         ),
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
@@ -170,8 +171,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         record = chosen(store, run)
         if not (who and reason) and not is_interactive():
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
-        what = f"To amend the contract of {record.id}, sign with your name and a reason."
-        name, why = (who, reason) if who and reason else _given(what, who, reason)
+        if not (who and reason):
+            hint(f"To amend the contract of {record.id}, sign with your name and a reason.")
+        name, why = ask_name_and_reason(who, reason)
         change = ContractChange(
             requirements=requirements,
             add=add,

@@ -27,27 +27,27 @@ def preview(
 ) -> None:
     """Start the project at the run's newest commit, in the sandbox, and print its address. Ctrl-C ends it.
 
-    The server is the contract's; if it has none, it is found in the project's files.
+    The contract says how to start the server; if it does not, the command is found in the project's files.
     """
     outside_agents("preview")
     with opened() as store:
         record = chosen(store, run)
     with RunStore(home(), os.environ) as store:
-        asyncio.run(_shown(store, record, port, as_json=as_json))
+        asyncio.run(_serve_until_interrupted(store, record, port, as_json=as_json))
 
 
-async def _shown(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:
+async def _serve_until_interrupted(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:
     """Run the project until the user interrupts it; then its server ends with all its processes."""
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(one, over.set)
     async with preview_run(store, record.id, port, commit=newest(record)) as shown:
-        _say(shown, as_json=as_json)
+        _print_preview(shown, as_json=as_json)
         await over.wait()
     hint(f"the preview of run {record.id} has ended")
 
 
-def _say(shown: RunPreview, *, as_json: bool) -> None:
+def _print_preview(shown: RunPreview, *, as_json: bool) -> None:
     if as_json:
         print_json(shown.model_dump(mode="json"))
         sys.stdout.flush()  # a reader of the pipe waits for this line

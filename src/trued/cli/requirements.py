@@ -57,7 +57,7 @@ def new(
         rows = [{"id": one.id, "text": one.text} for one in wanted]
         print_json({"requirements": rows, "entry_points": found, "commands": kind.commands, "text": text})
         return
-    _put(text, output)
+    _print_or_write(text, output)
     if output and output.absolute().is_relative_to(top):
         hint(f"{output} is inside the repository, where agents can read it: its cases will count as visible")
 
@@ -124,7 +124,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         rows = [{"id": one.id, "checks": len(one.checks)} for one in given.requirements]
         print_json({"run": record.id, "approved_by": by, "requirements": rows, "left_out": left, "text": text})
         return
-    _put(text, output)
+    _print_or_write(text, output)
     for one in left:
         hint(f"left out: {one}")
 
@@ -166,7 +166,7 @@ def _check_output(output: Path | None) -> None:
         raise BadInput(f"{output} exists already", "--output", "choose another name, or remove it")
 
 
-def _put(text: str, output: Path | None) -> None:
+def _print_or_write(text: str, output: Path | None) -> None:
     """Print the text, or write it to a file that only this user can read: held-out cases are secrets."""
     if output is None:
         print(text, end="")

@@ -20,11 +20,12 @@ from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.trust import files_to_trust, trusted_files
 from trued.errors import BadInput
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import user_config, user_home
 from trued.model import Role
+from trued.support.plurals import counted, few
 from trued.support.redaction import plain
 from trued.workflows.descriptor import WorkflowDescriptor
-from trued.workflows.pipeline.lint.select import Kind, Look, looked, named, packaged, repository
+from trued.workflows.pipeline.lint.select import Kind, Look, lint_sets, named_sets, packaged_sets, repository_sets
 from trued.workflows.registry import descriptor, descriptors, problems
 
 SHOW = "show"
@@ -54,7 +55,7 @@ def roles(context: typer.Context, as_json: AsJson = False) -> None:
     context.obj = as_json
     if context.invoked_subcommand:
         return
-    known = _known()
+    known = _find_roles_here()
     rows = [known.roles[one] for one in sorted(known.roles)]
     if as_json:
         print_json([_as_json(one) for one in rows])
@@ -72,7 +73,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print one role: its origin, tools, unused fields and prompt."""
-    role = _known().role(name)
+    role = _find_roles_here().role(name)
     if as_json or context.obj:
         print_json(_as_json(role))
         return
@@ -129,7 +130,7 @@ def export(
 
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
     """The files of the named roles and commands and of the chosen workflows; all files if neither is given."""
-    known = _known()
+    known = _find_roles_here()
     ours = [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
     if not names and not chosen:
         return [
@@ -166,8 +167,8 @@ def lint(
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:
         raise BadInput("this folder is not in a git repository", then="change to one, or pass files")
-    sets = repository(top) if top else named(paths or ())
-    look = looked([*sets, *(packaged() if ours else ())], kind)
+    sets = repository_sets(top) if top else named_sets(paths or ())
+    look = lint_sets([*sets, *(packaged_sets() if ours else ())], kind)
     if as_json:
         print_json([{"where": one.where, **asdict(one)} for one in look.found])
     for one in () if as_json else look.found:
@@ -177,29 +178,28 @@ def lint(
         )
     wrong = sum(one.wrong for one in look.found)
     notes = len(look.found) - wrong
-    hint(f"{_counted(look)}: {wrong} wrong, {notes} note{'' if notes == 1 else 's'}")
+    hint(f"{_lint_summary(look)}: {wrong} wrong, {counted(notes, 'note')}")
     raise typer.Exit(BadInput.code if wrong else 0)
 
 
-def _counted(look: Look) -> str:
-    files = f"{look.files} file{'' if look.files == 1 else 's'}"
+def _lint_summary(look: Look) -> str:
+    files = counted(look.files, "file")
     judged = f", {look.pipelines} pipeline{'' if look.pipelines == 1 else 's'}" if look.pipelines else ""
     return f"{files}{judged}{f', {look.unjudged} checked for their fields only' if look.unjudged else ''}"
 
 
-def _known() -> RoleSet:
+def _find_roles_here() -> RoleSet:
     """The roles that a run would find here. Untrusted ones are left out, with a hint."""
-    top, user, own = top_of(Path.cwd()), config.user_config(os.environ), config.user_home(os.environ)
+    top, user, own = top_of(Path.cwd()), user_config(os.environ), user_home(os.environ)
     if top is None:
-        return _told(find_roles(None, user, own, workflow=_role_files()))
+        return _report_ignored(find_roles(None, user, own, workflow=_role_files()))
     what = files_to_trust(top)
     agreed = trusted_files(home(), top, what)
     files = [name for name in what.files if name.endswith(".md") and name not in agreed]
     if left := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:
-        more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
-        said = f"{', '.join(left[:SHOWN])}{more}"
-        hint(f"ignored, because you have not trusted this repository: {said}; look at them with `trued trust`")
-    return _told(
+        names = few(left, SHOWN)
+        hint(f"ignored, because you have not trusted this repository: {names}; look at them with `trued trust`")
+    return _report_ignored(
         find_roles(
             top, user, own, workflow=_role_files(), allowed=lambda path: path.relative_to(top).as_posix() in agreed
         )
@@ -224,7 +224,7 @@ def _role_files() -> list[Path]:
     return files
 
 
-def _told(known: RoleSet) -> RoleSet:
+def _report_ignored(known: RoleSet) -> RoleSet:
     for error in known.troubles.values():
         hint(f"ignored: {error}")
     return known

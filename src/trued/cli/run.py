@@ -208,12 +208,12 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
     with module.opened_workers(hub) as workers:
         found = [one for one in workers.stored() if one.queue == queue]
     if not found:
-        raise BadInput(f"no worker takes runs from {queue}", "--on", "`trued worker ls` lists the workers")
+        raise BadInput(f"no worker takes runs from the queue {queue}", "--on", "`trued worker ls` lists the workers")
     missing = [module.what_is_missing(one, inputs, inputs.level) for one in found if one.state != "dead"]
     if not missing:
-        hint(f"no worker of {queue} is at work now: the run waits for one")
+        hint(f"no worker of the queue {queue} is at work now: the run waits for one")
     elif all(missing):
-        hint(f"no worker of {queue} has {missing[0]}: the run waits for one that has")
+        hint(f"no worker of the queue {queue} has {missing[0]}: the run waits for one that has it")
 
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
@@ -245,7 +245,8 @@ def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first."""
     here = top_of(Path.cwd())
     found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
-    named = [one.id for one in found if not one.has_ended and not store.journal.driver(one.id)]
+    drivers = store.journal.drivers()
+    named = [one.id for one in found if not one.has_ended and not drivers.get(one.id)]
     if not named:
         raise BadInput("this repository has no run to resume", then="`trued ls` lists its runs")
     return list(reversed(named))
@@ -308,9 +309,9 @@ def drive(
     def listen(record: RunRecord, event: Event) -> None:
         eyes.follow(record.id, store.folder(record.id))
         while openings:
-            eyes.say(openings.pop()(record))
+            eyes.print_sentence(openings.pop()(record))
         eyes.listen(event)
-        notifier.hear(record, event)
+        notifier.notify_of(record, event)
 
     store.listen = listen
     try:

@@ -8,9 +8,10 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, opened, top_of
-from trued.cli.format import counted, line, money, tokens
+from trued.cli.format import line, money, tokens
 from trued.cli.terminal import err, home, out, print_json
 from trued.errors import BadInput
+from trued.support.plurals import counted
 
 if TYPE_CHECKING:
     from trued.reporting.views.stats import Total
@@ -41,7 +42,7 @@ def stats(
 ) -> None:
     """Add up runs by week, agent, role and workflow: proven runs, met requirements, false claims, tokens, cost.
 
-    "done was false" counts calls whose agent said that the work is good, and whose next check by the engine failed.
+    "done was false" counts calls whose agent said that the work is good, but which failed the engine's next check.
     With --json also every run, and every verification that is on record.
     """
     from trued.engine.verification_log import VerificationLog

@@ -14,12 +14,12 @@ LONG = 400  # characters of one piece of a line
 
 def standing(seen: Progress) -> list[Text]:
     """What the workflow is working on now; nothing for workflows without a view of their own."""
-    return [_text(one) for one in seen.view.status(seen.calls, running=seen.state == "running")]
+    return [_status_text(one) for one in seen.view.status(seen.calls, running=seen.state == "running")]
 
 
 def planned(seen: Progress) -> list[Text]:
     """What a planned run will build, in its workflow's terms; nothing for workflows without a view of their own."""
-    return [_text(one) for one in seen.view.planned()]
+    return [_status_text(one) for one in seen.view.planned()]
 
 
 def ending(seen: Progress) -> Iterator[Text]:
@@ -27,7 +27,7 @@ def ending(seen: Progress) -> Iterator[Text]:
     lines, totals = list(seen.view.ending(seen.calls, seen.branch)), list(filter(None, seen.view.totals()))
     if not lines and not totals:
         return
-    yield from map(_text, lines)
+    yield from map(_status_text, lines)
     yield Text(" · ".join(part for part in (*totals, usage(seen)) if part))
 
 
@@ -38,7 +38,7 @@ def usage(seen: Progress) -> str:
     return " · ".join(filter(None, (tokens(used, estimated=estimated), money(seen.cost_usd, seen.cost), took)))
 
 
-def _text(pieces: StyledLine) -> Text:
+def _status_text(pieces: StyledLine) -> Text:
     """One line without control characters: names in it may come from an agent."""
     return Text.assemble(*((_piece(text), style) for text, style in pieces))
 

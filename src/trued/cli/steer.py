@@ -25,7 +25,9 @@ def comment(
     ] = None,
     to: Annotated[
         str,
-        typer.Option(metavar="ROLE|CALL", help="Whom you mean: a role, or a call at work.", show_default="every role"),
+        typer.Option(
+            metavar="ROLE|CALL", help="Who gets it: a role, or a call that is at work.", show_default="every role"
+        ),
     ] = "",
     now: Annotated[
         bool, typer.Option("--now", help="Stop that call and say it at once; it continues in the same session.")
@@ -34,8 +36,9 @@ def comment(
 ) -> None:
     """Say something to the agents of a run while it works; without a text: show what was said, and who was given it.
 
-    It goes into the next brief. With --now a call at work is stopped: it loses nothing, is paid, counts no attempt, and
-    continues with what you said. The journal records your name. No comment can raise a grade.
+    It goes into the next brief. With --now a working call is stopped, and continues with what you said: its work is
+    kept and paid for, and the stop does not count as an attempt. The journal records your name. No comment can raise a
+    grade.
     """
     from trued.engine.comments import record_comment
 
@@ -104,16 +107,16 @@ def limit(
         return
     for one in steps:
         before = f"{one.before:,g}" if one.before else "no limit"
-        out().print(Text(f"{record.id}: {_name(one.scope, one.what)}: {before} → {one.to:,g}"), soft_wrap=True)
+        out().print(Text(f"{record.id}: {_limit_name(one.scope, one.what)}: {before} → {one.to:,g}"), soft_wrap=True)
     for row in () if given else rows:
-        out().print(Text(f"{_name(row['scope'], row['what'])} {row['limit']:,g}"), soft_wrap=True)
+        out().print(Text(f"{_limit_name(row['scope'], row['what'])} {row['limit']:,g}"), soft_wrap=True)
     if not given and not rows:
         hint(f"run {record.id} has no limit; set one: trued limit {record.id} usd=5")
     elif given:
         hint("it applies from the next call on" if driven else f"it applies when you resume: trued resume {record.id}")
 
 
-def _name(scope: str, what: str) -> str:
+def _limit_name(scope: str, what: str) -> str:
     return line(f"{scope}:{what}" if scope else what)
 
 

@@ -11,18 +11,19 @@ from rich.text import Text
 from trued.cli.check_lines import check_lines
 from trued.cli.context import branch_at, is_over, newest
 from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
-from trued.cli.format import GRADES, STATES, counted, line
+from trued.cli.format import GRADES, STATES, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
-from trued.reporting.views import ledger, shown, state_of
+from trued.reporting.views import as_seen, ledger, run_data
 from trued.reporting.views.notes import sort_notes
+from trued.support.plurals import counted
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
 
-ASKING = ("waiting", "running", "interrupted", "limited")
+ASKING = ("waiting", "running", "queued", "interrupted", "limited")
 
 
 def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
@@ -62,15 +63,15 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     limits = limits_in_force(store, record.id).model_dump(
         mode="json", include={"usd", "tokens", "calls", "time", "feature", "task", "roles"}
     )
-    found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
+    now = as_seen(record, journal)
+    found = run_data(now, journal.events(record.id), journal.questions(record.id))
     judged = ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
     pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
-    waiting = [one.model_dump(mode="json") for one in waits(store, record)]
+    waiting = [one.model_dump(mode="json") for one in waits(store, now)]
     decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
     comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
     people = {"waits": waiting, "approvals": decisions, "comments": comments}
-    queued = journal.queued().get(record.id, "")
-    return {**found, "queued": queued, "spent": used, "limits": limits, "pictures": pictures, **people}
+    return {**found, "spent": used, "limits": limits, "pictures": pictures, **people}
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
@@ -116,26 +117,26 @@ def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
         (state, STATES.get(state, "yellow")),
         ": ",
         (found["grade"], GRADES.get(found["grade"], "")),
-        f", {met}, {_place(record)}{f' · {usage}' if usage else ''}",
+        f", {met}, {_branch_text(record)}{f' · {usage}' if usage else ''}",
     )
 
 
 def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd:
     """The data for the end screen of a run that has ended or halted."""
     verdict = store.final_verdict(record.id)
-    state = state_of(record, store.journal.driver(record.id))
+    now = as_seen(record, store.journal)
     findings = (*verdict.remarks, *verdict.objections) if verdict else ()
     return RunEnd(
         record,
         found,
-        waits(store, record) if state in ASKING else [],
+        waits(store, now) if now.state in ASKING else [],
         store.contract(record.id),
         store.accepted(record.id) if found["requirements"] else Grade.ATTESTED,
         tuple(dict.fromkeys(one.what for one in findings)),
     )
 
 
-def _place(record: RunRecord) -> str:
+def _branch_text(record: RunRecord) -> str:
     """Where the work is. The branch can differ from the record: the user checked it out, or a kill left it ahead."""
     there = branch_at(record)
     head = newest(record, there)
@@ -166,7 +167,7 @@ def contract_lines(
 
 
 def _estimated(store: RunStore, record: RunRecord) -> "Estimate":
-    from trued.engine.run_estimate import estimate_run  # needed for a planned run only
+    from trued.engine.estimate import estimate_run  # needed for a planned run only
 
     return estimate_run(store, record.id)
 
@@ -199,7 +200,7 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
     if contract.serve:
         yield f"server: {' '.join(contract.serve.command)} (port in {contract.serve.port_env})"
     if contract.unserved:
-        yield f"pages are not looked at: {contract.unserved}"
+        yield f"pages are not checked: {contract.unserved}"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
         alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
         stands = "" if author.independent else ": examined at most until you approve"
@@ -261,7 +262,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     from trued.engine.ways_on import ways_on  # loaded for a run that has ended
 
     name, end, console = record.id, run_end(store, record, found), err()
-    state = state_of(record, store.journal.driver(name))
+    state = as_seen(record, store.journal).state
     needs = end.needs()
     judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")
     if record.why and not needs and not judged and state not in ("done", "planned", state_words(record.why)):

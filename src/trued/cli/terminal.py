@@ -127,6 +127,17 @@ async def read_line(prompt: str) -> str | None:
     return text.strip() if text else None
 
 
+def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
+    """A person's name and reason; those that are not given are asked for. Raises BadInput without a reason."""
+    import asyncio  # imported here: only asking at a terminal needs it
+
+    name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
+    why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
+    if name is None or not why:
+        raise BadInput("nothing was changed", then="give a reason")
+    return name or whoami(), why
+
+
 async def ask_person(question: Question) -> tuple[str, str, str] | None:
     """Ask the person at the terminal a run's question; return answer, comment and name, or None without an answer."""
     if not is_interactive():

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, counted, line, money, short, tokens, until
+from trued.cli.format import GRADES, line, money, short, tokens, until
 from trued.cli.status_line import standing
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
@@ -13,6 +13,7 @@ from trued.model.step_keys import label_of, step_name
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks, Remark, Row
 from trued.support.durations import duration
+from trued.support.plurals import counted
 
 MARKS = {
     "running": ("●", "bold cyan"),
@@ -95,8 +96,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
     mark, style = MARKS.get(checks.state, ("?", "yellow"))
     name = step_name(checks.key)
     end = now if checks.state == "running" else checks.ended
-    doing = f"running {line(checks.current, 60)}" if checks.current and checks.state == "running" else ""
-    facts = [duration(end - checks.began), counted(checks.runs, "check run") if checks.runs else "", doing]
+    facts = [duration(end - checks.began), counted(checks.runs, "check run") if checks.runs else ""]
     text = Text.assemble((f"{mark} ", style), f"{ENGINE.get(name, line(name)):<{width}} ", ("engine  ", "dim"))
     text.append("  ".join(fact for fact in facts if fact))
     grade = checks.summary.partition(",")[0]
@@ -141,7 +141,7 @@ def waiting(seen: Progress, now: float | None = None) -> str:
         return f"waiting for you: {line(seen.question[1], 200)}"
     names = [_awaited(one, now) for one in seen.at_work]
     if not names and seen.state == "running":
-        names = ["the engine's checks" if seen.calls else "the engine, which runs every check on the base first"]
+        names = ["the engine's checks" if seen.calls else "the engine, which first runs every check on the base"]
     return (
         f"waiting for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}"
         if names

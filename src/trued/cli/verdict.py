@@ -9,10 +9,11 @@ from rich.status import Status
 from rich.text import Text
 
 from trued.cli.end_screen import case_lines
-from trued.cli.format import GRADES, counted, line
+from trued.cli.format import GRADES, line
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
+from trued.support.plurals import counted, few
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -33,7 +34,7 @@ def verdict_lines(one: Verification, name: str = "") -> None:
     rows = one.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
     where = f"{line(name)}@" if name else ""
-    _say(
+    _print_line(
         console,
         Text.assemble(
             ("verify ", "bold"), f"{where}{one.verdict.commit[:12]}", (" against base ", "dim"), one.contract.base[:12]
@@ -44,12 +45,14 @@ def verdict_lines(one: Verification, name: str = "") -> None:
     for suite in one.verdict.suites:
         _suite(console, one, suite)
     for finding in one.verdict.remarks:
-        _say(console, Text.assemble(("✗ ", "red"), line(finding.what)))
+        _print_line(console, Text.assemble(("✗ ", "red"), line(finding.what)))
     if one.suite_owner:
-        _say(console, Text.assemble(("existing tests  ", "bold"), f"the check of {line(one.suite_owner)} runs them"))
+        _print_line(
+            console, Text.assemble(("existing tests  ", "bold"), f"the check of {line(one.suite_owner)} runs them")
+        )
     for heading, notes in (("not checked", one.unchecked), ("notes", one.facts)):
         if notes:
-            _say(console, Text(f"\n{heading}", "bold"))
+            _print_line(console, Text(f"\n{heading}", "bold"))
         for note in notes:
             _wrapped(console, Text("  · ", "dim"), line(note, 600), "    ", "dim")
     _end(console, one)
@@ -68,7 +71,7 @@ def _requirement(console: Console, one: Verification, row: Judged, width: int) -
     if not met:
         where = f"  {line(short_source(row.source))}" if row.source else ""
         _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
-    shown = [f"{check.said}{', held out' if check.held_out else ''}" for check in checks]
+    shown = [f"{check.result_line}{', held out' if check.held_out else ''}" for check in checks]
     rests = one.rests_on(row)
     if said := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
         _wrapped(console, Text(INDENT), said, INDENT, "dim")
@@ -80,7 +83,7 @@ def _suite(console: Console, one: Verification, suite: Judged) -> None:
     """Print the existing tests: they have no grade, they pass or fail."""
     mark, style = ("✓", "green") if suite.holds else ("✗", "red")
     checks = one.checks(suite)
-    said = " · ".join(check.said for check in checks)
+    said = " · ".join(check.result_line for check in checks)
     words = said if suite.holds else f"{line(reasons_sentence(suite.why))} · {said}"
     _wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
     for check in checks if not suite.holds else ():
@@ -92,9 +95,9 @@ def _failing(console: Console, check: CheckedSides) -> None:
         _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
         for text in case_lines(check.failed_case(tried, brief=True), INDENT, console):
-            _say(console, text)
+            _print_line(console, text)
     if len(check.failing) > CASES:
-        _say(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
+        _print_line(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
 
 
 def _end(console: Console, one: Verification) -> None:
@@ -106,39 +109,39 @@ def _end(console: Console, one: Verification) -> None:
     if one.environment:
         _wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
     if one.bar:
-        _say(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
+        _print_line(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
     state, _, rest = one.headline.partition(":")
-    _say(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
+    _print_line(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
     if one.reproduce:
-        _say(console, Text.assemble(("reproduce: ", "dim"), one.reproduce))
+        _print_line(console, Text.assemble(("reproduce: ", "dim"), one.reproduce))
 
 
 def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
     """Print `head` and `words`, with wrapped lines indented by `indent`; on a pipe all on one line."""
     if not console.is_terminal or console.width < len(indent) + 30:
-        _say(console, head.copy().append(words, style))
+        _print_line(console, head.copy().append(words, style))
         return
     room = console.width - len(indent) - 1
     parts = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False, replace_whitespace=False) or [""]
-    _say(console, head.copy().append(parts[0], style))
+    _print_line(console, head.copy().append(parts[0], style))
     for part in parts[1:]:
-        _say(console, Text(indent).append(part, style))
+        _print_line(console, Text(indent).append(part, style))
 
 
-def _say(console: Console, text: Text) -> None:
+def _print_line(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=True)
 
 
 class VerifyProgress:
     """Shows on stderr what a verification is doing: one changing line on a terminal, one line per event elsewhere."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._console, self._quiet = err(), quiet
+    def __init__(self) -> None:
+        self._console = err()
         self._status: Status | None = None
         self._side = ""
 
     def __enter__(self) -> "VerifyProgress":
-        if not self._quiet and not is_plain_output():
+        if not is_plain_output():
             self._status = self._console.status("reading both commits")
             self._status.start()
         return self
@@ -157,30 +160,31 @@ class VerifyProgress:
                 self._warn(event)
             case proof.SealingStarted():
                 self._side = f"base {event.base[:12]}"
-                self._say(f"running the checks of {counted(event.requirements, 'requirement')} on the {self._side}")
+                self._show_progress(
+                    f"running the checks of {counted(event.requirements, 'requirement')} on the {self._side}"
+                )
             case proof.ProvingStarted():
                 self._side = f"head {event.head[:12]}"
-                self._say(f"running the checks on the {self._side}")
+                self._show_progress(f"running the checks on the {self._side}")
             case proof.EnvironmentBuilding():
-                self._say(f"installing packages for the checks: {line(', '.join(event.packages), 200)}")
+                self._show_progress(f"installing packages for the checks: {line(', '.join(event.packages), 200)}")
             case proof.CheckSealed():
-                self._say(f"{side}{event.sort} done")
+                self._show_progress(f"{side}{event.sort} done")
             case proof.CheckRan():
                 void = f": {line(event.void, 120)}" if event.void else ""
-                self._say(f"{side}{event.sort} done, turn {event.turn}{void}")
+                self._show_progress(f"{side}{event.sort} done, turn {event.turn}{void}")
             case _:
                 pass
 
-    def _say(self, words: str) -> None:
+    def _show_progress(self, words: str) -> None:
         if self._status:
             self._status.update(Text(words))  # rich would read a plain string as markup
-        elif not self._quiet:
+        else:
             self._console.print(Text(words, "dim"), soft_wrap=True)
 
     def _warn(self, event: "WorkingTreeDirty") -> None:
         names = [line(one, 60) for one in event.files]
-        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        words = f"{line(event.place)} has uncommitted changes, which are not checked: {shown}"
+        words = f"{line(event.place)} has uncommitted changes, which are not checked: {few(names, 3)}"
         self._console.print(Text(words, "yellow"), soft_wrap=True)
 
 
@@ -193,7 +197,7 @@ def advice(one: Verification) -> list[str]:
     if unmet and any(note.startswith(QUICK) for note in one.verdict.undecided):
         said.append("--quick gives `tested` at most: use --accept tested, or leave out --quick")
     if unmet:
-        said.append(f"`trued why {shlex.quote(unmet)}` shows all evidence")
+        said.append(f"`trued why {shlex.quote(unmet)}` shows what was expected, what was seen and all other evidence")
     return said
 
 
@@ -206,8 +210,10 @@ def _missing(one: Verification) -> str:
     if checks and all(check.kind == "manual" for check in checks):
         named = " ".join(map(shlex.quote, sorted(short)))
         return (
-            f"check the work by hand (`trued why {named}` lists the steps); verify records no approval: merge it or not"
+            f"check the work by hand (steps: `trued why {named}`) and decide whether to merge; no approval is recorded"
         )
     lifts = "add held-out cases in a requirements file outside the repository"
-    look = f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and merge it or not"
+    look = (
+        f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and decide whether to merge"
+    )
     return f"{lifts} (trued verify --requirements FILE){bar}; or {look}"

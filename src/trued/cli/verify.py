@@ -21,7 +21,8 @@ from trued.engine.last_verification import LastVerification, save_verification
 from trued.engine.signals import stop_on_signals
 from trued.engine.verification_log import VerificationLog, VerificationRecord
 from trued.errors import BadInput
-from trued.inputs.settings import loader as config
+from trued.inputs.settings.folders import user_config
+from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
 from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files
@@ -137,7 +138,7 @@ def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str
     """The request, with the user's own settings: a repository cannot lower the bar for itself."""
     from trued.engine.verify import VerifyRequest
 
-    settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
+    settings = load_settings(flags, os.environ, None, user_config(os.environ))
     return VerifyRequest(
         base=base,
         head=head,

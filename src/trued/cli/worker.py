@@ -11,11 +11,11 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson
-from trued.cli.format import counted
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.journals.opening import load_hub
 from trued.errors import BadInput
 from trued.inputs.settings.hub import hub_address
+from trued.support.plurals import counted
 from trued.workspace.sandbox.levels import choose_level
 
 app = typer.Typer(rich_markup_mode=None)
@@ -66,14 +66,16 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     allow_programs: Annotated[
         bool,
         typer.Option(
-            "--allow-programs", help="Agents may be programs that whoever asks names: command:, scripted:, acp:."
+            "--allow-programs",
+            help="Also run programs that the person who starts a run names: command:, scripted:, acp:.",
         ),
     ] = False,
     lease: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, help="Without a sign of life for so long, others take its work.")
+        float,
+        typer.Option(metavar="SECONDS", min=1, help="After this time without a sign of life, others take its work."),
     ] = 300.0,
 ) -> None:
-    """Drive runs from a hub's queue on this machine, until it is drained or told to end.
+    """Drive runs from a hub's queue on this machine, until the worker is drained or ended.
 
     It runs only what its own options name; logins and keys stay on this machine. Start runs with `trued run … --on
     QUEUE`. Ctrl-C or SIGTERM gives its runs back to the queue.
@@ -86,7 +88,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     if not kinds:
         raise BadInput("the agents that this worker may run are not named", then="--agents claude,codex")
     if (programs := [one for one in kinds if one in hub.PROGRAMS]) and not allow_programs:
-        what = f"{programs[0]} is whatever program the asker names, run on this machine"
+        what = f"{programs[0]} would run any program that an asker names, on this machine"
         raise BadInput(what, then="add --allow-programs if you trust everybody who may ask")
     levels = tuple(choose_level(one, allow_unsandboxed=True) for one in sandbox or ["auto"])
     offer = hub.Offer(
@@ -131,11 +133,11 @@ def drain(name: WorkerName) -> None:
 
 @group.command()
 def forget(name: WorkerName) -> None:
-    """Take a worker for dead at once: its machine is gone. Others continue its runs without waiting for its lease.
+    """Declare a worker dead whose machine is gone. Others continue its runs at once, without waiting for its lease.
 
-    If it is alive after all, it writes nothing more and ends; calls that its agents are at are paid for twice.
+    If it is alive after all, it writes nothing more and ends; calls that its agents are working on are paid for twice.
     """
     outside_agents("worker forget")
     with stored_workers() as workers:
         workers.forget(name)
-    hint(f"{name} is taken for dead: its runs go back to their queue")
+    hint(f"{name} is declared dead: its runs go back to their queue")

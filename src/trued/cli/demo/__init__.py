@@ -2,14 +2,26 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode=None)
 
 
-def show(keep: Path | None = None, *, stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> int:
-    """Play the demo in the folder `keep`, or in a new one; return 0 only if everything it shows really happened."""
+@app.command()
+def demo(
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the demo's files in this folder.", show_default="a new folder"),
+    ] = None,
+) -> None:
+    """Watch scripted agents (labelled as such) work through a small plan, in about a minute.
+
+    One of them lies and is refuted; the engine is killed and the run is resumed; a ledger and a report remain.
+    """
     from trued.cli.demo.narration import Narrator
     from trued.cli.demo.show import Demo  # imported here: the help imports this package
 
-    return Demo(keep, os.environ if environ is None else environ, Narrator(stream or sys.stdout)).play()
+    raise typer.Exit(Demo(keep, os.environ, Narrator(sys.stdout)).play())

@@ -7,8 +7,9 @@ from trued.cli.demo.bill import Bill
 from trued.model import Event, Grade
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, CallAnswered, ReportFound
+from trued.support.plurals import counted
 
-LIE = "chunk 1B/"  # the chunk in which team A lies and team B believes it
+LIE = "chunk 1B/"  # the chunk in which team A lies and team B believes the lie
 VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is killed
 
 
@@ -41,7 +42,7 @@ def check_facts(end: DemoEnd, paid: Bill) -> list[tuple[bool, str]]:
 
 
 def repeated_calls(paid: Bill) -> str:
-    return f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
+    return f"{counted(paid.repeated, 'call')} repeated"
 
 
 def _survival(kinds: set[str]) -> str:

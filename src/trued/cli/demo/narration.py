@@ -25,7 +25,7 @@ class Narrator:
     def headline(self, number: int, text: str) -> None:
         self._print(Text(f"\n{number} · {text}", "bold"))
 
-    def say(self, text: str, style: str = "") -> None:
+    def print_text(self, text: str, style: str = "") -> None:
         self._indented(Text("  "), Text(text, style))
 
     def command(self, text: str) -> None:
@@ -52,15 +52,15 @@ class Narrator:
         self._print(row)
 
     def event(self, at: float, who: str, what: str, style: str = "") -> None:
-        said = plain(what)
+        text = plain(what)
         if not self._console.is_terminal:
-            self._print(Text(f"  {at:5.1f} s  {who:<7}{said}"))
+            self._print(Text(f"  {at:5.1f} s  {who:<7}{text}"))
             return
         row = Table.grid()  # wraps a long sentence under its own beginning
         row.add_column(width=11)
         row.add_column(width=7)
         row.add_column()
-        row.add_row(Text(f"  {at:5.1f} s", "dim"), Text(who, "bold"), Text(said, style))
+        row.add_row(Text(f"  {at:5.1f} s", "dim"), Text(who, "bold"), Text(text, style))
         self._print(row)
 
     def _print(self, one: Text | Table, *, whole: bool = False) -> None:
@@ -73,11 +73,11 @@ def event_row(event: Event) -> tuple[str, str, str] | None:
     match typed(event):
         case call.CallAsked() as asked:
             again = " again, in the same session, with the gaps" if asked.resume else ""
-            return _name(asked.role), f"starts {event.key.partition('/')[0]}{again}", "dim"
+            return _display_name(asked.role), f"starts {event.key.partition('/')[0]}{again}", "dim"
         case call.CallAnswered() as answer if answer.reply:
-            return _name(answer.role), f"claims {answer.claim}: “{answer.reply.get('summary')}”", ""
+            return _display_name(answer.role), f"claims {answer.claim}: “{answer.reply.get('summary')}”", ""
         case call.CallAnswered() as answer:
-            return _name(answer.role), f"failed: {answer.why}", "red"
+            return _display_name(answer.role), f"failed: {answer.why}", "red"
         case proof.CheckSealed() as sealed if sealed.serves:
             found = [f"{number} {WORDS.get(kind, kind)}" for kind, number in sealed.cases.items()]
             return "engine", f"{', '.join(sealed.serves)}: {', '.join(found)}", ""
@@ -92,5 +92,5 @@ def event_row(event: Event) -> tuple[str, str, str] | None:
             return None
 
 
-def _name(role: str) -> str:
+def _display_name(role: str) -> str:
     return NAMES.get(role, role)

@@ -37,19 +37,19 @@ class Failed(Exception):
 
 
 class Demo:
-    def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Narrator) -> None:
-        self.tell, self.place = teller, create_place(keep, environ)
+    def __init__(self, keep: Path | None, environ: Mapping[str, str], narrator: Narrator) -> None:
+        self.narrator, self.place = narrator, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
         # id of the newest event read; the part of the run that is shown; kind and key of the events printed
-        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()
+        self.seen, self.part, self.printed = 0, "", set[tuple[str, str]]()
 
     def play(self) -> int:
         try:
             return self._played()
         except (Failed, TruedError) as failure:
-            self.tell.fact(False, f"the demo could not continue: {failure}")
-            self.tell.say(f"its files are in {self.place.folder}; `trued doctor` checks this machine")
+            self.narrator.fact(False, f"the demo could not continue: {failure}")
+            self.narrator.print_text(f"its files are in {self.place.folder}; `trued doctor` checks this machine")
             return 1
         finally:
             self.store.close()
@@ -60,28 +60,28 @@ class Demo:
         code = self._resume()
         paid = bill(self.store.folder(self.run), self.store.journal.events(self.run))
         self._paid(paid)
-        self.tell.headline(5, "The ledger: every requirement and its evidence")
-        self._shown("ledger", self.run)
+        self.narrator.headline(5, "The ledger: every requirement and its evidence")
+        self._show_command_output("ledger", self.run)
         self._output("report", self.run, "-o", str(self.place.report))
         return self._closing(check_facts(self._ended(killed, code), paid))
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _opening(self) -> None:
-        self.tell.say(
+        self.narrator.print_text(
             "trued demo: scripted agents, not a model. No network, no key; none of your files is touched.", "bold"
         )
-        self.tell.say(f"Everything happens in {self.place.folder}")
-        self.tell.headline(1, "A plan, and a contract sealed before work starts")
-        self.tell.say("textkit/PLAN.md asks for three chunks of work in a small Python repository.")
-        self.tell.say(
+        self.narrator.print_text(f"Everything happens in {self.place.folder}")
+        self.narrator.headline(1, "A plan, and a contract sealed before work starts")
+        self.narrator.print_text("textkit/PLAN.md asks for three chunks of work in a small Python repository.")
+        self.narrator.print_text(
             "held-out/requirements.yaml says what must be true at the end, with cases that no agent can read."
         )
-        self.tell.command(
+        self.narrator.command(
             "cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\\n"
             "          --agent scripted:../agents.py"
         )
-        self.tell.say(
+        self.narrator.print_text(
             "First the engine runs every case on the present code, in a sandbox: only a case that fails there can prove"
             " something later. This takes some seconds."
         )
@@ -90,7 +90,7 @@ class Demo:
         words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
         child = self._started(*words, "--agent", f"scripted:{self.place.agents}")
         for event in self._events(child):
-            self._told(event)
+            self._narrate_event(event)
             if event.key == VICTIM and (started := CallStarted.read(event)):
                 return self._killed(child, started.pid)
         raise Failed(f"the run ended before it could be killed: {self._last_words()}")
@@ -101,39 +101,41 @@ class Demo:
             self._in_time()
             time.sleep(LOOK_S)
         time.sleep(0.5)
-        self.tell.command(f"kill -9 {child.pid}")
+        self.narrator.command(f"kill -9 {child.pid}")
         child.kill()
         code = child.wait()
         lives = _alive(supervisor)
         goes_on = "; the agent keeps working" if lives else ""
-        self.tell.say(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
+        self.narrator.print_text(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
         return code == -signal.SIGKILL and self.store.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
-        self.tell.command(f"trued resume {self.run}")
+        self.narrator.command(f"trued resume {self.run}")
         child = self._started("resume", self.run)
         for event in self._events(child):
-            self._told(event)
+            self._narrate_event(event)
         return child.wait()
 
     def _paid(self, paid: Bill) -> None:
         calls = f"the journal has {len(paid.answered)} calls, and agents were started {paid.paid} times"
-        self.tell.say(f"{calls}: {repeated_calls(paid)}", "bold")
+        self.narrator.print_text(f"{calls}: {repeated_calls(paid)}", "bold")
 
     def _closing(self, facts: list[tuple[bool, str]]) -> int:
         place, seconds = self.place, time.monotonic() - self.began
-        self.tell.headline(6, f"What you have seen, in {seconds:.0f} seconds")
+        self.narrator.headline(6, f"What you have seen, in {seconds:.0f} seconds")
         for is_so, text in facts:
-            self.tell.fact(is_so, text)
-        self.tell.say(f"report   {place.report}")
-        self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
-        self.tell.headline(7, "Look around")
+            self.narrator.fact(is_so, text)
+        self.narrator.print_text(f"report   {place.report}")
+        self.narrator.print_text(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
+        self.narrator.headline(7, "Look around")
         for command in _further(place):
-            self.tell.command(command)
-        self.tell.say("Tamper with it: let A keep lying after it was refuted. The run ends “not proven”, exit code 1:")
+            self.narrator.command(command)
+        self.narrator.print_text(
+            "Tamper with it: let A keep lying after it was refuted. The run ends “not proven”, exit code 1:"
+        )
         for command in _tampering(place):
-            self.tell.command(command)
-        self.tell.say(f"Clean up: rm -r {quote(str(place.folder))}")
+            self.narrator.command(command)
+        self.narrator.print_text(f"Clean up: rm -r {quote(str(place.folder))}")
         return 0 if all(is_so for is_so, _ in facts) else 1
 
     # -- processes and journal -----------------------------------------------------------------------------------------
@@ -172,17 +174,17 @@ class Demo:
         if time.monotonic() - self.began > PATIENCE_S:
             raise Failed(f"it did not finish within {PATIENCE_S:.0f} s: {self._last_words()}")
 
-    def _told(self, event: Event) -> None:
+    def _narrate_event(self, event: Event) -> None:
         self._beat(event.key)
         once = (event.kind, event.key)
-        if event.kind == CallAsked.KIND and once in self.said:  # the resumed engine records calls in progress again
+        if event.kind == CallAsked.KIND and once in self.printed:  # the resumed engine records calls in progress again
             return
-        self.said.add(once)
+        self.printed.add(once)
         if line := event_row(event):
-            self.tell.event(time.monotonic() - self.began, *line)
+            self.narrator.event(time.monotonic() - self.began, *line)
         if (judged := RequirementJudged.read(event)) and judged.grade is Grade.REFUTED:
-            self.tell.say("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
-            self.tell.say("A is told the kind of failure, never the held-out case.")
+            self.narrator.print_text("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
+            self.narrator.print_text("A is told the kind of failure, never the held-out case.")
 
     def _beat(self, key: str) -> None:
         """Print a headline when the next part of the run starts."""
@@ -192,8 +194,8 @@ class Demo:
         self.part = part
         number, title, sentence = BEATS[part]
         if number:
-            self.tell.headline(number, title)
-        self.tell.say(sentence)
+            self.narrator.headline(number, title)
+        self.narrator.print_text(sentence)
 
     def _ended(self, killed: bool, code: int) -> DemoEnd:
         journal = self.store.journal
@@ -206,9 +208,9 @@ class Demo:
             grade=journal.run(self.run).grade,
         )
 
-    def _shown(self, *words: str) -> None:
-        self.tell.command(f"trued {' '.join(words)}")
-        self.tell.output(self._output(*words))
+    def _show_command_output(self, *words: str) -> None:
+        self.narrator.command(f"trued {' '.join(words)}")
+        self.narrator.output(self._output(*words))
 
     def _output(self, *words: str) -> str:
         done = subprocess.run(
