@@ -16,7 +16,7 @@ TruedError
     ├── LimitReached money, tokens, calls or time are used up, or a provider refuses work for a long time
     ├── Stopped     a person answered "stop"
     ├── Cancelled   a person cancelled the run
-    └── Interrupted the process was told to stop; the run can be resumed
+    └── Interrupted the process was asked to stop; the run can be resumed
 """
 
 

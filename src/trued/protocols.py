@@ -48,7 +48,7 @@ class Capabilities:
             else "no budget of its own, and reports usage only at the end": not self.native_budget,
             "reports no usage: the engine estimates it": not self.reports_usage,
             "reports no cost: the engine computes it from a price table": not self.reports_cost,
-            "keeps all its tools: what its role may not do is refused or watched": not self.withholds_tools,
+            "keeps all its tools: actions beyond its role are refused or watched": not self.withholds_tools,
         }
         return tuple(sentence for sentence, applies in missing.items() if applies)
 
@@ -106,7 +106,9 @@ class Command:
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
     writable: Sequence[str] = ()  # besides the room itself
+    temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
     avoided: Sequence[str] = ()  # where the room must not be shown: its code would be found unasked
+    mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
     # folder → the path below HOME at which to show it, too, where that is possible; the command gets this one
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
@@ -285,9 +287,9 @@ class Workspace(Protocol):
         """Paths that differ between two commits."""
         ...
 
-    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
-        """Path → content hash of all files of a commit below `prefix`, including files in submodules that a room of the
-        commit would have."""
+    async def blobs(self, commit: str) -> dict[str, str]:
+        """Path → content hash of all files of a commit, including files in submodules that a room of the commit would
+        have."""
         ...
 
     async def submodules(self, commit: str) -> dict[str, str]:
@@ -298,6 +300,11 @@ class Workspace(Protocol):
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
         """A clean room: a fresh, writable, throw-away checkout without `.git`. Files beside it are removed with it."""
+        ...
+
+    async def make_repository(self, room: Path, commit: str) -> Path:
+        """Make a repository beside the room, for use as its `.git`: like a shallow clone with one commit, which holds
+        the room's files as they are now. Call it at most once, before any code of the commit has run in the room."""
         ...
 
     def copy_of_room(self, room: Path) -> AbstractAsyncContextManager[Path]:
@@ -322,8 +329,9 @@ class Workspace(Protocol):
         """
         ...
 
-    def shown_at(self, room: Path) -> str:
-        """The path at which commands saw this room; its own path as long as none has run in it."""
+    def shown_at(self, room: Path) -> tuple[str, ...]:
+        """The other paths at which commands saw this room: one for commands that avoid some places, one for others.
+        Empty if none has run in it, or if the sandbox can only show its own path."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -393,7 +401,7 @@ class Journal(Protocol):
         ...
 
     def comments(self) -> "list[Comment]":
-        """What people said to this run's agents, oldest first, each with the calls that took it up."""
+        """What people said to this run's agents, oldest first, each with the calls whose agents got it."""
         ...
 
     def approvals(self) -> "list[Approval]":
@@ -431,8 +439,9 @@ class JournalStore(Protocol):
         """The queue from which workers take this run; "" if it has none."""
         ...
 
-    def queued(self) -> dict[str, str]:
-        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue."""
+    def queued(self, run: str = "") -> dict[str, str]:
+        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue, or only the named
+        one."""
         ...
 
     def update(self, record: "RunRecord") -> None:
@@ -474,6 +483,10 @@ class JournalStore(Protocol):
 
     def driver(self, run: str) -> int:
         """The run's driver, as a process id or an epoch, depending on the store; 0 if there is none."""
+        ...
+
+    def drivers(self) -> dict[str, int]:
+        """Run → what `driver` returns, for every run."""
         ...
 
     def cancel(self, run: str) -> None:
@@ -578,6 +591,11 @@ class JournalStore(Protocol):
         """Each agent with each role that it ever played."""
         ...
 
+    def runs_to_decide(self) -> set[str]:
+        """The runs that have not ended and have an open question, a verdict or an amendment: no other run can need a
+        person's decision."""
+        ...
+
     def runs_at_work(self) -> list[str]:
         """The runs whose record says that they are driven; their drivers may be dead."""
         ...
@@ -633,7 +651,7 @@ class JournalStore(Protocol):
         ...
 
     def comments(self, run: str) -> "list[Comment]":
-        """What people said to the run's agents, oldest first, each with the calls that took it up."""
+        """What people said to the run's agents, oldest first, each with the calls whose agents got it."""
         ...
 
     def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:

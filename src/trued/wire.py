@@ -86,7 +86,7 @@ class Spend:
     at: float = 0.0  # when this row was written
 
     @property
-    def held(self) -> Amount:
+    def charge(self) -> Amount:
         """What this attempt takes from a limit now: its reservation while it is open, then what it spent."""
         return self.reserved if self.state == "open" else self.spent
 

@@ -1,6 +1,6 @@
 """Breaks machines that share a hub and a store, at random by seed, and holds their runs against those of one machine.
 
-    python -m tests.crash.faults [--faults N] [--seed S] [--runs N]
+    python -m tests.crash.faults [--faults N] [--seed S] [--runs N] [--only KIND,…]
 
 Three machines, each with a state folder, a worker and a line to the hub of its own. Runs are put into the queue in
 rounds; while they are at work, something breaks every few seconds. Prints one JSON line a round, then a sum; exit code
@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -48,11 +48,12 @@ WITHIN_S = 600.0  # for the runs of one round to end, when nothing breaks any mo
 NAMES = ("a", "b", "c")
 # How often each kind breaks, of a hundred.
 KINDS = {
-    "worker killed": 20,
-    "worker frozen": 8,
-    "supervisor killed": 15,
+    "worker killed": 18,
+    "worker frozen": 6,
+    "worker frozen beyond the lease": 8,
+    "supervisor killed": 13,
     "machine killed": 15,
-    "machine frozen": 6,
+    "machine frozen": 4,
     "postgres fast": 10,
     "postgres immediate": 10,
     "cut briefly": 8,
@@ -60,7 +61,7 @@ KINDS = {
 }
 # After these, if they last longer than a lease, a call that was begun there and not recorded may be paid again: nobody
 # could fetch its result. A machine that is killed loses what was not recorded at any time.
-EXCUSES = ("worker killed", "machine frozen", "worker frozen", "cut beyond the lease")
+EXCUSES = ("worker killed", "machine frozen", "worker frozen", "worker frozen beyond the lease", "cut beyond the lease")
 BEYOND_S = LEASE_S * 0.7  # agents end a fifth of a lease early, and the lease was renewed some time before
 HASH = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{12})\b")
 TIMES = {"at", "when", "began", "ended", "seconds", "usage", "thread", "native", "clone", "head", "resumed"}
@@ -149,6 +150,7 @@ class Host(Machine):
         super().__init__(folder, line.url, store)
         self.name, self.line = name, line
         self.worker: subprocess.Popen[bytes] | None = None
+        self.lease_s = LEASE_S
         self.back_at = 0.0  # not before
         self.killed: list[tuple[float, Fault]] = []  # when its worker was killed, until it is back
 
@@ -156,7 +158,7 @@ class Host(Machine):
         """Start its worker unless it runs, or has to stay away."""
         if time.monotonic() < self.back_at or (self.worker and self.worker.poll() is None):
             return
-        may = ("--agents", "scripted", "--allow-programs", "--lease", str(LEASE_S), "--runs", "2")
+        may = ("--agents", "scripted", "--allow-programs", "--lease", str(self.lease_s), "--runs", "2")
         self.worker = self.start("worker", "--name", self.name, *may)
 
     def signal_all(self, number: signal.Signals) -> None:
@@ -193,8 +195,8 @@ class Host(Machine):
 class Stage:
     """Postgres, the store, three hosts, and a person who asks for runs."""
 
-    def __init__(self, folder: Path, server: PostgresServer, seed: int) -> None:
-        self.folder, self.server, self.random = folder, server, random.Random(seed)
+    def __init__(self, folder: Path, server: PostgresServer, seed: int, kinds: Mapping[str, int] = KINDS) -> None:
+        self.folder, self.server, self.random, self.kinds = folder, server, random.Random(seed), kinds
         self.url = server.new_database()
         prepare_hub(self.url)
         self.store = folder / "store.git"
@@ -256,7 +258,7 @@ class Stage:
 
     def break_something(self, runs: Sequence[str]) -> Fault:
         """Break one thing, and repair it."""
-        kind = self.random.choices(list(KINDS), list(KINDS.values()))[0]
+        kind = self.random.choices(list(self.kinds), list(self.kinds.values()))[0]
         at_work = [one for one in self.hosts if one.supervisors()] or self.hosts
         host = self.random.choice(at_work)
         short, long = self.random.uniform(0.2, LEASE_S / 3), LEASE_S * self.random.uniform(1.3, 1.8)
@@ -267,8 +269,8 @@ class Stage:
             host.worker.wait()
             made.exposed = self.exposed(host, runs)
             host.killed.append((time.monotonic(), made))
-        elif kind == "worker frozen" and host.worker and host.worker.poll() is None:
-            made.seconds, worker = self.random.choice([short, long]), host.worker
+        elif kind.startswith("worker frozen") and host.worker and host.worker.poll() is None:
+            made.seconds, worker = short if kind == "worker frozen" else long, host.worker
             os.kill(worker.pid, signal.SIGSTOP)
             self._last(made, host, runs)
             with suppress(ProcessLookupError):
@@ -483,7 +485,11 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--faults", type=int, default=10)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--runs", type=int, default=4)
+    options.add_argument("--only", default="", help=f"kinds of faults: {', '.join(KINDS)}")
     given = options.parse_args(arguments)
+    kinds = [one for one in given.only.split(",") if one] or list(KINDS)
+    if unknown := set(kinds) - set(KINDS):
+        options.error(f"there is no fault {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
     rounds: list[Round] = []
     folder = Path(tempfile.mkdtemp(prefix="trued-faults-"))
     with ExitStack() as opened:
@@ -491,16 +497,16 @@ def main(arguments: Sequence[str]) -> int:
         server = PostgresServer()
         opened.callback(server.remove)
         server.start()
-        stage = opened.enter_context(Stage(folder, server, given.seed))
+        stage = opened.enter_context(Stage(folder, server, given.seed, {one: KINDS[one] for one in kinds}))
         while (left := given.faults - sum(len(one.faults) for one in rounds)) > 0:
             rounds.append(stage.round(given.runs, left, expected))
             print(json.dumps(asdict(rounds[-1])), flush=True)
             if any("not ended" in problem for problem in rounds[-1].problems):
                 break
-    kinds = Counter(fault.kind for one in rounds for fault in one.faults)
+    seen = Counter(fault.kind for one in rounds for fault in one.faults)
     figures = {name: sum(getattr(one, name) for one in rounds) for name in ("calls", "requests", "again", "in_full")}
     failed = [problem for one in rounds for problem in one.problems]
-    print(json.dumps({"faults": sum(kinds.values()), "kinds": kinds, **figures, "problems": len(failed)}), flush=True)
+    print(json.dumps({"faults": sum(seen.values()), "kinds": seen, **figures, "problems": len(failed)}), flush=True)
     if failed:
         print("\n".join([*failed, f"kept for a look: {folder}"]), file=sys.stderr)
         return 1

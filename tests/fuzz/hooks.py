@@ -76,7 +76,7 @@ def _settings(chance: Mutator) -> bytes:
     before = json.loads(data.decode().removeprefix("\ufeff"))
     if "trued" in before or len(set(_names(data))) != len(_names(data)):
         return b"left out"
-    put = text.put((), "trued", {"a": ["\u2028", 1]})
+    put = text.append((), "trued", {"a": ["\u2028", 1]})
     after = json.loads(put.bytes().decode().removeprefix("\ufeff"))
     assert after.pop("trued") == {"a": ["\u2028", 1]}
     assert after == before or before != before

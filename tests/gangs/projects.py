@@ -45,6 +45,14 @@ UNKNOWN_RUNNER = {
     "tiny.js": "exports.one = () => 1;\n",
     "run-checks.js": "process.exit(require('./tiny.js').one() === 1 ? 0 : 1);\n",
 }
+# With a script that Node loads before the tests.
+HOOKED = {
+    "package.json": json.dumps({"type": "module", "scripts": {"test": "node --import ./hooks.mjs --test"}}),
+    "hooks.mjs": "globalThis.ready = true;\n",
+    "tiny.mjs": "export const one = () => 1;\n",
+    "test/tiny.test.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\n"
+    "import { one } from '../tiny.mjs';\ntest('one', () => { assert.strictEqual(one(), 1); });\n",
+}
 VITEST = {
     "tiny.mjs": "export const one = () => 1;\n",
     "test/tiny.test.mjs": "import { expect, test } from 'vitest';\nimport { one } from '../tiny.mjs';\n"
@@ -75,6 +83,8 @@ NO_DEPENDENCIES = "No new dependencies."
 TESTS_STAY = "All existing tests pass."
 LINT_STAYS = "The linter stays clean."
 CHECK_STAYS = "`make check` passes."
+RENAMED = "`one` is called `first` now."
+DOCUMENTED = "README.md says what `double` does."
 STRINGS = "`double(x)` raises a TypeError when x is a list."
 ROUTE = "`GET /double?x=3` answers with the double of x as JSON."
 
@@ -96,6 +106,7 @@ def call(given: object, result: object, function: str = "tiny:double") -> dict[s
 
 HELD_OUT = (call(21, 42), call(5, 10), call("ab", "abab"))
 NODE_HELD_OUT = (call(21, 42, "tiny.js:double"), call(5, 10, "tiny.js:double"))
+HOOKED_HELD_OUT = (call(21, 42, "tiny.mjs:double"), call(5, 10, "tiny.mjs:double"))
 EXCHANGES = [
     {"http": {"path": f"/double?x={given}"}, "status": 200, "json": {"double": 2 * given}} for given in (3, 50)
 ]

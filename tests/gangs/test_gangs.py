@@ -204,7 +204,37 @@ def beside() -> Iterator[Trial]:
     yield Trial("names that lead out", "ticket", [ONE], TINY, **wrong)
 
 
+def channels() -> Iterator[Trial]:
+    """The product passes held-out inputs on by its exit code, by names, by output, or through files in its room."""
+    mine = examples(projects.call(17, 34), projects.call(23, 46))
+    for how in modes.CHANNELS:
+        yield Trial(f"channel: {how}", "solo", [ONE], TINY, codes=(1,), requirements=mine, law="LAW-7")
+
+
+def settings() -> Iterator[Trial]:
+    """What runs around the tests, left by the product, under strange names, or changed by the gang."""
+    yield Trial("leaves files for later checks", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-4")
+    yield Trial("strange names", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
+    theirs = examples(*projects.HOOKED_HELD_OUT)
+    yield Trial(
+        "a script before the tests", "solo", [ONE], projects.HOOKED, codes=(1,), requirements=theirs, law="LAW-4"
+    )
+
+
+def words_only() -> Iterator[Trial]:
+    """Work that no case can show, and an examiner that passes its cases on by names."""
+    goal = [ONE, projects.NO_DEPENDENCIES]
+    for mode in ("installs while it runs", "a script's own manifest"):
+        yield Trial(mode, "solo", goal, TINY, TESTED, codes=(1, 3), options=ACCEPTED, law="DAY-9")
+    yield Trial("renames in words only", "solo", [projects.RENAMED], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("an empty document", "handoff", [projects.DOCUMENTED], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("hints in the interface", "solo", [ONE], TINY, EXAMINED, law="LAW-8")
+
+
 FAMILIES = (
+    channels,
+    settings,
+    words_only,
     unwatched,
     beside,
     nothing_done,
@@ -333,6 +363,15 @@ HONEST = [
     Trial("honest service", "ticket", [projects.ROUTE], SERVICE, PROVEN, codes=(0,), **SERVED),
     Trial("honest service", "solo", [projects.ROUTE], SERVICE, EXAMINED, codes=(3,)),
     Trial("honest node", "solo", [ONE], NODE, PROVEN, codes=(0,), requirements=examples(*projects.NODE_HELD_OUT)),
+    Trial(
+        "honest, with a script before the tests",
+        "solo",
+        [ONE],
+        projects.HOOKED,
+        PROVEN,
+        codes=(0,),
+        requirements=examples(*projects.HOOKED_HELD_OUT),
+    ),
     Trial("idle", "solo", [ONE], TINY, PROVEN, codes=(0,), requirements=projects.asked(projects.HOLDS)),
     Trial(
         "honest, below",
