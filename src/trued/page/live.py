@@ -15,7 +15,7 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = 0.1, 0.3  # polling interval of the journal; the same while calm
+LOOK_S, CALM_LOOK_S = 0.1, 0.4  # polling interval of the journal; the same while calm
 CALM_S = 5.0  # without a change for this long, it is calm
 PAINT_S = 0.28  # least time between two renderings of a page: an event is seen half of that later on average
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
