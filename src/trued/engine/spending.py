@@ -7,6 +7,7 @@ from trued.engine.limits import limits_in_force
 from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.model.step_keys import feature_scope
+from trued.support.durations import duration
 from trued.support.plurals import counted
 
 if TYPE_CHECKING:
@@ -57,6 +58,6 @@ def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
         else "cost not reported",
         f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
         counted(used.calls, "call") + (f" of {limit.calls}" if limit.calls else ""),
-        f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),
+        duration(used.seconds) + (f" of {duration(limit.time)}" if limit.time else ""),
     ]
     return f"{whose}: {', '.join(parts)}"

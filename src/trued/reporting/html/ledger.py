@@ -199,10 +199,13 @@ def _unseen(sealed: Requirement) -> Judged:
 
 
 def checks_of(requirement: Requirement) -> str:
-    """How many checks of which kind: `3 cases, 1 tests`."""
+    """How many checks of which kind: `3 cases, 1 tests check`."""
     kinds = Counter(one.kind for one in requirement.checks)
     cases = sum(len(one.cases) for one in requirement.checks if isinstance(one, ExamplesCheck))
-    named = [counted(cases, "case") if kind == "examples" else f"{number} {kind}" for kind, number in kinds.items()]
+    named = [
+        counted(cases, "case") if kind == "examples" else counted(number, f"{kind} check")
+        for kind, number in kinds.items()
+    ]
     return ", ".join(named) or "no check"
 
 
