@@ -88,7 +88,7 @@ async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nob
     made, guards = await with_existing_tests(trial.workspace, trial.asked)
     contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
     assert [one.id for one in contract.requirements] == ["two"]
-    assert "python -m pytest -q: all that is green on the base is superseded, so that it guards nothing" in (
+    assert "python -m pytest -q: all its tests that pass on the base are superseded, so it guards nothing" in (
         contract.undecided
     )
     judged = only(await trial.prove(contract, await trial.head({"lib.py": "def one():\n    return 2\n"})))

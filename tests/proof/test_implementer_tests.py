@@ -102,7 +102,7 @@ async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_t
         # neither commit has this module
         ({**VALID, "tests/test_validator.py": f"import nowhere_at_all\n{NEW}"}, "nowhere_at_all"),
         ({**VALID, "tests/test_validator.py": "def test_check():\n    assert 1\n"}, "show nothing"),
-        ({**VALID}, "tests/test_validator.py, which is not there"),
+        ({**VALID}, "tests/test_validator.py, which does not exist"),
     ],
     ids=["no work", "syntax", "package", "vacuous", "no test"],
 )

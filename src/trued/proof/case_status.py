@@ -9,7 +9,7 @@ from trued.proof.room.bench import WHOLE_CHECK
 RED_TURNS = 3  # one or two failures can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-HUSHED = ""  # replaces the id of a case that failed after held-out cases ran in the same room; the evidence has the id
+HUSHED = ""  # hides the id of a case that failed after held-out cases ran in the same room; the evidence keeps the id
 _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
@@ -23,7 +23,7 @@ class Base(StrEnum):
 
     RED = "red"
     GUARD = "guard"  # passes already: it can refute, never prove
-    UNSTABLE = "unstable"  # seen passing and failing, or not often enough
+    UNSTABLE = "unstable"  # passed and failed, or failed too few times to be red
     UNREACHED = "unreached"  # skipped, or expected to fail
     BROKEN = "broken"
     UNJUDGED = "unjudged"
@@ -51,7 +51,7 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
     if one.id == WHOLE_CHECK and one.outcome in _FAILING:
-        return Outcomes.UNJUDGED, one.kind  # a runner that crashed shows nothing: it is never red
+        return Outcomes.UNJUDGED, one.kind  # a crash of the runner is never red: it shows nothing
     absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     if absent and one.kind.removeprefix("module ").split(".")[0] in own:
         return Outcomes.MISSING, "missing"
@@ -59,7 +59,7 @@ def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
 
 
 def _base(times: list[tuple[Outcomes, str]]) -> Base:
-    """The status after these runs. Three failures are red even if they are of different kinds: on a busy machine a
+    """The status after these runs. Three failures are red even if their kinds differ, because on a busy machine a
     missing route can fail in several ways."""
     outcomes = {outcome for outcome, _ in times}
     kinds = {kind for _, kind in times}
@@ -79,7 +79,7 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
 
 
 def is_unjudged_on_base(one: Tried) -> bool:
-    """Whether this run of a case on the base says something about the machine, and not about the project."""
+    """Whether this result on the base is about the machine and not about the project."""
     return (
         one.outcome is Outcomes.UNJUDGED
         or one.kind in NOT_OUR_FAILURE
@@ -88,22 +88,20 @@ def is_unjudged_on_base(one: Tried) -> bool:
 
 
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
-    """How many tests an id covers: for a file that the base could not import, all tests found in it later; else 1."""
+    """How many tests an id covers: 1, or for a file that the base could not import, the number of tests that were found
+    in it later."""
     inside = {one.id for fact in facts for one in fact.tried if one.id.startswith(f"{name}::")}
     return len(inside) if "::" not in name and inside else 1
 
 
 def full_name(kind: str, check: str, case: str) -> str:
-    """A name for a case that is unique in a verdict: tests have ids of their own, other cases are named within their
-    check.
-    """
+    """A name for a case that is unique in a verdict: the id of a test; for other cases, the check and the id."""
     return case if kind == "tests" else f"{check} {case}"
 
 
 def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and kind of everything that could not be judged in these facts: a missing module or program, a failed
-    preparation.
-    """
+    """Id and kind of everything that could not be judged in these facts, for example because a module or program is
+    missing, or because the preparation failed."""
     tried = [one for fact in facts for one in fact.tried]
     return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
 
@@ -122,32 +120,32 @@ def on_head(
 ) -> tuple[Head, list[Tried]]:
     """The worst result of one id, and the runs in which it did not pass.
 
-    If the head reports that something is missing, it has failed, unless the base lacked the same thing: what a head
-    prints never makes it unjudged. If it does not end in time, it has failed, unless the base never ended in time
-    either. An id that stands for a whole file, which the base could not collect, passes if the file has tests and all
+    If something is missing on the head, the case has failed, unless the base lacked the same thing: a head cannot
+    become unjudged by what it prints. If it does not end in time, it has failed, unless the base never ended in time
+    either. An id may stand for a whole file that the base could not import: it passes if the file has tests and all
     pass.
     """
     worst, bad, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:
         turns += 1
-        for one in _of(name, fact):
+        for one in _results_of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            unjudged = _unjudged(one, name, lacks)  # something is missing: also on the base, or a manifest names it
-            bad.append((one.model_copy(update=_SILENT) if unjudged else _hushed(one)) if fact.tainted else one)
+            unjudged = _is_unjudged(one, name, lacks)  # the base lacks the same thing, or it could not be installed
+            bad.append((one.model_copy(update=_SILENT) if unjudged else _without_text(one)) if fact.tainted else one)
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
         return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # results that agents may read come first
     return Head.FAILED, [_missing(name, "not run twice")]
 
 
-def _of(name: str, fact: Evidence) -> list[Tried]:
+def _results_of(name: str, fact: Evidence) -> list[Tried]:
     exact = [one for one in fact.tried if one.id == name]
     if name == WHOLE_CHECK:
         return exact
     if not exact and "::" not in name:
         inside = [one for one in fact.tried if one.id.startswith(f"{name}::")]
-        exact = [one for one in inside if not _set_aside(one)]
+        exact = [one for one in inside if not _is_marked_as_skipped(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
     file = name.partition("::")[0]  # runners report a file that cannot be imported instead of its tests
@@ -156,20 +154,20 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
 
 
-def _set_aside(one: Tried) -> bool:
-    """Whether a mark in the user's own file skips the test. A skip raised while it runs does not count: the head may
-    have caused it."""
+def _is_marked_as_skipped(one: Tried) -> bool:
+    """Whether a mark in the user's own file skips the test. A skip that is raised while the test runs does not count,
+    because the head may have caused it."""
     return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
 
 
-def _hushed(one: Tried) -> Tried:
-    """The result with nothing but its kind. The head has run held-out cases, so any words, numbers and names that it
-    chooses may quote them."""
+def _without_text(one: Tried) -> Tried:
+    """The result with nothing but its kind. The head has run held-out cases, so all text that the head wrote may quote
+    them."""
     first = one.kind.split(" ")[0]
     return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
 
 
-def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
+def _is_unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
     if one.outcome is not Outcomes.UNJUDGED:
         return one.kind in LIMITS and (name, one.kind) in lacks
     return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE_CHECK, one.kind)})

@@ -9,8 +9,8 @@ from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdi
 from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, UNAPPROVED
 from trued.support.plurals import counted
 
-FACTS = {"base_facts"}  # fields that were measured, not agreed upon: times differ with every run
-_HASHES: dict[int, str] = {}  # by the identity of a contract that is still in use
+FACTS = {"base_facts"}  # fields outside the hash: they were measured, not agreed upon, and differ with every run
+_HASHES: dict[int, str] = {}  # id() of a contract object that still exists → its hash
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 
@@ -53,10 +53,10 @@ def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 
 
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[Approval, ...]) -> Judged:
-    """Raise a requirement that is made of others when its parts are raised: a person who accepted every part need not
-    accept the whole. A refuted part refutes the whole.
+    """Raise a requirement that consists of others if approvals raised all its parts, so that a person who accepted
+    every part need not accept the whole. A refuted part refutes the whole.
 
-    Its own checks and caps and objections to it still count: an approval of a part does not settle them.
+    The whole's own checks, caps and objections still count, because an approval of a part does not settle them.
     """
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
@@ -80,8 +80,9 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
 def _is_made_of_parts(judged: Judged) -> bool:
     """Whether the grade can be computed again from the parts.
 
-    It always can if the verdict has `own` (the whole without its parts). Verdicts of earlier versions lack it: there it
-    can only if the whole is unproven because of a part, or if its parts are its only reason.
+    It always can if the verdict has `own` (the verdict on the whole without its parts). Verdicts of earlier versions
+    lack `own`. Their grade can be computed again only if the whole is unproven because of a part, or if its parts are
+    its only reason.
     """
     if judged.own is not None:
         return True
@@ -89,6 +90,7 @@ def _is_made_of_parts(judged: Judged) -> bool:
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
+    """One requirement's verdict after the approval or rejection of it, and the approval of the contract."""
     own = next((one for one in approvals if one.requirement == judged.id), None)
     if own and own.rejected and not own.stale:
         return _rejected(judged, own)
@@ -135,13 +137,13 @@ def _because(approval: Approval) -> str:
 
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
-    """Whether there are requirements, all are at the bar or above, and nothing counts against the commit."""
+    """Whether there are requirements, all reach the grade `accept`, and no remark or objection is left."""
     reached = all(one.grade.is_met(accept) for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
 def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
-    """How a run with this last verdict ends: its state, its reasons, and what only waits for a person."""
+    """How a run with this last verdict ends: its state, its reasons, and which requirements only need a person."""
     if is_success(verdict, accept):
         state = "done"
     elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):

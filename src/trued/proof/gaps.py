@@ -29,7 +29,7 @@ _KINDS = {
     "missing": "the function, program or page that it uses does not exist",
     "import": "its module cannot be imported",
     "arguments changed": "it changes its arguments, which must stay as they were",
-    "arguments after": "after it, its arguments do not have the expected values",
+    "arguments after": "after the call, its arguments do not have the expected values",
     "exit": "it does not end with the expected exit code",
     "stdout": "it does not print the expected output",
     "status": "it does not answer with the expected status",
@@ -88,8 +88,8 @@ _VISIBLE = {
 
 
 def how_it_failed(check: Check, kind: str) -> str:
-    """The phrase for a kind of failure; "" for no kind. For cases and pages it is a fixed phrase without names of
-    modules and programs, because the head could choose these names."""
+    """The phrase for a kind of failure; "" for no kind. For cases and pages it never names a module or program, because
+    the head could choose that name."""
     first, _, rest = kind.partition(" ")
     if isinstance(check, DATA):
         return _KINDS.get(kind) or _LACKING.get(first, "it fails")
@@ -103,7 +103,8 @@ def how_it_failed(check: Check, kind: str) -> str:
 
 
 def reason(check: Check, case: str, tried: Tried) -> str:
-    """Why a case failed, for people: `case 2: it does not return the expected value`. `trued why` shows both values."""
+    """Why a case failed, in words for people: `case 2: it does not return the expected value`. `trued why` also shows
+    the two values."""
     what = how_it_failed(check, tried.kind) or str(tried.outcome)
     if isinstance(check, CommandCheck):
         return f"`{check.command}`: {what}"
@@ -114,11 +115,11 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """What the implementer learns about a failed case. If the check is visible, it learns the output; if the check is
-    held out, only the requirement, the clause and the kind of failure.
+    """What the implementer learns about a failed case: the output, if the check is visible; if it is held out, only the
+    requirement, the clause and the kind of failure.
 
-    `own_files`: the check's test files came with the contract and are held out. A visible check that failed only after
-    something held out ran in the same room is not even named: the head may have chosen which test fails.
+    A visible check that failed only after something held out ran in the same room is not even named, because the head
+    may have chosen which test fails. `own_files`: the check's test files came with the contract and are held out.
     """
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
@@ -132,7 +133,7 @@ def gap(
         kind = how_it_failed(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"
         if not held_out or not is_hidden_data(check):
-            what = f"{requirement.id}: {_told(check, case, tried.detail[:MOST_TEXT] or kind)}"
+            what = f"{requirement.id}: {_with_case(check, case, tried.detail[:MOST_TEXT] or kind)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
@@ -140,7 +141,7 @@ def gap(
     return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
 
 
-def _told(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
+def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
     """The case and how it failed. `what` may already name the page and what was expected on it."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"

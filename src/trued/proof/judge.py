@@ -65,7 +65,7 @@ class OwnTests:
 
     turned: int = 0  # tests that fail on the base and pass here
     failing: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()  # tests that pass on the base, too, and so show nothing
+    idle: tuple[str, ...] = ()  # tests that show nothing, because they pass on the base, too
     said: str = ""  # what the first failing test printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
     absent: tuple[str, ...] = ()  # test files that a check names and that do not exist
@@ -88,15 +88,16 @@ class Facts:
     proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
     suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # tests that are not counted: they depend on the date, or on the base, too, they fail in another order
+    # tests that are not counted, because they depend on the date, or because they fail in another order on the base,
+    # too
     order_bound: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
     awaited: Mapping[str, MissingFromEnvironment] = field(default_factory=dict)
     undeclared: Sequence[str] = ()  # sentences about what the head imports without declaring it
     unread: Sequence[str] = ()  # changed files that may install a package without a manifest
-    left_out: Sequence[str] = ()  # test files that the head changed or added, and that the checks did not use
-    own_tests: OwnTests = OwnTests()  # from test files that its checks name and the base lacks
+    left_out: Sequence[str] = ()  # test files that the head changed or added and that the checks did not use
+    own_tests: OwnTests = OwnTests()  # results of the test files that the checks name and the base lacks
     objected: Sequence[CheckedObjection] = ()
 
 
@@ -123,7 +124,7 @@ class _Count:
 def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement: grade, reasons, gaps for the implementer, and what only a person can add."""
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
-    grade, why, lacks = _as_if_agreed(requirement, *_graded(requirement, counts, facts))
+    grade, why, lacks = _cap_by_proposals(requirement, *_graded(requirement, counts, facts))
     disputed = [one for one in facts.objected if not one.closed]
     if disputed:
         refuting = [one for one in disputed if one.refutes]
@@ -155,8 +156,9 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
     return each_once([*(one for _, count in counts for one in count.missing), *facts.own_tests.missing])
 
 
-def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
-    """Lower a requirement to unproven if it proposes that tests no longer count, until a person agrees."""
+def _cap_by_proposals(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
+    """Lower a requirement to unproven, until a person agrees, if an agent proposes that it supersedes existing
+    tests."""
     if not requirement.proposed or grade <= Grade.UNPROVEN:
         return grade, why, lacks
     words = reasons.proposes_to_supersede(requirement.proposed)
@@ -195,7 +197,7 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
 
 
 def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
-    """The verdict on the whole without its parts: its own checks, objections and caps, which no part settles."""
+    """The verdict on the whole without its parts, from its own checks, objections and caps alone."""
     update: dict[str, object] = {"parts": ()}
     if caps and whole.why[:1] == (reasons.NO_CHECK,):
         update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve"}
@@ -203,9 +205,10 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
-    """The requirement's verdict, lowered by the existing tests: if they fail, it is refuted; if they pass, it stays.
+    """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
+    judged. If they pass, it stays as it is, but with `unseen` it is at most `tested`.
 
-    `unseen`: changed code that no check ran, while existing tests that might reach it could not be run.
+    `unseen`: changed code that no check ran, and that is perhaps reached by existing tests that could not be run.
     """
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
@@ -237,7 +240,8 @@ def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
 
 
 def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if an ordinary checkout has files with another content than was checked."""
+    """The requirement's verdict, capped if git changes some of the files at checkout, so that others get files with
+    another content than was checked."""
     if files and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.converted_at_checkout(files)], "attest")
     return judged
@@ -268,6 +272,7 @@ def _by(author: Author) -> str:
 
 
 def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
+    """Sort the cases of this check by their results on base and head."""
     count = _Count()
     if isinstance(check, ManualCheck):
         return count
@@ -294,7 +299,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
             count.said.append(f"{case} {always}: not counted")
             continue
-        placed = _Count() if _sets_up(check, case) else count
+        placed = _Count() if _is_setup(check, case) else count
         _place(placed, case, stood, on_head(case, head, lacks), must=own)
         if case in placed.proving and _is_self_made(case, head):
             placed.proving.remove(case)
@@ -303,9 +308,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.failed += placed.failed
             count.unjudged += placed.unjudged
             continue
-        if isinstance(check, DATA) and _only_once(case, head):
+        if isinstance(check, DATA) and _has_passed_only_once(case, head):
             count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
-    _whole(count, base)
+    _add_details_of_whole_check(count, base)
     count.said += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
     on_both = {*count.blind, *([WHOLE_CHECK] if any(case == WHOLE_CHECK for case, _ in count.unjudged) else [])}
     unjudged = [tried for case, tried in count.unjudged if case not in on_both]
@@ -314,7 +319,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     return count
 
 
-def _sets_up(check: Check, case: str) -> bool:
+def _is_setup(check: Check, case: str) -> bool:
     number = case.removeprefix("case ")
     one = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
     return isinstance(one, HttpCase) and one.setup
@@ -324,7 +329,7 @@ def _is_self_made(case: str, head: Sequence[Evidence]) -> bool:
     return any(one.id == case and one.kind == BY_OWN_DRIVERS for fact in head for one in fact.tried)
 
 
-def _only_once(case: str, head: Sequence[Evidence]) -> bool:
+def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
     turns = {fact.turn: one.outcome for fact in head for one in fact.tried if one.id == case}
     return turns.get(1) is Outcomes.PASSED and turns.get(2) is Outcomes.FAILED
 
@@ -339,7 +344,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif case == WHOLE_CHECK:
         count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
-        _doubt(count, case, stood)  # the case can neither prove nor refute, whatever it shows on the head
+        _add_uncounted(count, case, stood)  # the case can neither prove nor refute, whatever it shows on the head
     elif state is Head.FAILED:
         count.failed.append((case, bad[0]))
     elif state is Head.UNJUDGED:
@@ -350,13 +355,13 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif stood is Base.RED:
         count.proving.append(case)
     else:
-        _doubt(count, case, stood)
+        _add_uncounted(count, case, stood)
 
 
 _NO_WORK = Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
-def _doubt(count: _Count, case: str, stood: Base) -> None:
+def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
     why = "already fails on the base and is not a case of this requirement"
     if stood is Base.UNJUDGED:
         count.blind.append(case)
@@ -367,7 +372,7 @@ def _doubt(count: _Count, case: str, stood: Base) -> None:
     count.said.append(f"{case} {why}: not counted")
 
 
-def _whole(count: _Count, base: Sequence[Evidence]) -> None:
+def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
         for one in fact.tried:
             if one.id == WHOLE_CHECK and one.detail not in count.said:
@@ -426,9 +431,9 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
     if self_made := sum(len(count.self_made) for _, count in counts):
         words = reasons.own_commands_turned(self_made)
         return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
-    if guards and _all_green(counts):
+    if guards and _is_all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
-        # the plan marks the requirement as done: approving the contract confirms that
+        # the plan marks the requirement as done, and approving the contract confirms that
         agreeing = lacks == "attest" and requirement.aside
         return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
     if facts.own_tests.failing:
@@ -437,11 +442,12 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in facts.own_tests.missing), "nothing"
     if facts.own_tests.turned and not any(count.blind for _, count in counts):
         return Grade.SELF_TESTED, (reasons.own_tests_turned(facts.own_tests.turned), reasons.NO_OTHER_CHECK), "attest"
-    return _nothing(counts, guards)
+    return _nothing_proven(counts, guards)
 
 
 def _kept(counts: _Counts, facts: Facts) -> _Graded:
-    """The grade of work that must only keep things working: no case can be red, so what still passes decides."""
+    """The grade of a requirement that only asks for things to keep working. None of its cases can be red, so the grade
+    depends on what still passes."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
@@ -458,12 +464,13 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
 
 
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
-    """The grade if every case passed on the base: only the user's own data shows that nothing had to be built."""
-    if all(_users_data(check, facts) for check, _ in counts):
+    """The grade if every case passed on the base. Only the user's own cases can show that nothing had to be built."""
+    if all(_is_users_data(check, facts) for check, _ in counts):
         held = [(check, count.held) for check, count in counts]
         return _shown_green(held, reasons.already_satisfied(guards), facts)
     if facts.held_out and all(is_hidden_data(check) for check, _ in counts):
-        # An agent wrote these cases about behaviour that must not change: approving the contract makes them the user's.
+        # An agent wrote these cases about behaviour that must not change. A person who approves the contract adopts
+        # them.
         return Grade.UNPROVEN, (reasons.ALL_GREEN_BEFORE, reasons.STAYS), "approve"
     words = [reasons.ALL_GREEN_BEFORE]
     words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
@@ -471,8 +478,9 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
-    """The grade of cases that still pass: at most `tested` if the head can change the check or runs in its process."""
-    data = [check for check, cases in held if cases and _users_data(check, facts)]
+    """The grade of cases that still pass. It is at most `tested` if the head can change the check, or if the head's
+    code runs in the same process as the check."""
+    data = [check for check, cases in held if cases and _is_users_data(check, facts)]
     if not data:
         return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
     if not facts.held_out:
@@ -480,7 +488,7 @@ def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts:
     return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
 
 
-def _users_data(check: Check, facts: Facts) -> bool:
+def _is_users_data(check: Check, facts: Facts) -> bool:
     """Whether these are the user's own cases: hidden from implementers, and compared in the engine's process."""
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
@@ -517,12 +525,12 @@ def _still_pass(counts: _Counts) -> str:
     return reasons.still_pass(tests=tests, cases=cases, commands=commands)
 
 
-def _all_green(counts: _Counts) -> bool:
+def _is_all_green(counts: _Counts) -> bool:
     doubtful = any(count.broken or count.blind or count.unstable for _, count in counts)
     return not doubtful and all(count.held for _, count in counts)
 
 
-def _nothing(counts: _Counts, guards: int) -> _Graded:
+def _nothing_proven(counts: _Counts, guards: int) -> _Graded:
     """The grade if no case went from red to green."""
     if any(count.blind for _, count in counts):
         missing = each_once(one for _, count in counts for one in count.missing)
@@ -552,7 +560,7 @@ def _lacks_module(tried: Tried) -> bool:
 
 
 def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding, ...]:
-    """Why the implementer's own tests do not count. It may read all their output, because it wrote them."""
+    """Why the implementer's own tests do not count. The implementer wrote them, so it may read all their output."""
     own = facts.own_tests
     if own.failing:
         said = f"\n{own.said[-MOST_TEXT:]}" if own.said else ""

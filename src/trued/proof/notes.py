@@ -1,4 +1,4 @@
-"""Notes of a verdict that change no grade: which files and which environment the checks used. Pure.
+"""Notes of a verdict, such as which files and which environment the checks used. They change no grade. Pure.
 
 A verdict keeps all its notes in `undecided`. Notes that only report what was done (`FactNote`) are kept apart from
 notes about something that no check covers, so that each kind can be shown under its own heading.
@@ -27,7 +27,7 @@ def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
 
 
 def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Notes about files of which another version than the head's was used, and about what the room lacked.
+    """Notes about files whose version was not taken from the head, and about what the room lacked.
 
     `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs.
     """
@@ -57,7 +57,7 @@ def worst_counts() -> str:
 
 
 def checked_unconverted(line: str) -> str:
-    """The note that an attribute of the base makes git change files at checkout, and that rooms have them unchanged."""
+    """The note that an attribute of the base makes git change files at checkout, but not in clean rooms."""
     return f"{line}: git converts these files at checkout; they were checked as they are stored"
 
 
@@ -69,6 +69,6 @@ def base_taken_again(why: str) -> str:
 def passed_alone(cases: int, turns: int) -> str:
     """The note that cases failed while two turns ran in parallel, and passed in all turns one after the other."""
     return FactNote(
-        f"passed one after the other, {turns} times: {counted(cases, 'case')} that failed while two turns ran at once, "
-        "perhaps for want of time"
+        f"{counted(cases, 'case')} failed while two turns ran in parallel, and passed {turns} times in sequence: "
+        "perhaps the machine was too busy"
     )

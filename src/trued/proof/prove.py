@@ -53,8 +53,12 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     hurried: bool = False,
     tell: Emit,
 ) -> Verdict:
-    """The verdict on these requirements at this commit. `owned`: the engine's own files, which do not count as changes.
-    `hurried`: run every check only once, and cap grades as in a quick verdict."""
+    """The verdict on these requirements at this commit.
+
+    `known`: evidence of earlier verdicts, used if it is about the same work.
+    `owned`: the engine's own files, which do not count as changes.
+    `hurried`: run every check only once, and cap the grades (a quick verdict).
+    """
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
@@ -69,7 +73,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 
     unguarded = UnguardedCode(trial, changed)
     judged, suites = await _judge(trial, due, count_twice(evidence) if hurried else evidence, changed, unguarded)
-    remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
+    remarks = () if changed or _is_already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:
         judged = tuple(map(cap_grade, judged))
         trial.undecided.append(QUICK_NOTE)
@@ -98,7 +102,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 async def _look_for_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> None:
-    """Tell the trial which changed files may install a package unseen, and which imports nothing provides."""
+    """Record in the trial which changed files may install a package that no manifest declares, and which imports
+    nothing provides."""
     if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
         exact = any(one.unchanged for one in asked)
         trial.unread = await unread_additions(
@@ -119,9 +124,9 @@ async def _judge(
     changed: Sequence[str],
     unguarded: UnguardedCode,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence, then lower it by what is known of the whole change: existing tests
-    that fail, code that nothing guards, submodules that nothing checked, files that git changes at checkout, parts.
-    Returns requirements and suites."""
+    """Judge each requirement by its own evidence. Then lower its grade if existing tests fail, if no check guards some
+    of the changed code, if submodules were not checked, if git changes files at checkout, or if one of its parts has a
+    lower grade. Returns the verdicts on the requirements and on the suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
@@ -133,7 +138,7 @@ async def _judge(
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
     found = [cap_by_conversions(cap_by_absent_code(one, absent), converted) for one in found]
-    judged = _together(contract, tuple(map(_on_one_line, found)))
+    judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
     return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
 
 
@@ -142,14 +147,14 @@ def _on_one_line(judged: Judged) -> Judged:
 
 
 async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
-    """Submodules that the head adds or moves to another commit: nothing has checked their content. Submodules among
-    the tests are left out, because the base's version of them is used."""
+    """Submodules that the head adds or moves to another commit. Nothing has checked their content. Submodules among the
+    tests are left out, because checks use the base's version of them."""
     before, here = await workspace.submodules(base), await workspace.submodules(commit)
     return sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
 
 
-def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
-    """Judge each requirement that is made of other requirements by these parts."""
+def _judge_wholes(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
+    """The verdicts; each requirement that consists of others gets the worst grade of these parts."""
     by_id = {one.id: one for one in judged}
     return tuple(
         judge_by_parts(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
@@ -159,7 +164,7 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
 
 async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     """Failures kept from an earlier verdict on the same tree and contract, so that a retry cannot turn a failure into a
-    pass. They are recorded for the commit that is judged now: the earlier commit may be gone."""
+    pass. They are recorded for the commit that is judged now, because the earlier commit may be gone."""
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
     baseline = FactCache(workspace.kept, workspace.repository)
     tree, level = await workspace.tree(commit), workspace.confinement().level
@@ -176,11 +181,11 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
 async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
-    """Earlier facts about the same work: commits that differ only in the engine's own files count as the same."""
+    """Earlier facts about the same work. Two commits that differ only in the engine's own files are the same work."""
     earlier = {one.commit for one in known if one.side == "head"}
     same = {one for one in earlier if not paths_outside(await workspace.changed_files(one, commit), owned)}
     return [one for one in known if one.side == "head" and one.commit in same]
 
 
-def _already_satisfied(judged: Sequence[Judged]) -> bool:
+def _is_already_satisfied(judged: Sequence[Judged]) -> bool:
     return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(ALREADY_SATISFIED) for one in judged)

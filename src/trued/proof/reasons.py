@@ -15,8 +15,8 @@ MOST_FILES = 5  # files that one reason names
 
 ALREADY_SATISFIED = "already satisfied"
 NO_CHECK = "no check covers it"
-NO_NEW_DEPENDENCY = "its manifests declare no package that the base does not"
-NO_OTHER_DEPENDENCY = "its manifests declare just what the base's do"
+NO_NEW_DEPENDENCY = "its manifests declare no package that the base's do not"
+NO_OTHER_DEPENDENCY = "its manifests declare the same packages as the base's"
 EMPTY_DIFF = "the diff is empty"
 NOTHING_DONE = "the diff is empty: nothing was done"
 ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"
@@ -35,7 +35,7 @@ BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
 OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
-PARTS = "as good as the worst of its"  # a stored verdict whose reason begins so was made from its parts
+PARTS = "as good as the worst of its"  # code recognises verdicts that were made from parts by this beginning
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"
@@ -53,8 +53,8 @@ def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str
 
 
 def may_bring_packages(files: Sequence[str]) -> str:
-    """`Dockerfile may bring packages in a way that is not read: look at it`."""
-    return f"changed files may bring packages in a way that is not read: {listed(files)}"
+    """`changed files may install packages that no manifest declares: Dockerfile`."""
+    return f"changed files may install packages that no manifest declares: {listed(files)}"
 
 
 def own_tests_turned(tests: int) -> str:
@@ -63,8 +63,9 @@ def own_tests_turned(tests: int) -> str:
 
 
 def own_commands_turned(commands: int) -> str:
-    """`1 command: failed before, passes now, by files that the change brings to run it`."""
-    return f"{counted(commands, 'command')}: {_now(commands)}, by files that the change itself brings to run it"
+    """`1 command: failed before, passes now, but through build files, scripts or settings of the change itself`."""
+    files = "build files, scripts or settings of the change itself"
+    return f"{counted(commands, 'command')}: {_now(commands)}, but through {files}"
 
 
 def own_tests_fail(ids: Sequence[str]) -> str:
@@ -74,12 +75,12 @@ def own_tests_fail(ids: Sequence[str]) -> str:
 
 def own_tests_idle(ids: Sequence[str]) -> str:
     """The change's own tests pass without the change, too."""
-    return f"the change's own tests pass without the change, too, and so show nothing: {listed(ids)}"
+    return f"the change's own tests show nothing, because they also pass without the change: {listed(ids)}"
 
 
 def own_tests_absent(files: Sequence[str]) -> str:
     """A check names test files that exist on neither commit."""
-    return f"no test was written: its check runs {listed(files)}, which is not there"
+    return f"no test was written: its check runs {listed(files)}, which does not exist"
 
 
 def _now(number: int) -> str:
@@ -97,14 +98,14 @@ def still_pass(*, tests: int, cases: int, commands: int) -> str:
 
 
 def already_satisfied(cases: int) -> str:
-    """All of the user's own cases passed before the change, and pass now."""
+    """`already satisfied: all 3 cases passed before and still pass`."""
     every = "its one case passed before the change and still passes"
     return f"{ALREADY_SATISFIED}: {every if cases == 1 else f'all {cases} cases passed before and still pass'}"
 
 
 def unused_tests(paths: Sequence[str]) -> str:
     """Test files of the change that the checks did not use."""
-    return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
+    return f"the change's own tests were not used: {listed(paths)} (name them with `from:` in a requirements file)"
 
 
 def skipped_on_base(ids: Sequence[str]) -> str:
@@ -114,7 +115,7 @@ def skipped_on_base(ids: Sequence[str]) -> str:
 
 
 def not_judged(missing: str) -> str:
-    """Something that the checks need is missing, so that they neither pass nor fail."""
+    """Something that the checks need is missing, so they neither pass nor fail."""
     return f"could not be judged: {missing}"
 
 
@@ -130,28 +131,28 @@ def proposes_to_supersede(tests: Sequence[str]) -> str:
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
-    """Changed code that may be reached only by tests that could not be run."""
-    return f"no check ran {listed(paths)}, and the existing tests, which might, could not be run"
+    """No check ran this changed code, and existing tests that may reach it could not be run."""
+    return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
-    """Altered code of the base that is reached only by tests that do not pass on the base."""
-    return f"of the existing tests only such as do not pass on the base reach {listed(names)}"
+    """The change alters code of the base that is reached only by tests that do not pass on the base."""
+    return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:
-    """Submodules of the head, at commits that the base does not name."""
-    return f"checked without {listed(paths)}: a submodule that is not at the commit that the base names"
+    """The head adds submodules, or moves them to other commits."""
+    return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
 
 
 def converted_at_checkout(files: Sequence[str]) -> str:
-    """Attributes by which git changes files when it checks them out."""
-    return f"git changes files at checkout, which checks had byte for byte: {listed(files)}"
+    """Files that git changes at checkout, as its attributes say."""
+    return f"git converts files at checkout, but the checks used them as they are stored: {listed(files)}"
 
 
 def on_one_line(sentence: str) -> str:
-    """The sentence with everything escaped that is not printed: it may name a file of the head, and a line feed in that
-    name would look like the end of the sentence."""
+    """The sentence with unprintable characters escaped. It may name a file of the head, and a line feed in that name
+    would look like the end of the sentence."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in sentence)
 
 

@@ -28,24 +28,24 @@ from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
 TRIES = 3  # attempts if the environment broke; a failed check is never retried
-PASSING = ("environment", "start")  # kinds of failure that may be gone at the next attempt
+TEMPORARY = ("environment", "start")  # kinds of failure that may not recur in the next attempt
 
 
 async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run one check once. It is retried only if the environment itself broke, never because the check failed."""
     fact = unjudged_fact(bench.broken, "prepare", wanted)
-    bench = replace(bench, second=wanted.second, variables=_clocked(check, bench.variables, second=wanted.second))
+    bench = replace(bench, second=wanted.second, variables=_variables(check, bench.variables, second=wanted.second))
     for _ in range(TRIES if not bench.broken else 0):
         try:
             await restore_frozen_files(bench)
             if left := held_out_files_left(bench):
-                raise CannotJudge(f"{left[0]} of the contract lies where another check is run")
+                raise CannotJudge(f"{left[0]}, a held-out file of the contract, is still in the room of another check")
             checked_out = isinstance(check, DATA) and not wanted.second
             with _with_its_files(check, bench) as ready, lay_repository(bench) if checked_out else nullcontext():
-                fact = await _taken(check, ready, wanted)
+                fact = await _run_once(check, ready, wanted)
         except CannotJudge as error:
             fact = unjudged_fact(str(error), "environment", wanted)
-        if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
+        if not any(one.outcome is Outcomes.UNJUDGED and one.kind in TEMPORARY for one in fact.tried):
             break
     return (
         replace(fact, setting=f"another order, {bench.workspace.describe_second_surroundings()}")
@@ -61,13 +61,13 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
     return lay_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
 
 
-def _clocked(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
-    """The variables of a check; cases and pages run in UTC by default, so that their results do not depend on the
-    machine's time zone. The second turn uses another name of the same zone."""
+def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
+    """The environment variables of a check. Cases and pages run in UTC by default, so that their results do not depend
+    on the machine's time zone. The second turn uses another name of that zone."""
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 
-async def _taken(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
+async def _run_once(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
     if isinstance(check, TestsCheck):
         return await tests.run_tests(check, bench, wanted)
     if isinstance(check, ExamplesCheck):
@@ -78,11 +78,11 @@ async def _taken(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
         return await command.run_command(check, bench, wanted)
     if isinstance(check, DependenciesCheck):
         return await dependencies.run_dependencies(check, bench)
-    return void_fact(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
+    return void_fact(f"only a person can perform a {check.kind} check", Outcomes.BROKEN, "manual")
 
 
 def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
-    """Every check that a machine can run, once, by its hash."""
+    """Hash → check, for all checks that a machine can run. A check that several requirements share is there once."""
     checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
     return {check_hash(check): check for check in checks}
 
@@ -101,23 +101,23 @@ def shared_runs(
     """Group test checks that differ only in the files that they name. Each group runs once.
 
     `known`: the files of base and contract. A check that names any other file breaks, so it runs alone.
-    `carried`: the contract's own files, which are held out. A check that names one is never grouped with a check that
-    names none. Several that name some may be grouped: such tests show `tested` at most, and agents never see them.
+    `carried`: the contract's own files, which are held out. Checks that name such files are never grouped with checks
+    that name none. They may be grouped with each other: they show `tested` at most, and agents never see them.
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():
-        joins = isinstance(check, TestsCheck) and all(_there(one, known) for one in check.files)
+        joins = isinstance(check, TestsCheck) and all(_exists(one, known) for one in check.files)
         hidden = bool(files_named_by(check, carried, {}))
         alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
         together.setdefault(alike, {})[name] = check
-    return [SharedRun(_whole(list(served.values())), served) for served in together.values()]
+    return [SharedRun(_merged(list(served.values())), served) for served in together.values()]
 
 
-def _there(named: str, known: Collection[str]) -> bool:
+def _exists(named: str, known: Collection[str]) -> bool:
     return any(is_below(path, named) for path in known)
 
 
-def _whole(checks: list[Check]) -> Check:
+def _merged(checks: list[Check]) -> Check:
     if len(checks) == 1:
         return checks[0]
     files = {name: None for check in checks if isinstance(check, TestsCheck) for name in check.files}
@@ -136,7 +136,7 @@ class EvidenceRecorder:
         return EvidenceRecorder(self.contract, replace(self.interpreter, versions=versions), self.commit, self.tree)
 
     def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
-        """The evidence of one run. `tainted`: something held out had run before in the same room."""
+        """The evidence of one run. `tainted`: something held out had already run in the same room."""
         return Evidence(
             id=secrets.token_hex(6),
             requirement=requirement,

@@ -1,4 +1,4 @@
-"""Seals a contract before any work starts: freezes the files that judge, and runs every check on the base."""
+"""Seals a contract before any work starts: freezes tests and their settings, and runs every check on the base."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -47,23 +47,23 @@ from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, 
 from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # the most extra runs of cases that took too long
-RUNNERS_START_S = 1.0  # seconds that a test runner takes to start: a rerun of failed tests costs them, too
+RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, also when it reruns only the failed tests
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
 MOST_WHY = 200  # characters of the reason why a suite could not be run
-PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
+PREPARED = "the preparation has network access and may run the change's code; what it downloads is not checked"
 
 
 @dataclass(frozen=True, slots=True)
 class SealTerms:
     """What only the caller knows about a contract: who can read it, and who wrote which part of it."""
 
-    held_out: bool
-    why: str = ""
-    authors: Mapping[str, Author] = field(default_factory=dict)
-    guards: Sequence[str] = ()
-    caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    undecided: Sequence[str] = ()
+    held_out: bool  # whether implementers cannot read the cases
+    why: str = ""  # why the cases are not held out
+    authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
+    guards: Sequence[str] = ()  # hashes of checks that can refute and never prove
+    caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # requirement → why it is at most `examined`
+    undecided: Sequence[str] = ()  # notes for the verdict
     unserved: str = ""  # why no server was found for pages that the requirements name
     recorded: Mapping[str, str] = field(default_factory=dict)  # versions that were installed at an earlier proof
     known: Sequence[Evidence] = ()  # earlier results on the base, of checks that have not changed since
@@ -83,23 +83,25 @@ async def seal(
 
 
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
-    """The contract without these guards: the base does not pass them, they could not be run, or all are superseded.
+    """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole.
 
     Suites that could not be run are recorded in `unguarded`, because code that only they reach stays unverified. Suites
-    in which no test passes are recorded there, too: they may lack something on this machine, or fail everywhere.
+    in which no test passes are recorded there, too: perhaps they lack something on this machine, or they fail
+    everywhere.
     """
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
     red = [name for name in suites if not _green_cases(contract, name)]
-    lame = [name for name in guards if _could_not_run(contract, name) or name in red]
+    unusable = [name for name in guards if _could_not_run(contract, name) or name in red]
     said = [
-        f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so that it guards nothing"
+        f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so it guards nothing"
         for name in guards
-        if name not in lame
+        if name not in unusable
     ]
-    unguarded = [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
-    said += [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
+    not_run = [(name, f"{_command_of(contract, name)}: {_why_not_run(contract, name)}") for name in unusable]
+    unguarded = [why for name, why in not_run if name in suites]
+    said += [why for name, why in not_run if name not in suites]
     known = {check_hash(check) for one in contract.red_suites for check in one.checks}
-    turning = [name for name in lame if name not in known and _has_counted(contract, name)]
+    turning = [name for name in unusable if name not in known and _has_counted(contract, name)]
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
@@ -138,11 +140,14 @@ def _green_cases(contract: Contract, name: str) -> list[str]:
 
 
 def _why_idle(contract: Contract, name: str) -> str:
-    return "all that is green on the base is superseded" if _green_cases(contract, name) else "not green on the base"
+    if _green_cases(contract, name):
+        return "all its tests that pass on the base are superseded"
+    return "it does not pass on the base"
 
 
 def _could_not_run(contract: Contract, name: str) -> bool:
-    """Whether no test could be judged on the base: a runner, package or service is missing, or it took too long."""
+    """Whether no test could be judged on the base, because a runner, package or service is missing, or because the
+    tests took too long."""
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
     none = {"nothing collected"}
     return not tried or all(
@@ -151,7 +156,7 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _has_counted(contract: Contract, name: str) -> bool:
-    """Whether the runner reported single tests or test files on the base: if so, the check may pass on a head."""
+    """Whether the runner reported single tests or test files on the base. If so, the check may pass on a head."""
     return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
 
 
@@ -206,7 +211,8 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
 async def _tests_beside_code(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Path → blob of tests beside the code, all of which are frozen: a command does not say which files it collects."""
+    """Path → blob of test files beside the code. If a check is a command, all of them are frozen, because nobody knows
+    which files the command runs."""
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
@@ -227,8 +233,8 @@ async def _plugins(
 async def _runner_modules(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str], scripts: Collection[str]
 ) -> dict[str, str]:
-    """Path → blob of the project's scripts that settings of a script runner load, without those that may be the
-    product."""
+    """Path → blob of the project's scripts that the settings of a JavaScript test runner load, without scripts that may
+    be part of the product."""
     checks = [check for one in requirements for check in one.checks]
     commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
     if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):
@@ -332,7 +338,7 @@ async def _run_on_base(
 
 
 async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
-    """Run all cases once, and those that failed twice more: a failure by chance must not count as red."""
+    """Run all cases once, and failed cases twice more, because a failure by chance must not count as red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
     facts += await _run_twice_more(check, bench, facts[0], suspects) if suspects else []
@@ -346,13 +352,13 @@ async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
 async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
     """Run the failed cases twice more, in parallel if two cores are idle.
 
-    The parallel runs are enough if both failed as the first run did and left no files in the checkout. If they left
-    files, run once more, with these files. If one of them had another result, run twice more in sequence. Every run
-    counts: a single pass makes the case unstable.
+    The parallel runs are enough if both failed like the first run and left no files in the checkout. If they left
+    files, there is one more run with these files. If one of them had another result, there are two more runs in
+    sequence. Every run counts: a single pass makes the case unstable.
     """
     wanted = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
-    alone = {name: how for name, how in _ways(first).items() if name in suspects}
+    alone = {name: how for name, how in _results(first).items() if name in suspects}
     again_s = min(first.seconds, RUNNERS_START_S + sum(one.seconds for one in first.tried if one.id in suspects))
     saved_s = again_s - COPY_S * len(before)
     if bench.prepared or saved_s <= 0 or not await bench.workspace.can_run_side_by_side(saved_s):
@@ -361,7 +367,7 @@ async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tup
         second, third = await asyncio.gather(
             run_check(check, bench, wanted), run_check(check, bench.moved_to(room), wanted)
         )
-    if _ways(second) == _ways(third) == alone:
+    if _results(second) == _results(third) == alone:
         more = 0 if footprint(bench.room, besides=bench.frozen) == before else 1
     else:
         more = RED_TURNS - 1
@@ -369,12 +375,12 @@ async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tup
     return [second, replace(third, setting=BESIDE_THE_SECOND), *later]
 
 
-def _ways(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
+def _results(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
     return {one.id: (one.outcome, one.kind) for one in fact.tried}
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Whether the case failed too few times to be red and took too long in the other runs."""
+    """Whether the case took too long in some runs, and failed in too few of the others to be red."""
     kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS

@@ -49,8 +49,8 @@ DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of 
 
 
 class CommitTrial:
-    """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds what they
-    showed."""
+    """Runs the checks of these requirements and the objections on one commit, `turns` times each, and holds the
+    results."""
 
     def __init__(
         self,
@@ -69,20 +69,20 @@ class CommitTrial:
         self.objected = [CheckedObjection(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
         self.base_facts: Sequence[Evidence] = contract.base_facts
-        self.retaken: list[Evidence] = []  # evidence on the base, run again as the head is run
-        self.undecided: list[str] = []
-        self.own_modules: frozenset[str] = frozenset()
-        self.order_bound: frozenset[str] = frozenset()
-        self.ran: dict[str, frozenset[str]] = {}
-        self.unseen: frozenset[str] = frozenset()  # changed files that were replaced or removed before any check ran
-        self.replaced: frozenset[str] = frozenset()  # the same without new tests, which stay where they are
+        self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again
+        self.undecided: list[str] = []  # notes for the verdict
+        self.own_modules: frozenset[str] = frozenset()  # modules that the head brings itself
+        self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
+        self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
+        self.unseen: frozenset[str] = frozenset()  # files whose change no check used (see `Graft.paths`)
+        self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
         self.unread: list[str] = []  # changed files that may install a package without a manifest
         self.undeclared: list[str] = []  # sentences about imports that nothing provides
         self.added = NO_PACKAGES  # what the head declares beyond the base
-        self.own_tests: dict[str, OwnTests] = {}
+        self.own_tests: dict[str, OwnTests] = {}  # by requirement
         self.brought: list[Evidence] = []  # evidence of the head's own tests, on base and head
 
     @property
@@ -91,11 +91,12 @@ class CommitTrial:
         return bool(distinct_checks(self.due) or self.runnable)
 
     async def run(self, interpreter: Interpreter) -> None:
+        """Run everything and fill the fields above. What is in doubt is run again, on the base or on the head."""
         workspace, commit = self.workspace, self.commit
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
         carried = self.contract.carried
         known = {*await workspace.blobs(self.contract.base), *carried}
-        runs = sorted(shared_runs(self.due, known, carried), key=self._place)
+        runs = sorted(shared_runs(self.due, known, carried), key=self._run_order)
         tainted = False
         if needed := await packages_to_install(workspace, self.contract.base, commit, interpreter):
             self.tell(EnvironmentBuilding(packages=needed))
@@ -126,16 +127,17 @@ class CommitTrial:
         await self._retake_red_with_other_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder)
         await self._retry_guards_on_base(interpreter, runs)
-        await self._retry_without_changes(interpreter, runs)
-        # If a requirement is checked by data, the implementer's own tests could not raise its grade.
+        await self._retry_as_in_first_turn(interpreter, runs)
+        # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks.
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
         self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run a check on the base again, with the head's packages, if it lacked a module there that these provide, or
-        if an earlier version of the engine ran it in another room: base and head are then checked alike."""
+        """Run checks on the base again, with the head's packages, so that base and head are checked alike: checks that
+        lacked a module there which these packages provide, and checks that an earlier version of the engine ran in
+        another kind of room."""
         workspace, commit = self.workspace, self.commit
         old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
@@ -145,12 +147,12 @@ class CommitTrial:
         self.base_facts = [_without_kinds(one, found) for one in self.contract.base_facts]
         if old:
             self.undecided.append(base_taken_again("an earlier version of trued checked it in other surroundings"))
-            self._forget_on_base(old)
+            self._drop_base_facts(old)
         await self._run_on_base(interpreter, [one for one in runs if one in old or one in again], added.versions)
 
     async def _retake_red_with_other_tools(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run a check on the base again if Node or Chromium had another version there: otherwise a new version could
-        look like work."""
+        """Run a check on the base again if Node or Chromium had another version there. Otherwise a case could go from
+        red to green only because of the new version."""
         before, now = (
             {(one.check, name): one.versions[name] for one in facts for name in TOOLS if name in one.versions}
             for facts in (self.base_facts, self.evidence)
@@ -160,17 +162,17 @@ class CommitTrial:
         if again:
             used = " and ".join(sorted(set(changed.values())))
             self.undecided.append(base_taken_again(f"it was checked with {used}"))
-            self._forget_on_base(again)
+            self._drop_base_facts(again)
             await self._run_on_base(interpreter, again, self.added.versions)
 
-    def _forget_on_base(self, runs: Sequence[SharedRun]) -> None:
+    def _drop_base_facts(self, runs: Sequence[SharedRun]) -> None:
         served = {name for one in runs for name in one.serves}
         self.base_facts = [one for one in self.base_facts if one.check not in served]
 
     async def _run_on_base(
         self, interpreter: Interpreter, again: Sequence[SharedRun], versions: Mapping[str, str]
     ) -> None:
-        """Run these checks on the base, with the head's packages, and add what they show to its facts."""
+        """Run these checks on the base, with the head's packages, and add the results to the base's facts."""
         if not again:
             return
         workspace, commit = self.workspace, self.commit
@@ -195,9 +197,10 @@ class CommitTrial:
     def _facts_on_base(self, shared: SharedRun) -> list[Evidence]:
         return [one for one in self.contract.base_facts if one.check in shared.serves]
 
-    def _place(self, shared: SharedRun) -> tuple[int, bool]:
-        """The sort key of a run. Visible checks come first: once something held out has run in a room, agents get no
-        output from it. The contract's own tests come last: head code could store what they reveal, for later cases."""
+    def _run_order(self, shared: SharedRun) -> tuple[int, bool]:
+        """The sort key of a run. Visible checks come first, because agents get no output from a room once something
+        held out has run in it. The contract's own tests come last, because the head's code could save what they reveal
+        and use it in later cases."""
         data = isinstance(shared.check, DATA)
         held = any(hidden_files(self.contract, one) for one in shared.serves.values())
         return 2 if held else int(is_hidden_data(shared.check)), data
@@ -210,13 +213,14 @@ class CommitTrial:
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run guards that fail only the second time on the base in the same way: they may always have failed so."""
+        """Run guards that failed only in the second turn on the base, too, in the same two settings: they may have
+        failed like this before the change."""
         await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
 
-    async def _retry_without_changes(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run red tests that fail only the second time twice more, in the setting of the first run. A test that passes
-        there and fails if only the date is changed depends on the date, and is not counted. A test that depends on
-        anything else (files left by the first run, the machine) still counts as failed."""
+    async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+        """Run red tests that failed only in the second turn twice more, both times in the setting of the first turn. If
+        a test passes then, and fails when only the date is changed, it depends on the date and is not counted. A test
+        that depends on anything else (files left by the first run, the machine) still counts as failed."""
         tests = [one for one in runs if isinstance(one.check, TestsCheck)]
         suspects = self._failing_second_time_only(tests, Base.RED)
         await self._try_again(self.commit, interpreter, suspects, passing=True)
@@ -229,6 +233,8 @@ class CommitTrial:
         *,
         passing: bool = False,
     ) -> None:
+        """Run the suspects twice in one room of this commit, and add to `order_bound` the tests that fail in the second
+        run; with `passing`, the tests that pass in the second run and fail when only the date is changed."""
         if not suspects:
             return
         carried = self.contract.carried
@@ -250,7 +256,7 @@ class CommitTrial:
     def _failing_second_time_only(
         self, runs: Sequence[SharedRun], stood: Base
     ) -> list[tuple[SharedRun, frozenset[str]]]:
-        """Ids with this status on the base that passed the first time here and failed the second."""
+        """The ids that have this status on the base, and passed in the head's first turn but failed in its last."""
         found = []
         for shared in runs:
             check = next(iter(shared.serves))
@@ -278,9 +284,10 @@ class CommitTrial:
         return on_base([one for one in self.base_facts if one.check in shared.serves], self.own_modules)
 
     async def _run_objections(self, interpreter: Interpreter, recorder: EvidenceRecorder) -> None:
-        """Run objections that have a case, as checks: one that passes is closed, one that fails refutes.
+        """Run the cases of objections as checks. An objection whose case passes is closed; one whose case fails
+        refutes.
 
-        Agents learn the results, so they run in a room of their own that never contained anything held out.
+        Agents learn the results, so these cases run in a room of their own that never contained anything held out.
         """
         runnable, others = await split_runnable(self.workspace, self.contract, self.runnable)
         for finding, why in others:
@@ -319,7 +326,8 @@ class CommitTrial:
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
 
     def undeclared_imports(self, texts: Mapping[str, str]) -> list[str]:
-        """Sentences about imports of the head's files that nothing provides; none if no check lacked a module."""
+        """Sentences about modules that the head's files import and nothing provides; none if no check lacked a
+        module."""
         kinds = {one.kind for fact in self.evidence for one in fact.tried}
         if not any(one.startswith("module ") for one in kinds):
             return []
@@ -327,10 +335,11 @@ class CommitTrial:
         return undeclared_imports(own, self.modules, self.packages)
 
     def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-        """Failure kind → the package that the head declares and that could not be installed."""
+        """Kind of failure → the package that the head declares and that could not be installed."""
         return awaited_packages(self.added, evidence)
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
+        """Everything that the judge needs to know about one requirement."""
         contract = self.contract
         ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks((requirement,))))
         return Facts(
@@ -366,7 +375,7 @@ class CommitTrial:
         return any(name in passed and (is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
-        """Tests that belong to another requirement: their results are reported only for that one."""
+        """Tests that belong to another requirement, which alone reports their results."""
         facts = [one for one in self.base_facts if one.kind == "tests"]
         others = [one for one in self.due if one.id != requirement.id]
         return frozenset(

@@ -1,13 +1,12 @@
 """Runs every check on the head twice: in parallel if that cannot change the result, else one after the other.
 
-The second run must meet all files that the first left in the checkout (LAW-6). Parallel runs use two equal rooms, so
-the second counts only if the first left nothing: its room is unchanged afterwards. Cases that failed in parallel are
-run again, one after the other, before they count against the head. If they pass then, they need more passes than cases
-that never failed.
+The second run must find all files that the first left in the checkout (LAW-6). Parallel runs use two equal rooms, so
+the second counts only if the first left its room unchanged. Cases that failed in parallel are run again, one after the
+other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
-Cases whose answers are data are the only ones that can show `proven`. They run in the same checkout as the tests, as
-LAW-6 asks; if the tests left anything there, the cases also have to pass where nothing else has run, so that no code is
-right only because a test left it a sign.
+Only checks whose answers are data (cases and pages) can show `proven`. They run in the same checkout as the tests, as
+LAW-6 requires. If the tests left any file there, the cases must also pass in a room in which nothing else has run:
+otherwise code could recognise by such a file that it is being checked.
 """
 
 import asyncio
@@ -24,9 +23,9 @@ from trued.proof.room.clean_room import Graft, footprint
 from trued.proof.run_check import SharedRun, run_check
 
 STEADY_TURNS = 4  # runs in sequence of cases that failed in parallel: with fewer, a case could pass by chance
-# Parallel turns are given up, and run in sequence, after this many times the usual time, or after this many seconds if
-# that is longer.
-USUAL_TIMES, PATIENCE_S = 2.0, 120.0
+# Parallel turns that take longer than both of these limits are stopped, and the turns run in sequence instead: this
+# many times the usual time, and this many seconds.
+USUAL_TIMES, LONG_S = 2.0, 120.0
 BESIDE = "at the same time as the first, in an equal checkout"
 
 Record = Callable[[int, SharedRun, Fact], None]
@@ -35,7 +34,7 @@ Room = AbstractAsyncContextManager[tuple[Bench, Graft]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """One execution within a turn: which ids it runs, and how long that took on the base."""
+    """One execution within a turn, with the ids that it runs."""
 
     shared: SharedRun
     ids: tuple[str, ...]
@@ -99,8 +98,8 @@ async def take_turns(
 
 
 async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> bool:
-    """Whether two turns can run in parallel: two cores are idle, and no preparation has run. Files that a preparation
-    made may contain the room's path, so a copy of the room would not be equal."""
+    """Whether two turns can run in parallel. They can if two cores are idle and no preparation has run: files that a
+    preparation wrote may contain the room's path, and would be wrong in a copy of the room."""
     if bench.prepared or bench.broken:
         return False
     return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
@@ -109,7 +108,7 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
 async def _take_two_at_once(
     plan: Sequence[PlannedRun], bench: Bench, fresh: Callable[[], Room]
 ) -> tuple[Turn | None, Turn | None]:
-    within_s = max(PATIENCE_S, USUAL_TIMES * sum(one.usual_s for one in plan))
+    within_s = max(LONG_S, USUAL_TIMES * sum(one.usual_s for one in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
         both = asyncio.gather(
             _take_turn(plan, bench, fresh, second=False),
@@ -124,7 +123,7 @@ async def _take_two_at_once(
 
 
 async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Take the remaining turns in this room, and more of them if something failed only in parallel. Returns notes."""
+    """Run the remaining turns in this room, and extra turns if something failed only in parallel. Returns notes."""
     await room.take(GREEN_TURNS - len(room.turns))
     steady = suspects - frozenset[tuple[str, str]]().union(*(one.failures for one in room.turns))
     if not steady:
@@ -191,7 +190,8 @@ async def _take_turn(
 
 
 def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:
-    """The ids to run now: without those that timed out before, because another run could not improve their result."""
+    """The ids to run now. Ids that timed out before are left out, because another run could not improve their
+    result."""
     facts = [fact for turn in before for shared, fact in turn.facts if shared is planned.shared]
     late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
     return () if WHOLE_CHECK in late else tuple(one for one in planned.ids if one not in late)
