@@ -28,7 +28,7 @@ from trued.model.events import JournalEvent
 from trued.proof.build import run_build
 from trued.proof.disclosure import WITHHELD, held_out_texts
 from trued.proof.gaps import AGAIN
-from trued.proof.objections import A_ROUND, A_RUN, ObjectionLimits
+from trued.proof.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimits
 from trued.proof.prove import prove
 from trued.proof.statistics import measure_tests
 
@@ -321,18 +321,18 @@ def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
     ration = ObjectionLimits(ran)
     same = [ration.allowed(asks(number), "b") for number in range(5)]
     assert [one.case is not None for one in same] == [True] * 3 + [False] * 2
-    assert same[-1].where == "not run: more than 3 about one requirement and entry point in one round"
+    assert same[-1].where == "not run: more than 3 cases about one requirement and entry point in one round"
     assert ration.allowed(asks(0), "b").case, "the same one again costs nothing"
     others = [ration.allowed(asks(0, f"calc:f{number}"), "b") for number in range(12)]
-    assert sum(one.case is not None for one in others) == A_ROUND - 3
-    assert others[-1].where == f"not run: more than {A_ROUND} in one round"
+    assert sum(one.case is not None for one in others) == MOST_A_ROUND - 3
+    assert others[-1].where == f"not run: more than {MOST_A_ROUND} cases in one round"
     assert ration.allowed(asks(9), "c").case, "another role has its own"
     for number in range(20):
         later = ObjectionLimits(ran)
         for door in range(12):
             later.allowed(asks(number, f"calc:g{door}"), "b")
-    assert len([role for role, _ in ran if role == "b"]) == A_RUN
-    assert ObjectionLimits(ran).allowed(asks(99), "b").where == f"not run: more than {A_RUN} in one run"
+    assert len([role for role, _ in ran if role == "b"]) == MOST_A_RUN
+    assert ObjectionLimits(ran).allowed(asks(99), "b").where == f"not run: more than {MOST_A_RUN} cases in one run"
     assert ObjectionLimits(ran).allowed(asks(0), "b").case, "what was run before may be run again"
     assert ObjectionLimits(ran).allowed(Finding(what="in words"), "b") == Finding(what="in words")
 

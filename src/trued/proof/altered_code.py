@@ -1,9 +1,9 @@
-"""Finds the base's code that a change alters, and which of it the user's cases reach, by the text of the base.
+"""Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text. Pure.
 
-Existing tests would check this code. If they cannot be run, only this analysis shows what is unverified. It does not
-depend on anything that the head's code reports while it runs. An addition leaves the base's code alone only if the
-engine understands that it does: a function, a value made of literals, a new method. Anything else counts as altering
-it. Pure.
+Existing tests would check the altered code. If they cannot be run, only this analysis shows what is unverified. It does
+not depend on anything that the head's code reports while it runs. An addition counts as harmless only if the engine
+understands that it changes nothing else: a function, a value made of literals, a new method. Any other addition counts
+as altering the base's code.
 """
 
 import ast
@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 MODULE = "statements of the module"
-# Methods that Python calls while a module is loaded, when somebody makes a class or asks a class for an item.
+# Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted.
 HOOKS = (
     "__init_subclass__",
     "__class_getitem__",
@@ -30,8 +30,8 @@ MODULES_OWN = frozenset(
         *("__class__", "__getattr__", "__dir__", "__dict__"),
     }
 )
-ENUM_MAY_HAVE = ("__str__", "__repr__", "__format__", "__doc__", "__slots__")  # nothing calls these for its members
-# What may be called where a module is loaded: it makes a new value and touches no other.
+ENUM_MAY_HAVE = ("__str__", "__repr__", "__format__", "__doc__", "__slots__")  # making its members calls none of these
+# Functions that a module may call while it is loaded: each makes a new value and changes nothing else.
 MAKERS = frozenset(
     {
         *("frozenset", "set", "dict", "list", "tuple", "int", "float", "str", "bytes", "bool", "range", "len"),
@@ -62,22 +62,22 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def altered_names(before: str, after: str, exported: Collection[str] = ()) -> frozenset[str]:
-    """Functions, methods and variables of a Python file that were changed or removed, but not those that were added.
-    `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: imported names that other
-    files take from this one; a removed import alters nothing only if nobody uses its name."""
+    """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
+    `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: names that this file imports
+    and other files take from it. If such an import is removed, its name counts as altered."""
     try:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset({MODULE})
     found = {name for name, body in was.bound.items() if now.bound.get(name) != body and name not in was.imported}
     found |= {name for name in was.imported & now.bound.keys() if now.bound[name] != was.bound[name]}
-    found -= {name for name in found if _only_grew(was.collections.get(name), now.collections.get(name))}
+    found -= {name for name in found if _has_only_grown(was.collections.get(name), now.collections.get(name))}
     gone = was.imported - now.bound.keys()
     found |= gone & {*exported, *now.offered}
     found |= {name for name, used in now.names.items() if not gone.isdisjoint(used)}
     found |= set(_altered_classes(was, now))
     moved = was.others != now.others or _kept_order(was, now) != _kept_order(now, was)
-    return frozenset(found | ({MODULE} if moved or _reaches_beyond(was, now) else set()))
+    return frozenset(found | ({MODULE} if moved or _has_side_effects(was, now) else set()))
 
 
 def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
@@ -86,8 +86,8 @@ def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
 
 
 def new_statements(before: str, after: str) -> frozenset[str]:
-    """The names and texts that a Python file's new statements mention, by themselves or by functions of the file that
-    they use. Definitions that are understood do not count."""
+    """The names and texts that a Python file's new statements mention, directly or through functions of the file that
+    they use. Definitions that the engine understands to be harmless do not count."""
     try:
         was, tree = ast.parse(before), ast.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -101,8 +101,8 @@ def new_statements(before: str, after: str) -> frozenset[str]:
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base that got a member which their old code may use: Python's own, one that a class above may
-    have, or a field of which a decorator makes methods."""
+    """Classes of the base that got a member which their old code may use: a method that Python calls, a member that may
+    override one of a base class, or a field from which a decorator makes methods."""
     for name in now.bound.keys() - was.bound.keys():
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
@@ -120,8 +120,8 @@ def _is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _reaches_beyond(was: "_Outline", now: "_Outline") -> bool:
-    """Whether what was added may change something other than itself when the module is loaded, or hides a built-in."""
+def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
+    """Whether an addition may change something other than itself when the module is loaded, or hides a built-in."""
     added = now.bound.keys() - was.bound.keys()
     if any(name in MODULES_OWN or name.rpartition(".")[2] in HOOKS for name in added):
         return True
@@ -132,7 +132,8 @@ def _reaches_beyond(was: "_Outline", now: "_Outline") -> bool:
             return True
     fresh = [one for name, several in now.run.items() for one in several if one not in was.run.get(name, ())]
     registered = Counter(key for several in was.run.values() for one in several for key in one.registers)
-    # A function that a module offers (`click.option`) does not register, nor does one that the base has twice.
+    # Equal decorators replace each other only if they register something. A function of a module (`click.option`) does
+    # not, and neither does a decorator that the base has twice with the same text.
     taken = {key for key, times in registered.items() if times == 1 and not was.is_in_module(key[0])}
     return not all(
         now.is_understood(one)
@@ -143,7 +144,7 @@ def _reaches_beyond(was: "_Outline", now: "_Outline") -> bool:
 
 def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozenset[str]:
     """The names that these entry points use in these Python files, directly or indirectly. Names are matched without
-    their scope, so the result has rather too many than too few."""
+    their scope, so the result may have too many names, but not too few."""
     uses: dict[str, set[str]] = {}
     for text in texts:
         try:
@@ -162,7 +163,7 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 
 def defined_names(text: str) -> frozenset[str]:
-    """The functions, methods, classes and variables of a Python file, without their classes' names before them."""
+    """The functions, methods, classes and variables of a Python file; for `Class.method`, only `method`."""
     try:
         outline = _Outline(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -171,8 +172,8 @@ def defined_names(text: str) -> frozenset[str]:
 
 
 def imported_modules(text: str) -> frozenset[str]:
-    """The modules that a Python file imports, with dots, and each name that it takes from one. A relative import has
-    no dots before it."""
+    """The modules that a Python file imports, and `module.name` for each name that it imports from one. The leading
+    dots of relative imports are left out."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -207,8 +208,8 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
-    """The names that these tests (`file::group::test`, or a whole file) use, with the helpers and fixtures in their
-    files."""
+    """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
+    in the same file."""
     wanted: dict[str, set[str]] = {}
     for name in ids:
         path, *inner = name.split("[")[0].split("::")
@@ -216,11 +217,11 @@ def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[st
     found = set[str]()
     for path, tests in wanted.items():
         text = texts.get(path, "")
-        found |= used_names(text) if "" in tests else reached_names([text], {*tests, *_set_up(text)})
+        found |= used_names(text) if "" in tests else reached_names([text], {*tests, *_helpers(text)})
     return frozenset(found)
 
 
-def _set_up(text: str) -> set[str]:
+def _helpers(text: str) -> set[str]:
     """Functions and methods of a test file that are not tests."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
@@ -234,21 +235,21 @@ class _Outline:
     """What a module binds: functions, `Class.method`, variables and imports, each with its code."""
 
     def __init__(self, module: ast.Module) -> None:
-        self.bound: dict[str, str] = {}
+        self.bound: dict[str, str] = {}  # name → its code
         self.bindings: Counter[str] = Counter()  # name → how often it is bound
         self.uses: dict[str, set[str]] = {}  # last part of the name → names that it uses
         self.names: dict[str, set[str]] = {}  # whole name → names that it takes from the module, without attributes
         self.imported: set[str] = set()
-        self.collections: dict[str, tuple[str, ...]] = {}  # of variables that are bound once
+        self.collections: dict[str, tuple[str, ...]] = {}  # variable that is bound once → elements of its list or dict
         self.others: list[str] = []  # statements that bind nothing, in order
         self.order: list[str] = []  # variables and classes, in order
-        self.classes: dict[str, tuple[str, ...]] = {}  # class → names of the classes above it
+        self.classes: dict[str, tuple[str, ...]] = {}  # class → names of its base classes
         self.fields: set[str] = set()  # variables of classes that have a decorator
         self.run: dict[str, list[_Run]] = {}  # name → what is run when it is bound
-        self.origins: dict[str, set[str]] = {}  # imported name → top modules that it comes from; "": this package
+        self.origins: dict[str, set[str]] = {}  # imported name → top-level modules it comes from; "": this package
         for one in module.body:
             self._add(one)
-        # Only when all names are known can it be said which blocks do nothing.
+        # Which blocks do nothing is known only after all names have been read.
         idle = {ast.dump(one) for one in module.body if isinstance(one, ast.If) and self._is_idle_block(one)}
         self.others = [one for one in self.others if one not in idle]
         self.collections = {name: one for name, one in self.collections.items() if self.bindings[name] == 1}
@@ -282,7 +283,7 @@ class _Outline:
         self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
         is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in one.bases)
         if is_enum and not self._is_plain_enum(one):
-            # Its own methods make its members, when the class is made.
+            # Its own methods run when the class is defined, because they make its members.
             self.run.setdefault(f"{above}{one.name}", []).append(_Run("members of an enum", understood=False))
         head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
         self._bind(f"{above}{one.name}", head, ast.dump(head))
@@ -308,23 +309,23 @@ class _Outline:
             self.uses.setdefault(name, set()).add(alias.name.rpartition(".")[2])
 
     def _is_idle_block(self, one: ast.If) -> bool:
-        """Whether the block is for type checkers or for a file that is started as a program, and these names mean what
-        they usually do."""
+        """Whether the block begins with `if TYPE_CHECKING` or `if __name__ == "__main__"`, and the file has not bound
+        these names to something else."""
         if not _is_idle(one):
             return False
         name = _first_name(one.test.left if isinstance(one.test, ast.Compare) else one.test)
         return self.bound.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def is_understood(self, one: "_Run") -> bool:
-        """Whether it makes a value and does nothing else, by functions that are Python's own."""
+        """Whether the expression only makes a value, by functions of Python itself."""
         return one.understood and all(map(self._is_pythons, one.roots))
 
     def makes_arguments(self, one: "_Run") -> bool:
-        """Whether the arguments of a decorator are made as `is_understood` asks for."""
+        """Whether the arguments of this decorator only make values, by functions of Python itself."""
         return one.arguments is not None and all(map(self._is_pythons, one.arguments))
 
     def is_in_module(self, name: str) -> bool:
-        """Whether the name is `module.function`, of a module that is imported whole."""
+        """Whether the name is `module.function`, where `import module` brought the module."""
         return name.count(".") == 1 and self.bound.get(name.partition(".")[0], "").startswith(" ")
 
     def _is_pythons(self, name: str) -> bool:
@@ -347,20 +348,20 @@ class _Run(NamedTuple):
     """An expression that is run when a module is loaded."""
 
     text: str
-    understood: bool  # it can only make a new value, if the functions that it calls are what their names say
-    roots: frozenset[str] = frozenset()  # the names by which it finds these functions
-    decorator: str = ""  # the function that decorates, if it is one
+    understood: bool  # it can only make a new value, provided that the functions it calls are what their names say
+    roots: frozenset[str] = frozenset()  # the first names of these functions: `a` of `a.b.c()`
+    decorator: str = ""  # the decorating function, if this is a decorator
     arguments: frozenset[str] | None = None  # roots of a decorator's arguments, if these only make values
-    registers: frozenset[tuple[str, ...]] = frozenset()  # under which text and HTTP methods the decorator may do so
+    registers: frozenset[tuple[str, ...]] = frozenset()  # what the decorator may register (see `_registered`)
 
 
 def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
     """What is run when this function, class or variable is bound. `again`: its name was bound before."""
     decorators = getattr(one, "decorator_list", ())
     for decorator in decorators:
-        yield _decorating(decorator, one, again=again)
+        yield _decorator_run(decorator, one, again=again)
     if {"property", "cached_property"} & (named := {*map(_last_name, decorators)}) and "classmethod" in named:
-        yield _Run("a property of a class", understood=False)  # reading it runs it, before any object is made
+        yield _Run("a property of a class", understood=False)  # its code may run while the class is defined
     values: list[ast.AST | None] = []
     if isinstance(one, _FUNCTIONS):
         values = [*one.args.defaults, *one.args.kw_defaults, *_annotations(one)]
@@ -375,9 +376,9 @@ def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
             yield _Run(ast.dump(value), _is_plain(value), _roots(value))
 
 
-def _decorating(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
+def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    # `@price.setter` above `price`, of a property in the same class
+    # whether it is `@price.setter` above `price`, of a property in the same class
     own = again and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
     own = own and ast.unparse(function) == f"{getattr(one, 'name', '')}.{_last_name(function)}"
     plain = _is_plain(decorator, beside=function)
@@ -389,8 +390,8 @@ def _decorating(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
 
 
 def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
-    """The function of a decorator, its first text and each HTTP method that it names: two equal ones may replace each
-    other, as two routes of one path do."""
+    """What a decorator may register: its function, its first text and an HTTP method, once for each method. Of two
+    equal registrations one may replace the other, such as two routes with the same path."""
     if not isinstance(decorator, ast.Call):
         return frozenset()
     given = [*decorator.args, *(one.value for one in decorator.keywords)]
@@ -408,7 +409,8 @@ def _annotations(one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AS
 
 
 def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
-    """Whether the expression makes a new value and does nothing else. Of a lambda, only the defaults are run."""
+    """Whether the expression makes a new value and does nothing else. Of a lambda only the defaults count, because its
+    body does not run. `beside`: a part of the expression that is judged elsewhere."""
     if value is beside:
         return True
     if isinstance(value, ast.Lambda):
@@ -428,7 +430,8 @@ def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
 
 
 def _is_maker(function: ast.expr) -> bool:
-    """Whether the function is named like one that only makes values. An item of something may be anything."""
+    """Whether the function has the name of one that only makes values. `x[0].list()` does not count: `x[0]` may be
+    anything."""
     while isinstance(function, ast.Subscript):  # `list[int]()`
         function = function.value
     named = _last_name(function) in MAKERS
@@ -438,7 +441,7 @@ def _is_maker(function: ast.expr) -> bool:
 
 
 def _factory(value: ast.AST) -> ast.expr | None:
-    """What a defaultdict calls when it is asked for a key that it lacks."""
+    """The function that a `defaultdict(…)` calls for a missing key; None if this is no such expression."""
     is_one = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
     return value.args[0] if is_one and isinstance(value, ast.Call) and value.args else None
 
@@ -462,8 +465,8 @@ def _names_in(one: ast.AST) -> set[str]:
 
 
 def _mentioned(one: ast.AST) -> set[str]:
-    """Every name, attribute and text in this code, without what only a call of a function would run. Of `module.name`
-    only the name counts, unless it is one of Python's own."""
+    """Every name, attribute and text in this code, without the bodies of functions. Of `module.name` only the name
+    counts, unless it is one of Python's own."""
     if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and not _is_dunder(one.attr):
         return {one.attr}
     found = {
@@ -531,5 +534,5 @@ def _elements(value: ast.List | ast.Tuple | ast.Set | ast.Dict) -> Iterator[str]
         yield from map(ast.dump, value.elts)
 
 
-def _only_grew(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
+def _has_only_grown(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> bool:
     return before is not None and after is not None and after[: len(before)] == before

@@ -18,9 +18,9 @@ from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
-LINES = 6  # last lines of a build's output that are compared: the reason is among them
+LINES = 6  # last lines of a build's output that are compared; the reason of a failure is usually among them
 ON_BASE = "it fails on the base in the same way:"
-NOT_ON_BASE = "the base is built in the same room, and this is not:"
+NOT_ON_BASE = "it passes on the base, but not here:"
 AROUND = ("environment", "prepare")  # kinds of failure outside the build itself
 
 
@@ -40,9 +40,9 @@ async def run_build(
     If it does not pass, also run it on the base in the same kind of room: if it fails there in the same way, the result
     is UNJUDGED, because the room may be at fault. The output is scanned for held-out data, because agents read it.
     """
-    found = await _ended(workspace, contract, command, commit)
+    found = await _run(workspace, contract, command, commit)
     if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
-        base = await _ended(workspace, contract, command, contract.base)
+        base = await _run(workspace, contract, command, contract.base)
         found = BuildResult(held_against_base(found.tried, base.tried), found.drivers)
     scan = Scanner(workspace, contract, commit, tell)
     detail = await scan(found.tried.detail, f"the output of the build {command}")
@@ -50,7 +50,7 @@ async def run_build(
 
 
 def held_against_base(head: Tried, base: Tried) -> Tried:
-    """Correct the result of a build that did not pass, given the base's result in the same kind of room.
+    """The result of a build on the head that did not pass, corrected by the base's result in the same kind of room.
 
     If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the
     cause (packages that cannot be fetched, a tool that is not set up here), and the result is UNJUDGED.
@@ -74,7 +74,7 @@ def _last(output: str) -> list[str]:
     return [line for line in lines if line][-LINES:]
 
 
-async def _ended(workspace: Workspace, contract: Contract, command: str, commit: str) -> BuildResult:
+async def _run(workspace: Workspace, contract: Contract, command: str, commit: str) -> BuildResult:
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     try:
         interpreter = await interpreter_of(workspace, contract)
@@ -84,17 +84,17 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
             own = [
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
-            own += await _scripted(workspace, contract, command, bench) if here != before else []
-            # The change may alter how the project is built: `own` lists these files, and nothing more happens. Only
-            # commands that must keep passing are also run with the base's files.
+            own += await _changed_scripts(workspace, contract, command, bench) if here != before else []
+            # The change may alter files that control the build. `own` only lists them: unlike a command that must keep
+            # passing, a build is not run again with the base's files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
     return BuildResult(fact.tried[0], tuple(own))
 
 
-async def _scripted(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
-    """Paths of each package.json in which scripts of the base differ; none if the command runs no script."""
+async def _changed_scripts(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
+    """Each package.json in which a script of the base was changed; none if the command runs no script."""
     found = list[str]()
     for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
         place = bench.room / path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trued.protocols import Workspace
 
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # limits of one file, and of all files together
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # limits on reading texts: one file, and all files together
 MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # limits on reading code: files, and bytes of one file
 
 
@@ -35,7 +35,7 @@ async def changed_texts(workspace: Workspace, commit: str, paths: Sequence[str])
 
 
 async def added_lines(workspace: Workspace, base: str, texts: Mapping[str, str]) -> dict[str, list[tuple[int, str]]]:
-    """Path → numbers and lines of these texts that the file does not have on the base."""
+    """Path → lines of these texts that the file does not have on the base, each with its number."""
     found: dict[str, list[tuple[int, str]]] = {}
     there = await workspace.read_all(base, texts)
     for path, text in texts.items():

@@ -1,7 +1,7 @@
-"""Finds files that an ordinary checkout has with another content than a clean room.
+"""Finds files whose content in an ordinary checkout differs from that in a clean room.
 
-A room has every file byte for byte. Git's own attributes (`ident`, `eol=crlf`, an encoding, a filter) change files when
-they are checked out, so code could be right in a room and wrong in every clone. Pure but for reading.
+A room has every file exactly as git stores it. In an ordinary checkout, git changes files that have certain attributes
+(`ident`, `eol=crlf`, an encoding, a filter), so code could be right in a room and wrong in every clone. Only reads.
 """
 
 import re
@@ -13,13 +13,13 @@ from trued.protocols import Workspace
 ATTRIBUTES = ".gitattributes"
 _CONVERTING = re.compile(r"(?:ident|crlf|eol=crlf|crlf=.+|filter=.+|working-tree-encoding=.+)")
 _AFFECTING = re.compile(r"[-!]?(?:ident|crlf|eol|text|binary|filter|working-tree-encoding)(?:=.*)?")
-_MACRO = "[attr]"  # a line that begins with it gives a name to attributes
-_IDENT = b"$Id"  # git writes the file's hash behind it
+_MACRO = "[attr]"  # begins a line that defines a macro: one name for several attributes
+_IDENT = b"$Id"  # git inserts the file's hash after this text
 
 
 async def converted_files(workspace: Workspace, base: str, commit: str, changed: Collection[str]) -> list[str]:
-    """The lines of attributes by which the head makes git convert files, each with its file; and changed files with a
-    mark that an attribute of the base replaces."""
+    """New lines of `.gitattributes` files by which the head makes git convert files; and changed files with a text that
+    git replaces because of an attribute of the base."""
     before, after = await _attributes(workspace, base), await _attributes(workspace, commit)
     if not before and not after:
         return []
@@ -38,15 +38,15 @@ async def converted_files(workspace: Workspace, base: str, commit: str, changed:
 
 
 async def unconverted_files(workspace: Workspace, base: str) -> list[str]:
-    """The lines of attributes by which the base makes git convert files, each with its file. Content of git LFS is left
-    out: rooms have it."""
+    """Lines of the base's `.gitattributes` files that make git convert files, each with the file's path. Git LFS is
+    left out, because rooms have the content of its files."""
     lines = await _attributes(workspace, base)
     names = _converting_names([line for several in lines.values() for line in several]) - {"filter=lfs"}
     return [f"{path} ({' '.join(one)})" for path in sorted(lines) for one in lines[path] if names & set(one[1:])]
 
 
 async def _attributes(workspace: Workspace, commit: str) -> dict[str, list[list[str]]]:
-    """Path → the lines of each file of attributes, as words. Lines and blanks are git's own, not Unicode's."""
+    """Path of each `.gitattributes` file → its lines, split into words by git's rules, not by Unicode's."""
     files = [path for path in await workspace.blobs(commit) if PurePosixPath(path).name == ATTRIBUTES]
     contents = await workspace.read_all(commit, files)
     return {
@@ -65,7 +65,7 @@ def _converting_names(lines: Iterable[list[str]]) -> set[str]:
     found = {word for line in every for word in line[1:] if _CONVERTING.fullmatch(word)}
     macros = {line[0].removeprefix(_MACRO): set(line[1:]) for line in every if line[0].startswith(_MACRO)}
     while more := {name for name, words in macros.items() if words & found} - found:
-        found |= more  # a macro may stand for another one
+        found |= more  # a macro may contain another macro
     return found
 
 

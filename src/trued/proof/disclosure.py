@@ -17,9 +17,9 @@ from trued.proof.room.held_out_tests import hidden_tests
 from trued.protocols import Emit, Workspace
 from trued.support.redaction import forms
 
-WITHHELD = "what it printed is withheld: it may quote something that is held out"
+WITHHELD = "its output is withheld, because it may quote something that is held out"
 SHORTEST = 8  # characters: shorter values occur in many texts by chance
-LINE = 16  # characters of a held-out file's line; shorter ones are brackets, calls and single words
+LINE = 16  # characters; shorter lines of a held-out file are brackets, calls and single words
 MOST_LINES = 20_000  # lines of held-out files that are searched for
 _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
@@ -59,7 +59,7 @@ class Scanner:
         return any([not await self._readable(value) for value in found])
 
     async def _readable(self, value: str) -> bool:
-        """Whether everybody can read the value anyway: in the user's words, on the base, or in the commit itself."""
+        """Whether everybody can read the value anyway, in the user's words, on the base, or in the commit itself."""
         if self._open is None:
             words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:

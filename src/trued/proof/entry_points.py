@@ -1,7 +1,7 @@
-"""What a command line starts: the project's own module, script or program, or something else. Nothing is run.
+"""Tells whether a command line starts the project's own module, script or program, or something else. Runs nothing.
 
-A case that an agent wrote may start only the project. The command line is parsed as the interpreter would parse it; if
-it is not known to lead to a file of the project, it is refused.
+A case that an agent wrote may start only the project. The command line is parsed as the interpreter would parse it. It
+is refused unless it surely leads to a file of the project.
 """
 
 import json
@@ -20,14 +20,14 @@ from trued.proof.room.dependencies import is_dependency_manifest, provides_modul
 from trued.proof.room.virtualenv import SYSTEM_PATH
 
 NODE = ("node", "nodejs")
-# CPython's one-letter options: those without a value that do not change what is run, and those with a value.
+# CPython's one-letter options that do not change which code is run: those without a value, and those with one.
 _ALONE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
 # Node has hundreds of options, some of which load code; these common ones do not.
 _NODE_OPTION = re.compile(
     r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
     r"|trace-warnings|trace-uncaught|stack-trace-limit=\d+|max-old-space-size=\d+|unhandled-rejections=[a-z-]+)"
 )
-# Other programs that run a file of the project, and the word that must precede the file.
+# Other programs that run a file of the project → the word that must precede the file.
 _OTHERS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
 _CARGO = ("cargo", "run")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
@@ -66,12 +66,13 @@ class StartedProgram:
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""
-    words: int = 1  # how many words of the line name it
+    words: int = 1  # how many words of the line lead to it, itself included
     why: str = ""  # why it cannot be part of a project
 
 
 def started_program(line: Sequence[str]) -> StartedProgram:
-    """The module, script or program that the line starts; kind "nothing", and why, if the line brings its own code."""
+    """The module, script or program that the line starts. Its kind is "nothing" if the line starts no file: `why` tells
+    the reason, for example that the line contains its own code."""
     if not line or not line[0]:
         return StartedProgram("nothing", words=0, why="the command line is empty")
     program, *rest = line
@@ -91,7 +92,7 @@ def started_program(line: Sequence[str]) -> StartedProgram:
         return (
             StartedProgram("program", "cargo run", 2)
             if stray == "--"
-            else _nothing(f"`cargo run {stray}` is not read here")
+            else _nothing(f"`cargo run {stray}` is not supported in a case")
         )
     return StartedProgram("program", program)
 
@@ -106,13 +107,13 @@ def _python(rest: Sequence[str]) -> StartedProgram:
     while place < len(rest) and rest[place].startswith("-") and rest[place] != "-":
         letters, place = rest[place][1:], place + 1
         if letters.startswith("-"):
-            return _nothing(f"the option {rest[place - 1]} of Python is not read here")
+            return _nothing(f"the option {rest[place - 1]} of Python is not supported in a case")
         for at, letter in enumerate(letters):
             if letter in _ALONE:
                 continue
             value = letters[at + 1 :]
             if letter == "c":
-                return _nothing("it brings code of its own in the command line")
+                return _nothing("the command line itself contains code")
             if letter not in _WITH_VALUE and letter != "m":
                 return _nothing(f"the option -{letter} of Python starts nothing of the project")
             if not value:
@@ -129,9 +130,9 @@ def _python(rest: Sequence[str]) -> StartedProgram:
 def _script(program: str, rest: Sequence[str], place: int) -> StartedProgram:
     name = next(iter(rest[place:]), "")
     if name in ("", "-"):
-        return _nothing("it brings code of its own on stdin")
+        return _nothing("it reads its code from stdin")
     if name.startswith("-"):
-        return _nothing(f"the option {name[:80]} of {program} may bring code of its own")
+        return _nothing(f"the option {name[:80]} of {program} may load other code")
     return StartedProgram("script", name, 2 + place)
 
 
@@ -149,9 +150,9 @@ def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
         return why_foreign_path(found.name, known)
     if found.name == " ".join(_CARGO) or found.name in _scripts(known.base):
         return ""
-    if known.is_in_words(found.name) and not _of_the_machine(found.name):
+    if known.is_in_words(found.name) and not _is_on_path(found.name):
         return ""
-    return f"it starts {found.name}, which is no part of the project"
+    return f"it starts {found.name}, which is not part of the project"
 
 
 def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
@@ -160,13 +161,13 @@ def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
     if not why or found.kind not in ("module", "program") or "/" in found.name:
         return why
     top = found.name.split(".")[0]
-    if top in _dependencies(known.base) or (found.kind == "program" and _npm(line)):
+    if top in _dependencies(known.base) or (found.kind == "program" and _is_npm_script(line)):
         return ""
     said = known.is_in_words(top) and top not in sys.stdlib_module_names
     return "" if said and shutil.which(top, path=SYSTEM_PATH) is None else why
 
 
-def _npm(line: Sequence[str]) -> bool:
+def _is_npm_script(line: Sequence[str]) -> bool:
     """Whether the line runs a script of the project's own manifest."""
     return tuple(line) == ("npm", "start") or (len(line) == 3 and tuple(line[:2]) == ("npm", "run"))
 
@@ -174,16 +175,16 @@ def _npm(line: Sequence[str]) -> bool:
 def why_foreign_module(name: str, known: KnownNames) -> str:
     """Why a Python module is not the project's, or "". A new module may not have the name of an installed one."""
     top = name.split(".")[0]
-    if any(_holds(path, top, known.base) for path in known.base):
+    if any(_is_file_of(path, top, known.base) for path in known.base):
         return ""
     if top in sys.stdlib_module_names:
-        return f"{name} is Python's own, and nothing of the project"
-    if top in _dependencies(known.base) or _installed(top):
-        return f"{name} is somebody else's package, and nothing of the project"
+        return f"{name} is part of Python, not of the project"
+    if top in _dependencies(known.base) or _is_installed(top):
+        return f"{name} is a third-party package, not part of the project"
     return ""
 
 
-def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
+def _is_file_of(path: str, top: str, base: Mapping[str, str]) -> bool:
     """Whether this file of the base is the top-level module `top` or a file of that package. A module of the same name
     inside another package does not count."""
     parts = PurePosixPath(path).parts
@@ -197,21 +198,21 @@ def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
 def why_foreign_path(name: str, known: KnownNames) -> str:
     """Why a path does not lead to a file of the project, or ""."""
     if "{files}" in name:
-        return "it brings code of its own in a file"
+        return "it runs a file that the case itself contains"
     path = PurePosixPath(name)
     if name.startswith(("/", "~")) or ".." in path.parts or ":" in name or "\\" in name:
         return f"{name[:80]} is outside the project"
     if str(path) in known.base:
         return ""
     strange = [one for one in path.parts if one == "node_modules" or one.startswith(".")]
-    return f"{name[:80]} is no file of the project" if strange else ""
+    return f"{name[:80]} is not a file of the project" if strange else ""
 
 
-def _of_the_machine(program: str) -> bool:
+def _is_on_path(program: str) -> bool:
     return shutil.which(program) is not None or shutil.which(program, path=SYSTEM_PATH) is not None
 
 
-def _installed(top: str) -> bool:
+def _is_installed(top: str) -> bool:
     """Whether the engine's own interpreter has a package of that name."""
     try:
         spec = PathFinder.find_spec(top)
@@ -221,14 +222,14 @@ def _installed(top: str) -> bool:
     return any(part in _INSTALLED for place in places for part in PurePosixPath(place).parts)
 
 
-def _dependencies(base: Mapping[str, str]) -> "_Brought":
-    return _Brought(
+def _dependencies(base: Mapping[str, str]) -> "_DeclaredModules":
+    return _DeclaredModules(
         tuple(read_declarations({path: text for path, text in base.items() if is_dependency_manifest(path)}).names)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Brought:
+class _DeclaredModules:
     """Modules of the packages that a manifest declares."""
 
     packages: tuple[str, ...]
@@ -239,10 +240,10 @@ class _Brought:
 
 def _scripts(base: Mapping[str, str]) -> set[str]:
     """Programs that the project's own manifests define."""
-    return {name for path, text in base.items() for name in _made_by(path, text)}
+    return {name for path, text in base.items() for name in _programs_in(path, text)}
 
 
-def _made_by(path: str, text: str) -> Iterator[str]:
+def _programs_in(path: str, text: str) -> Iterator[str]:
     try:
         if path == "pyproject.toml":
             data = tomllib.loads(text)

@@ -1,5 +1,5 @@
-"""Caches facts between verifications: the results of checks on a base, so that they need not run again, and the
-failures of heads, so that a retry cannot turn one into a pass."""
+"""Caches facts between verifications: the results of checks on a base, so that the checks need not run again, and the
+failures of a head, so that a retry cannot turn a failure into a pass."""
 
 import contextlib
 import hashlib
@@ -31,17 +31,17 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 @dataclass(frozen=True, slots=True)
 class EarlierFacts:
-    """What an earlier verification found out about the same head: the worst result counts."""
+    """The failures of the same head in earlier verifications. They still count."""
 
     evidence: tuple[Evidence, ...] = ()
-    order_bound: frozenset[str] = frozenset()  # tests that do not count: they fail on the base, too, or by the date
+    order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `judge.Facts.order_bound`)
 
 
 class FactCache:
-    """Files below the state folder. Without a folder nothing is kept; files that cannot be read are ignored.
+    """The cache, as files below the state folder. Without a state folder nothing is kept; unreadable files are ignored.
 
-    Failures of a head are kept for its own `repository` only. Results on a base are keyed by the base's content, so
-    every clone with the same content shares them; they are returned as facts of the commit that is asked for.
+    Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
+    clones with the same content share them; they are returned with the asking contract's commit and requirements.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -57,10 +57,11 @@ class FactCache:
             return ()
         if not all(self.shown(contract, tree, level, name) for name in artifact_hashes(evidence)):
             return ()  # a picture is missing, so the facts are incomplete
-        return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
+        return tuple(_with_owner(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
-        """Keep these facts, unless a case could not be judged on this machine: that may differ next time."""
+        """Keep these facts, unless a case could not be judged on this machine, which may differ next time. Returns
+        whether they were kept."""
         if any(
             one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
             for each in facts
@@ -76,7 +77,7 @@ class FactCache:
         """Keep a picture or a recording beside the facts that it belongs to."""
         if self.folder is not None:
             folder = self.folder / "base" / _base_name(contract, tree, level)
-            _made(folder)
+            _create(folder)
             atomic_files.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
 
     def shown(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
@@ -104,7 +105,9 @@ class FactCache:
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
-        failing = [one for one in facts if one.check in checks and one.id not in known and _failed(one, order_bound)]
+        failing = [
+            one for one in facts if one.check in checks and one.id not in known and _has_failure(one, order_bound)
+        ]
         if not failing or len(before.evidence) >= MOST:
             return
         kept = [*before.evidence, *failing][:MOST]
@@ -142,7 +145,7 @@ class FactCache:
         if self.folder is None:
             return
         folder = self.folder / kind
-        _made(folder)
+        _create(folder)
         atomic_files.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
 
 
@@ -151,7 +154,7 @@ def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:
     return {name for one in evidence for name in one.artifacts.values()}
 
 
-def _made(folder: Path) -> None:
+def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -166,13 +169,13 @@ def _owners(contract: Contract, check: str) -> list[Requirement]:
     return [one for one in contract.every if check in _checks((one,))]
 
 
-def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
+def _with_owner(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
     held_out = any(is_held_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
     update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
     return one.model_copy(update=update)
 
 
-def _failed(fact: Evidence, order_bound: frozenset[str]) -> bool:
+def _has_failure(fact: Evidence, order_bound: frozenset[str]) -> bool:
     return any(
         one.outcome in _FAILING and full_name(fact.kind, fact.check, one.id) not in order_bound for one in fact.tried
     )
@@ -190,10 +193,11 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 
 
 def _base_name(contract: Contract, tree: str, level: str) -> str:
-    """The cache key: everything that decides what a check shows on the base. Who wrote or may read a check decides
-    nothing there."""
+    """The cache key, made of everything that influences the results of checks on the base. Who wrote or may read a
+    check does not influence them."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
-    # distinguishes the key from those of an earlier version, in which a check found other checks' files, too
+    # Keep these words: they distinguish the key from keys of an earlier version, in which a check also found the files
+    # of other checks.
     alone = ["each check finds its own files alone"] if contract.carried else []
     return _name([tree, level, ROOM, sorted(_checks(contract.every)), data, *alone])
 

@@ -1,9 +1,9 @@
-"""Which checks are held out: those that rest on data or test files that no implementer may know."""
+"""Tells which checks are held out: those with data or test files that no implementer may know."""
 
 from trued.model import BrowserCheck, Check, Contract, ExamplesCheck
 from trued.proof.room.held_out_tests import hidden_files
 
-DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; tests share a process with the head
+DATA = (ExamplesCheck, BrowserCheck)  # their results are compared in the engine's process, not in the head's
 
 
 def is_hidden_data(check: Check) -> bool:

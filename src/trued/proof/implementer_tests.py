@@ -26,7 +26,7 @@ MOST_BYTES = 4 * 2**20
 async def try_own_tests(
     workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
 ) -> tuple[dict[str, OwnTests], list[Evidence]]:
-    """Requirement → what the head's own tests show on base and head; and the evidence."""
+    """Run the head's own tests on base and head. Returns requirement → what they show, and the evidence."""
     found: dict[str, OwnTests] = {}
     evidence: list[Evidence] = []
     for requirement in due:
@@ -39,14 +39,14 @@ async def try_own_tests(
                 absent = await _absent(workspace, contract, commit, check)
                 found[requirement.id] = replace(before, absent=(*before.absent, *absent))
                 continue
-            sides = BothSides(workspace, _unnamed(contract), commit, interpreter, brought)
+            sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, brought)
             tried = await run_on_both_sides(sides, requirement, check)
-            found[requirement.id] = _counted(found.get(requirement.id, OwnTests()), tried, brought)
+            found[requirement.id] = _add_results(found.get(requirement.id, OwnTests()), tried, brought)
             evidence += tried.facts
     return found, evidence
 
 
-def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[str]) -> OwnTests:
+def _add_results(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[str]) -> OwnTests:
     theirs = {name: one for name, one in tried.on_base.items() if name == WHOLE_CHECK or name.split("::")[0] in brought}
     shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
     green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
@@ -64,7 +64,8 @@ def _counted(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[st
 
 
 async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
-    """Path → base64 of the check's files that the base lacks; empty if the head lacks one, or if they are too large."""
+    """Path → content (base64) of the check's files that the base lacks. Empty if the head lacks one of them, too, or if
+    they are too large."""
     wanted = await _wanted(workspace, contract, commit, check)
     here = await workspace.blobs(commit) if wanted else {}
     if not all(any(is_below(path, named) for path in here) for named in wanted):
@@ -85,7 +86,7 @@ async def _absent(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The check's files that the base lacks. A check without files is about all new tests if the base has no tests."""
+    """The check's files that the base lacks. If the check names no files and the base has no tests, all new tests."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     asked = recognise_runner(check.command, package_scripts(await workspace.read(contract.base, "package.json")))
     if files := files_of_check(check, asked):
@@ -96,8 +97,9 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
     return [path for path in await workspace.blobs(commit) if path not in known and is_test(path)]
 
 
-def _unnamed(contract: Contract) -> Contract:
-    """The contract, changed so that the head may add files that a check names and the base lacks."""
+def _without_absent_files(contract: Contract) -> Contract:
+    """The contract, with files that a check names and the base lacks no longer frozen, so that the head may add
+    them."""
     return contract.model_copy(update={"frozen": {path: blob for path, blob in contract.frozen.items() if blob}})
 
 

@@ -1,8 +1,8 @@
 """Names what an environment lacks, and how to provide it. Pure.
 
-The name of a missing thing is safe to show to anybody: a case is unjudged only if the base lacks the same thing, or if
-a manifest of the head declares it. Anything else that a head reports missing counts as the head's failure
-(`case_status.on_head`).
+Everybody may read the name of a missing thing, because a head cannot choose it freely: a case is unjudged only if the
+base lacks the same thing, or if a manifest of the head declares it. Anything else that a head reports as missing counts
+as the head's failure (`case_status.on_head`).
 """
 
 import re
@@ -46,7 +46,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
         return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
     if kind == "program" and name:
-        # Runs have asked people with these words. With other words, a resumed run would ask once more.
+        # Keep these words: stored runs have asked people with them, and would ask again if they changed.
         what, fix = f"the program {name} is not installed", f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     said = " ".join(tried.detail.split())[:LONGEST]
@@ -65,10 +65,10 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
 
 
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
-    """Requirement → what this machine lacks, as far as the runs on the base show it before any work starts.
+    """Requirement → what this machine lacks, as shown by the runs on the base before any work starts.
 
-    A module counts only if a package that the base declares (`declared`) would provide it: the head may have the task
-    to add or declare any other module.
+    A module counts only if a package that the base declares (`declared`) would provide it. To add or declare any other
+    module may be the task of the head.
     """
     found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:
@@ -111,7 +111,7 @@ def _missing_go_module(name: str) -> MissingFromEnvironment:
 
 
 def not_installed(package: str, why: str) -> MissingFromEnvironment:
-    """A package that the head declares, and that could not be installed for its checks."""
+    """A package that the head declares and that could not be installed for its checks."""
     what = (
         f"the package {package}, which the change declares, could not be installed: {' '.join(why.split())[:LONGEST]}"
     )
@@ -120,14 +120,15 @@ def not_installed(package: str, why: str) -> MissingFromEnvironment:
 
 
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
-    """Kind of failure → the package behind it: the head declares it, but it could not be installed for the checks."""
+    """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
+    installed for the checks."""
     kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
     modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
     return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
 
 
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
-    """Sentences about modules that changed Python files import, and that neither the project nor a package provides.
+    """Sentences about modules that changed Python files import and that neither the project nor a package provides.
 
     They depend only on the commit, not on which case failed, so an implementer may read them.
     """

@@ -1,8 +1,8 @@
 """Mutants: finds cases that a trivial program would pass, with the engine's own comparison. Pure.
 
 A mutant returns nothing, one of its inputs, or a constant. It is assumed to know when an error, an empty result or a
-certain status is expected, and how results are wrapped. A case that a mutant passes cannot recognise working code. A
-lookup table of all answers is not tried: it would need the held-out data.
+certain status is expected, and how results are wrapped. A case that a mutant passes cannot tell working code from the
+mutant. A lookup table of all answers is not tried, because only somebody who knows the held-out data could write it.
 """
 
 import builtins
@@ -20,28 +20,27 @@ from trued.proof.entry_points import started_program
 
 Shown: TypeAlias = Case | BrowserCheck
 
-CONSTANT = "no entry point is asked for two different results: a constant passes them"
-ECHO = "every result is an input: an echo passes them"
-STUB = "nothing is asked for: a stub passes them"
+CONSTANT = "no entry point is asked for two different results: a program that returns a constant passes them"
+ECHO = "every result is one of the inputs: a program that echoes its input passes them"
+STUB = "no result is asked for: a stub passes them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
 SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag of a case → letter of the probe
 JOINED = (" ", "", ",", ", ", "\n")
 BRACKETS = "()[]{}'\","
-LONGEST = 20_000  # characters: longer results are tried only as they are, in no other wrapping
+LONGEST = 20_000  # characters; longer results are tried only as they are, without other wrappings
 _EVERY_ANSWER_HAS = "content-type content-length date server connection keep-alive transfer-encoding"
 PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The mutant that passes all these cases, which are of one entry point. "" if none does: then the cases can tell
-    working code from a mutant.
-    """
+    """The mutant that passes all these cases, which are of one entry point. If none does, "": the cases can tell
+    working code from a mutant."""
     left, echoed = list[Case](), False
     for one in cases:
         if isinstance(one, BrowserCheck):
             given = (unquote(one.page), *(each.type or each.choose or "" for each in one.actions))
             if any(word.strip() and not any(word in text for text in given) for word in (*one.sees, *one.tree)):
-                return ""  # the page must show a text that nobody typed into it: no mutant knows it
+                return ""  # the page must show a text that was not typed into it, so no mutant knows that text
         elif _passes(one, NOTHING):
             continue
         elif _passes(one, _inputs(one)) or _only_wraps(one):
@@ -57,21 +56,21 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case; in
-    everything besides its result, the program does what that case asks."""
+    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case, which
+    says how the program changes its arguments and which headers it sends."""
     if isinstance(case, CallCase):
-        return any(_called(case, record) for record in _records(case, values, like))
+        return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
     if isinstance(case, RunCase):
         return any(not difference(case, case.exit, one) for one in every)
-    return any(_sent(case, headers, one) for headers in _headers(case, like) for one in every)
+    return any(_passes_exchange(case, headers, one) for headers in _headers(case, like) for one in every)
 
 
-def _called(case: CallCase, record: dict[str, Any]) -> bool:
+def _passes_call(case: CallCase, record: dict[str, Any]) -> bool:
     return compare_call(case, record)[0] is Outcomes.PASSED
 
 
-def _sent(case: HttpCase, headers: dict[str, str], body: bytes) -> bool:
+def _passes_exchange(case: HttpCase, headers: dict[str, str], body: bytes) -> bool:
     answer = HttpAnswer(case.status or 200, tuple(headers.items()), body)
     return compare_answer(case, answer)[0] is Outcomes.PASSED
 
@@ -97,7 +96,8 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """Headers that a mutant may send: any common header; others only with values from the inputs or another case."""
+    """Headers that a mutant may send: any common header, and other headers with values from the inputs or another
+    case."""
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain
@@ -120,7 +120,7 @@ def _result(case: Case) -> list[Any]:
 
 
 def _inputs(case: Case) -> list[Any]:
-    """Everything that a program could return without doing any work."""
+    """Everything that a program could return by only copying its inputs."""
     if isinstance(case, CallCase):
         given = [*case.args, *case.kwargs.values()]
         return [*given, given, dict(case.kwargs), *_joined(given)]
@@ -199,7 +199,8 @@ def _bare(text: str) -> str:
 
 
 def _wrapped(value: Any, times: int) -> list[Any]:
-    """The value itself, put into a list or tuple, taken out of one, and printed; up to `times` of these steps."""
+    """The value itself, and what becomes of it in up to `times` steps, each of which puts it into a list or tuple,
+    takes it out of one, or prints it."""
     found, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for one in waiting for again in _around(one)}
@@ -231,7 +232,7 @@ def _members_of(value: Any) -> list[Any] | None:
 
 @lru_cache(maxsize=4096)  # the same arguments and results recur
 def _texts(value: str, times: int) -> tuple[bytes, ...]:
-    """A value, given as JSON, as a program would print or send it."""
+    """The texts that a program may print or send for this value, which is given as JSON."""
     found: dict[str, None] = {}
     for one in _wrapped(json.loads(value), times):
         text, data = one if isinstance(one, str) else _json(one), _json(one)
@@ -241,7 +242,7 @@ def _texts(value: str, times: int) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=4096)
 def _nodes(value: str, times: int) -> tuple[Any, ...]:
-    """A value, given as JSON, as a call would return it."""
+    """What a call may return for this value, which is given as JSON, as the probe writes it."""
     return tuple(map(_node, _wrapped(json.loads(value), times)))
 
 

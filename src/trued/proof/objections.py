@@ -1,4 +1,4 @@
-"""Selects the agents' objections that the engine runs: about known entry points, and a limited number of each role."""
+"""Selects the objections whose cases the engine runs: only about known entry points, and a limited number per role."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from trued.proof.room.bench import check_hash
 from trued.proof.vacuous_cases import declares, entry_point, unnamed_entry, why_not_the_projects
 from trued.protocols import Workspace
 
-A_ROUND = 12  # new cases of one role in one round: no honest reviewer has written more
-# New cases of one role in one round about one requirement and entry point: enough to show a mistake, too few to find
-# out held-out data by trying.
-A_DOOR = 3
-A_RUN = 40  # cases of one role in a whole run
+MOST_A_ROUND = 12  # new cases of one role in one round; no honest reviewer has written more
+# New cases of one role in one round about one requirement and entry point. They are enough to show a mistake, and too
+# few to find out held-out data by trying.
+MOST_AN_ENTRY_POINT = 3
+MOST_A_RUN = 40  # cases of one role in a whole run
 
 
 def without_case(finding: Finding, why: str) -> Finding:
@@ -28,32 +28,32 @@ class ObjectionLimits:
     def __init__(self, before: set[tuple[str, str]]) -> None:
         """`before`: role and case of everything that has been run in this run; new cases are added to it."""
         self.before, self.known = before, frozenset(before)
-        self.doors: dict[tuple[str, str, str], set[str]] = {}
+        self.by_entry_point: dict[tuple[str, str, str], set[str]] = {}  # role, requirement, entry point → cases
 
     def allowed(self, finding: Finding, role: str) -> Finding:
         """The objection as it is, or without its case if the role has used up its limit."""
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))
-        door = self.doors.setdefault((role, finding.requirement, entry_point(finding.case)), set())
-        if (role, name) in self.known or name in door:
+        same = self.by_entry_point.setdefault((role, finding.requirement, entry_point(finding.case)), set())
+        if (role, name) in self.known or name in same:
             return finding
-        if why := self._too_many(role, name, door):
+        if why := self._why_too_many(role, name, same):
             return without_case(finding, why)
-        door.add(name)
+        same.add(name)
         self.before.add((role, name))
         return finding
 
-    def _too_many(self, role: str, name: str, door: set[str]) -> str:
+    def _why_too_many(self, role: str, name: str, same: set[str]) -> str:
         mine = {case for who, case in self.before if who == role}
         new = {case for case in mine if (role, case) not in self.known}
-        if len(door) >= A_DOOR:
-            return f"more than {A_DOOR} about one requirement and entry point in one round"
+        if len(same) >= MOST_AN_ENTRY_POINT:
+            return f"more than {MOST_AN_ENTRY_POINT} cases about one requirement and entry point in one round"
         if name in new:
             return ""  # the case is already counted, for another requirement
-        if len(new) >= A_ROUND:
-            return f"more than {A_ROUND} in one round"
-        return f"more than {A_RUN} in one run" if len(mine) >= A_RUN else ""
+        if len(new) >= MOST_A_ROUND:
+            return f"more than {MOST_A_ROUND} cases in one round"
+        return f"more than {MOST_A_RUN} cases in one run" if len(mine) >= MOST_A_RUN else ""
 
 
 async def split_runnable(
@@ -81,11 +81,11 @@ async def split_runnable(
 def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
     """Why the engine does not run this case, or "".
 
-    A case must be about an entry point that the interface, the user's words or the base name, and bring no code of its
-    own: a back door of the head is never called.
+    A case must be about an entry point that the interface, the user's words or the base name, and contain no code of
+    its own. So no case can call a back door of the head.
     """
     if why := why_not_the_projects(case, known):
         return why
     if any(declares(line, case) for line in contract.interface) or not unnamed_entry(case, contract.interface, known):
         return ""
-    return f"{entry_point(case)} is no entry point that interface, words or base name"
+    return f"{entry_point(case)} is not named by the interface, the user's words or the base"

@@ -1,4 +1,4 @@
-"""Modules that a head brings itself: a check that lacks one of them on the base is red there, not unjudged."""
+"""Modules that a head brings itself. A check that lacks one of them on the base is red there, not unjudged."""
 
 import re
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "req
 async def own_modules(
     workspace: Workspace, contract: Contract, facts: Iterable[Evidence], modules: frozenset[str]
 ) -> frozenset[str]:
-    """Of the modules that these facts show missing on the base, those that the head's own project provides.
+    """The modules that are missing on the base, as these facts show, and that the project itself provides on the head.
 
     `modules`: everything that the project's own folders provide on the head. Modules of packages that the base's
-    manifests name are left out: a head that puts a file of that name beside its tests has not installed the package.
+    manifests declare are left out, because a head that adds a file of the same name has not installed the package.
     """
     lacking = {
         one.kind.removeprefix("module ").split(".")[0]

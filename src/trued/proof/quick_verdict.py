@@ -1,5 +1,5 @@
-"""Quick verdicts: every check runs once. They can refute; nothing is graded above
-`tested`, not even with approvals."""
+"""Quick verdicts: every check runs only once. They can refute, but grade nothing above `tested`, not even with
+approvals."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ QUICK_NOTE = FactNote(
 
 
 def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
-    """The facts of the only run, counted as both of the runs that the judge expects. Only for quick verdicts."""
+    """The facts of the only run, repeated as the second run that the judge expects. Only for quick verdicts."""
     return [one for _ in range(GREEN_TURNS // QUICK_TURNS) for one in facts]
 
 

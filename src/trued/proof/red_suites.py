@@ -1,7 +1,7 @@
-"""Runs red suites, in which no test passes on the base, on a head: finds the files that pass now and what they use.
+"""Runs red suites on a head, and finds the test files that pass now and the code that they use.
 
-Test-first projects have only such suites. They guard nothing, but once they pass, the code that they test counts as
-checked.
+A red suite is one in which no test passes on the base. Test-first projects have only such suites. They guard nothing,
+but once they pass, the code that they test counts as checked.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from trued.protocols import Workspace
 
 @dataclass(frozen=True, slots=True)
 class TurnedTests:
-    """Test files of the base that fail there, and in which every test passes on the head, twice."""
+    """What is known of test files that fail on the base, and in which every test passes twice on the head."""
 
     ran: frozenset[str] = frozenset()  # files of the head that were loaded, if every test file passes now
     names: frozenset[str] = frozenset()  # names that these test files use, by their text on the base
@@ -36,7 +36,7 @@ async def turned_tests(workspace: Workspace, contract: Contract, commit: str, in
             tried = await run_on_both_sides(sides, suite, check)
             facts += tried.facts
             tried = replace(tried, facts=[*tried.facts, *await _earlier_failures(sides, check, tried)])
-            files = _files(tried)
+            files = _passing_files(tried)
             ran |= tried.ran if files and all(files.values()) else frozenset()
             texts = await workspace.read_all(contract.base, [path for path, turned in files.items() if turned])
             names |= frozenset[str]().union(*(used_names(one.decode("utf-8", "replace")) for one in texts.values()))
@@ -44,7 +44,7 @@ async def turned_tests(workspace: Workspace, contract: Contract, commit: str, in
 
 
 async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
-    """Failures recorded earlier for the same tree: a retry does not turn them into a pass."""
+    """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass."""
     workspace, contract = sides.workspace, sides.contract
     cache, tree = FactCache(workspace.kept, workspace.repository), await workspace.tree(sides.commit)
     level = workspace.confinement().level
@@ -53,8 +53,9 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnB
     return [one for one in before if one.check == check_hash(check)]
 
 
-def _files(tried: TriedOnBothSides) -> dict[str, bool]:
-    """Test file that the runner reported → whether all its tests pass on the head, after a clear result on the base."""
+def _passing_files(tried: TriedOnBothSides) -> dict[str, bool]:
+    """Test file that the runner reported → whether all its tests pass on the head, and each clearly passed or failed on
+    the base."""
     found: dict[str, bool] = {}
     for name, stood in tried.on_base.items():
         shown = on_head(name, tried.here, tried.lacks)[0]

@@ -1,4 +1,4 @@
-"""Tries a start command: does the project, as it is on the base, answer on the port that it is given?"""
+"""Tries a start command on the base: does the project answer on the port that it is given?"""
 
 from trued.errors import CannotJudge
 from trued.model import Contract, Environment, Outcomes, Serve

@@ -24,12 +24,12 @@ from trued.proof.run_check import run_check
 from trued.proof.runners.command_parser import RunnerCall, node_options, recognise_runner
 from trued.protocols import Emit, Workspace
 
-WITHIN_S = 300.0  # figures are not worth more time
+WITHIN_S = 300.0  # the longest that measuring may take
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
 MOST_SAID, MOST_TOLD = 4000, 8  # how many characters of failure output, and how many failed tests, are reported
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
-ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is not part of the product
+ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python files that are not part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
 
@@ -44,10 +44,11 @@ async def measure_tests(
     of: Sequence[str] = (),
     tell: Emit = discard_event,
 ) -> Figures:
-    """The check's figures on this commit: counts from its evidence, if there is any, else from the measuring run.
+    """The check's figures on this commit. The counts are taken from its evidence, or from the measuring run if there is
+    no evidence.
 
-    `of`: the files of which coverage is measured; without any, all files of the product.
-    The measuring run uses the head's own tests, so the head can influence it: no grade depends on it.
+    `of`: the files whose coverage is measured; by default, all files of the product.
+    The measuring run uses the head's own tests, so the head can influence it. Therefore no grade depends on it.
     """
     asked = TestsCheck(command=check) if isinstance(check, str) else check
     if not isinstance(asked, TestsCheck):
@@ -60,18 +61,18 @@ async def measure_tests(
     except CannotJudge as error:
         fact, share, why = None, None, str(error)
     if not tried and fact and not fact.void:
-        tried = {one.id: one for one in fact.tried if _own(asked, one.id)}
+        tried = {one.id: one for one in fact.tried if _is_own_test(asked, one.id)}
     passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
     said = _failing(tried.values()) or (fact.void if fact and not tried else "")
     skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
     found = Figures(
         passing=passing, total=len(tried), coverage=share, why=why if share is None else "", said=said, skipped=skipped
     )
-    return await _unquoted(found, Scanner(workspace, contract, commit, tell), asked.command)
+    return await _without_quotes(found, Scanner(workspace, contract, commit, tell), asked.command)
 
 
-async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
-    """The figures without text that quotes held-out data: the head wrote that text, and agents read it."""
+async def _without_quotes(found: Figures, scan: Scanner, command: str) -> Figures:
+    """The figures without text that quotes held-out data. The head wrote these texts, and agents read them."""
     names = "\n".join(found.skipped)
     return found.model_copy(
         update={
@@ -83,7 +84,8 @@ async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
 
 
 def _failing(tried: Iterable[Tried]) -> str:
-    """The output of the tests that do not pass; other output may come from the engine's canary tests."""
+    """The output of the tests that do not pass. Other output is left out, because it may come from the engine's canary
+    tests."""
     bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
     each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
     return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
@@ -100,14 +102,14 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
     for fact in [one for one in open_ones if one.check == name and one.commit == commit]:
         for one in fact.tried:
             passed = one.outcome is Outcomes.PASSED
-            if not _own(check, one.id) or (passed and fact.why_void):
+            if not _is_own_test(check, one.id) or (passed and fact.why_void):
                 continue
             if one.id not in found or not passed:
                 found[one.id] = one
     return found
 
 
-def _own(check: TestsCheck, case: str) -> bool:
+def _is_own_test(check: TestsCheck, case: str) -> bool:
     """Whether the test is in a file that the check names; other tests that its command runs are guards."""
     if case == WHOLE_CHECK:
         return False
@@ -118,7 +120,7 @@ async def _measured(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, *, of: Sequence[str], measure: bool
 ) -> tuple[Fact | None, float | None, str]:
     if not measure:
-        return None, None, "what a browser test looks at runs in a process of its own"
+        return None, None, "coverage is not measured for browser tests, because the page runs in a process of its own"
     blobs = await workspace.blobs(commit)
     interpreter = await interpreter_of(workspace, contract)
     own, brought = contract.model_copy(update={"frozen": {}}), await _brought(workspace, contract, check, commit)
@@ -138,7 +140,7 @@ async def _measured(
 
 def _unmeasured(asked: RunnerCall | None, check: TestsCheck) -> str:
     if check.e2e:
-        return "what a browser test looks at runs in a process of its own"
+        return "coverage is not measured for browser tests, because the page runs in a process of its own"
     return f"coverage is not measured for {asked.runner if asked else check.command}"
 
 
@@ -162,7 +164,7 @@ async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, 
 
 
 async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tuple[Fact | None, float | None, str]:
-    supplied, why = _ours(bench.interpreter)
+    supplied, why = _own_coverage(bench.interpreter)
     if why:
         return await run_check(check, bench, CaseSelection()), None, why
     files = [str(bench.room / one) for one in product if one.endswith(".py") and Path(one).name not in ASIDE]
@@ -173,12 +175,12 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
         )
         found = _figures(report)
     if not found.get("lines"):
-        return fact, None, fact.void or "no line of the product's Python was there to be reached"
+        return fact, None, fact.void or "the product has no line of Python that could be covered"
     return fact, round(100 * found["reached"] / found["lines"], 1), ""
 
 
-def _ours(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """The engine's coverage.py (name → folder) for an interpreter that has none; and if it cannot be used, why."""
+def _own_coverage(interpreter: Interpreter) -> tuple[dict[str, str], str]:
+    """For an interpreter without coverage.py, the engine's own (name → folder); or why that cannot be used."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")

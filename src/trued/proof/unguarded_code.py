@@ -1,7 +1,8 @@
 """Finds changed code in which no check would notice a mistake.
 
-Existing tests guard the base's code. Where they cannot be run, or fail before and after the change, nothing guards it:
-a requirement is then no better than `tested`, unless the user's cases reach that code.
+Existing tests guard the base's code. If they cannot be run, or fail before and after the change, nothing guards the
+code that they test. If a change alters such code, its requirements are `tested` at most, unless their cases reach the
+code.
 """
 
 import posixpath
@@ -43,17 +44,18 @@ _RELATIVE = re.compile(r"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 
 
 class UnguardedCode:
-    """The changed code of a trial that nothing guards. `turned`: evidence of red suites that were run to find out."""
+    """The changed code of a trial that nothing guards. `turned`: evidence of the red suites that it runs on the
+    head."""
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
-        # A test that no room has is no part of the product.
+        # A test that is in no room is not part of the product.
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that was not seen to run, if tests that may reach it could not be run."""
+        """Requirement → changed code that no check was seen to run; {} if all existing tests could be run."""
         if not self.contract.unguarded:
             return {}
         left = await self._unwatched(TurnedTests())
@@ -65,8 +67,8 @@ class UnguardedCode:
         return self._by_requirement(left)
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
-        """Requirement → code of the base that the head altered and that is reached only by existing tests that pass
-        neither on the base nor here: such a test cannot notice a mistake."""
+        """Requirement → code of the base that the head altered, and that is reached only by existing tests that pass
+        neither on the base nor on the head. Such tests cannot notice a mistake."""
         failing, passing = await self._names_in_tests()
         if not failing:
             return {}
@@ -88,11 +90,12 @@ class UnguardedCode:
         return self._by_requirement(list(dict.fromkeys(found)))
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """The same code for each requirement, without those whose cases run code that cannot be seen: a command line,
-        a server, a page."""
+        """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a
+        command line, a server, a page) are left out."""
         return {one.id: code for one in self.trial.due if code and not any(map(is_out_of_sight, one.checks))}
 
     async def _unwatched(self, turned: TurnedTests) -> list[str]:
+        """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
         ran = turned.ran.union(*self.trial.ran.values())
         code = await self._changed_code()
         loaded = [path for path in code if path in ran]
@@ -102,8 +105,8 @@ class UnguardedCode:
         return [path for path in code if path not in ran] + altered
 
     async def _changed_code(self) -> list[str]:
-        """The changed files that may hold code of the product, or data of the base that it may read. A test is code
-        only if code that is no test imports it."""
+        """The changed files that may contain code of the product, or data of the base that the product may read. A test
+        file is among them only if code that is not a test imports it."""
         if self._code is None:
             known = await self.workspace.blobs(self.contract.base)
             code = [path for path in self._changed if path.endswith((*CODE, *COMPILED))]
@@ -113,20 +116,20 @@ class UnguardedCode:
             ]
             tests = {path for path in found if is_test(path)}
             while tests and (used := await self._imported([path for path in found if path not in tests], tests)):
-                tests -= used  # and these may import others
+                tests -= used  # the files in `used` may import others
             self._code = [path for path in found if path not in tests]
         return self._code
 
     async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Those of these files that code of the base or of the head imports."""
+        """Of these paths, the files that the base's code or the head's `code` imports."""
         texts = await self._texts_on_base(suffixes=(".py", *SCRIPTS))
         after = await self.workspace.read_all(self.trial.commit, code)
         every = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
         return {one for path, text in every for one in paths if _may_import(path, text, one)}
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """Files of the base, in another language than Python, that calls loaded only because the head has them
-        imported: on the base, no file with an entry point leads to them."""
+        """The loaded files of the base, in other languages than Python, that are loaded only because the head imports
+        them: on the base, no file with an entry point of a case leads to them."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -150,8 +153,9 @@ class UnguardedCode:
         return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that no test ran, and that no entry point of a case or of a
-        red test that passes now reaches on the base. That a file was loaded does not show that it works."""
+        """Code of the base that the head altered, in loaded files that no test ran, and that on the base is reached
+        neither from the entry point of a case nor from a red test that passes now. That a file was loaded does not show
+        that it works."""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:
@@ -161,7 +165,8 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by existing tests that pass neither on the base nor here, and those used by all others."""
+        """The names used by existing tests that pass neither on the base nor on the head, and the names used by all
+        other existing tests."""
         failing, passing = list[str](), list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.trial.base_facts if one.check == check_hash(check)]
@@ -181,8 +186,8 @@ class UnguardedCode:
         return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
 
     async def _altered(self, paths: Sequence[str]) -> list[tuple[str, str]]:
-        """File and name of each piece of the base's Python code that the head altered. A new file alters it, too, if it
-        runs more than definitions when it is loaded."""
+        """File and name of each piece of the base's Python code that the head altered. A new file counts, too, if it
+        does more than define things when it is loaded, or if it replaces another module."""
         code = [path for path in paths if path.endswith(".py")]
         known = await self.workspace.blobs(self.contract.base)
         before, after = await self._both(code)
@@ -194,11 +199,13 @@ class UnguardedCode:
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
             exported = taken.get(_module(path), set())
-            if path.endswith("__init__.py"):  # a package imports what others shall take from it
+            if path.endswith("__init__.py"):  # others may take everything that a package imports from the package
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
             names = altered_names(was, now, exported)
             names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
-            names |= {MODULE} if max(len(was), len(now)) >= MOST_CODE_BYTES else frozenset()  # not read whole
+            names |= (
+                {MODULE} if max(len(was), len(now)) >= MOST_CODE_BYTES else frozenset()
+            )  # too long to be read whole
             found += [(path, name) for name in sorted(names)]
         return found
 
@@ -209,7 +216,7 @@ class UnguardedCode:
         return {one: as_text(before[one]) for one in before}, {one: as_text(after[one]) for one in after}
 
     async def _taken_elsewhere(self) -> dict[str, set[str]]:
-        """Module → names that other files of the base take from it."""
+        """Module (last part of its name) → names that files of the base import from it."""
         found: dict[str, set[str]] = {}
         for text in (await self._texts_on_base(tests=True)).values():
             for one in imported_modules(text) | attributes_of_modules(text):
@@ -218,18 +225,18 @@ class UnguardedCode:
         return found
 
     async def _texts_on_base(self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
-        """The texts of the base's files, by default Python, with or without tests and their helpers."""
+        """Path → text of the base's files with these suffixes, with or without tests and their helpers."""
         known = [path for path in await self.workspace.blobs(self.contract.base) if path.endswith(suffixes)]
         wanted = [path for path in known if tests or not is_test(path)][:MOST_FILES]
         texts = await self.workspace.read_all(self.contract.base, wanted)
         return {path: as_text(one) for path, one in texts.items()}
 
     def _entry_files(self) -> list[str]:
-        """The files of other languages than Python that call cases name."""
+        """The files that calls in cases name, if they are not Python."""
         return [case.call.partition(":")[0].removeprefix("./") for case in self._calls()]
 
     def _entry_points(self) -> list[str]:
-        """The names of the functions and classes that call cases name."""
+        """The names of the functions and classes that cases call."""
         return [part for case in self._calls() for part in case.call.partition(":")[2].split(".")]
 
     def _calls(self) -> list[CallCase]:
@@ -248,15 +255,15 @@ def _module(path: str) -> str:
 
 
 def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> bool:
-    """Whether a new Python file is imported instead of another module: one of the base, or, by its name alone, one that
-    comes from `elsewhere`."""
+    """Whether a new Python file is imported instead of another module: instead of one of the base, or instead of one in
+    `elsewhere` (the standard library and packages) that has the same name."""
     place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix("src/")
     others = {f"{root}{place}{end}" for root in ("", "src/") for end in (".py", "/__init__.py")}
     return place in elsewhere or not others.isdisjoint(known)
 
 
 def _may_import(path: str, text: str, one: str) -> bool:
-    """Whether the file with this text may import that one."""
+    """Whether the file at `path`, which has this text, may import the file `one`."""
     if not one.endswith(".py"):
         return _without_suffix(one) in _leads_to(path, text)
     folders = ["src", *map(str, PurePosixPath(path).parents)]
@@ -279,7 +286,7 @@ def _without_suffix(path: str) -> str:
 
 
 def _is_idle(path: str) -> bool:
-    """Whether the file is neither code nor data: a document, a picture, a manifest, a lock file, settings of tools."""
+    """Whether the file is neither code nor data, but a document, a picture, a manifest, a lock file or settings."""
     pure = PurePosixPath(path)
     if (
         pure.name in INERT

@@ -16,7 +16,7 @@ CODE = (
 )
 MOST_LINES = 12  # warnings of one sort: more would make the report unreadable
 LONGEST = 120
-# What a line of code may depend on besides its arguments → regular expressions that recognise it.
+# What a line of code may depend on besides its arguments → regular expressions that recognise such a line.
 SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
     "the date": (
         r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)",
@@ -31,7 +31,7 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         r"\bgetcwd\(",
         r"\b(Path|process)\.cwd\(",
         r"os\.Getwd\(",
-        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # numbers of processes are small in a sandbox
+        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # in a sandbox, process ids are small
         *(
             r"\bprocess\.(p?pid|get(e?[ug]id|groups))\b",
             r"\bp?rlimit\(",
@@ -65,7 +65,7 @@ class Observed:
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to run
-    unseen: bool = False  # a check ran code that cannot be traced: by a command line, a server or another runner
+    unseen: bool = False  # a check ran code that cannot be traced: a command line, a server or another runner
 
 
 def list_warnings(
@@ -76,7 +76,7 @@ def list_warnings(
     said += [f"no check covers: {one.text}" for one in due if not one.checks]
     said += [sentence for one in due for sentence in _unquoted(contract, one)]
     said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
-    said += _few(_acting(seen.added), "more such line", "more such lines")
+    said += _few(_lines_that_depend(seen.added), "more such line", "more such lines")
     unreached = () if seen.unseen else _unreached(seen)
     said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
@@ -89,7 +89,7 @@ def list_warnings(
 
 def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
     """A warning about clauses of the requirement that no case quotes. There is none if the text has only one clause, or
-    if all cases are the user's own and none quotes anything: the user need not say what a case is about."""
+    if all cases are the user's own and none quotes anything, because the user need not say what a case is about."""
     data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
     clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
     if len(clauses) < 2 or not data:
@@ -99,7 +99,7 @@ def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
         return
     left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
     if left:
-        yield f"{requirement.id}: no case claims to cover {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
+        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
 
 
 def _quotes(check: ExamplesCheck | BrowserCheck) -> list[str]:
@@ -110,7 +110,7 @@ def _vague(text: str) -> list[str]:
     return list(dict.fromkeys(match.group().lower() for match in _VAGUE.finditer(text)))
 
 
-def _acting(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
+def _lines_that_depend(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
     for path, lines in sorted(added.items()):
         for number, line in lines if path.endswith(CODE) and not is_test(path) else ():
             for what, pattern in _DEPENDS_ON.items():

@@ -1,6 +1,6 @@
-"""Rules against cases that prove nothing: a program that does nothing useful would pass them. Pure.
+"""Rules against cases that prove nothing, because a program that does nothing useful would pass them. Pure.
 
-The rules apply to agents' cases; the user's own count as written.
+The rules apply only to cases that agents wrote; the user's own cases count as written.
 """
 
 import re
@@ -31,7 +31,7 @@ def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
     """Why the case shows nothing about a requirement with this text, or ""."""
     if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
         return "it quotes no words of the requirement"
-    return _says_nothing(shown, known)
+    return _why_it_shows_nothing(shown, known)
 
 
 def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
@@ -39,11 +39,12 @@ def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> st
     if why := why_not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
-    how = "give it a line there, with what varies in angle brackets"
-    return "" if declared else f"{entry_point(shown)} is no entry point of the interface: {how}"
+    how = "add a line for it there, with variable parts in angle brackets"
+    return "" if declared else f"{entry_point(shown)} is not an entry point of the interface: {how}"
 
 
-def _says_nothing(shown: Shown, known: KnownNames) -> str:
+def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
+    """Why a program without the feature could pass the case, judged by what the case expects, or ""."""
     if isinstance(shown, CallCase) and shown.raises is not None:
         name = shown.raises.rpartition(".")[2]
         if name in TOO_WIDE:
@@ -54,11 +55,11 @@ def _says_nothing(shown: Shown, known: KnownNames) -> str:
         more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling
         return "" if more else "the response shows no more than a status"
     if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
-        return "the page shows nothing: absence is met by an empty one"
+        return "it only says what the page must not show: an empty page passes it"
     if isinstance(shown, BrowserCheck) and shown.actions:
         first = shown.before.hides if shown.before else ()
         appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in first}
-        return "" if appears else "nothing that it sees is said to be absent before its actions (`before`: `hides`)"
+        return "" if appears else "it expects no text that `before: hides` lists, so it may pass without its actions"
     return ""
 
 
@@ -106,7 +107,8 @@ def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
 
 
 def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The pattern's words, with "" for each placeholder: a marked one, or a name in capitals that `given` replaces."""
+    """The pattern's words, with "" in place of each placeholder. A placeholder is marked as one, or is a name in
+    capitals for which `given` has another word."""
     filled = [*given, *[""] * len(pattern)]
     return [
         "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
@@ -122,16 +124,16 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
-    """The first part of the entry point that is neither in the user's words nor in the base; "" if all are."""
+    """The entry point, if parts of it are neither in the user's words nor in the base; else ""."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         last = name.rpartition(".")[2]
-        return "" if known.is_in_words(last) or _defined(shown.call, known.base) else shown.call
+        return "" if known.is_in_words(last) or _is_defined(shown.call, known.base) else shown.call
     if isinstance(shown, RunCase):
         line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
         literal = [word for word in _literal_words(line.split(), shown.run)[1:] if word not in ("", "-m")]
         program = [PurePosixPath(shown.run[0]).name] if started_program(shown.run).kind == "program" else []
-        strange = [word for word in (*program, *literal) if not _known_word(word, known)]
+        strange = [word for word in (*program, *literal) if not _is_known_word(word, known)]
     else:
         path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
         line = next((one for one in interface if declares(one, shown)), path)
@@ -139,16 +141,16 @@ def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> 
         named = [
             part for part in _literal_words(parts, path.strip("/").split("/")) if part and not part.startswith(":")
         ]
-        strange = [part for part in named if not _known_word(part, known)]
+        strange = [part for part in named if not _is_known_word(part, known)]
     return f"{entry_point(shown)} ({', '.join(strange)})" if strange else ""
 
 
-def _known_word(word: str, known: KnownNames) -> bool:
+def _is_known_word(word: str, known: KnownNames) -> bool:
     bare = word.lstrip("-").partition("=")[0]
     return known.names(bare) or known.names(bare.replace("/", ".").removesuffix(".py"))
 
 
-def _defined(call: str, base: Mapping[str, str]) -> bool:
+def _is_defined(call: str, base: Mapping[str, str]) -> bool:
     """Whether the base defines the function, in the file that the call names."""
     module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
     places = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
@@ -163,15 +165,17 @@ def _defined(call: str, base: Mapping[str, str]) -> bool:
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
     """For each case, the mutant that passes all cases of its entry point, or "" if none does."""
-    doors = [declared_entry(one, interface) for one in cases]
+    entries = [declared_entry(one, interface) for one in cases]
     why = {
-        name: passing_mutant([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)
+        name: passing_mutant([one for one, at in zip(cases, entries, strict=True) if at == name])
+        for name in set(entries)
     }
-    return [why[name] for name in doors]
+    return [why[name] for name in entries]
 
 
 def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
-    """The entry point of a case as the interface declares it: by the line that names most of it."""
+    """The line of the interface that declares the case's entry point. Of several lines, the most specific one; if there
+    is none, the entry point itself."""
     lines = [line for line in interface if declares(line, shown)]
     return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry_point(shown))
 

@@ -15,23 +15,23 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 
-OWN_TESTS = "own tests"  # it contains a space, so no requirement can have this id
+OWN_TESTS = "own tests"  # no requirement can have this id, because it contains a space
 TEXT = "no requirements were given: the change's own tests are all that can be checked"
-NOTHING_ASKED = "no requirements were given, and neither commit holds any (name a file with --requirements FILE)"
+NOTHING_ASKED = "no requirements were given, and neither commit contains any (name a file with --requirements FILE)"
 
 
 async def judge_without_requirements(
     workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]
 ) -> Verdict:
-    """The verdict with one more row, for the head's own tests: do they fail on the base and pass on the head?"""
+    """The verdict with one requirement: that the head's own tests fail on the base and pass on the head."""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
     tried = list[TriedOnBothSides]()
     for check in [one for one in suites if isinstance(one, TestsCheck)]:
-        brought = [path for path in changed if is_named_like_a_test(path) and _runs(check, path)]
+        brought = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
         if brought:
-            tried.append(await _tried(workspace, contract, check, commit, changed, brought))
+            tried.append(await _try_tests(workspace, contract, check, commit, changed, brought))
     facts = [fact for one in tried for fact in one.facts]
     whole = TriedOnBothSides(
         facts,
@@ -48,17 +48,18 @@ async def judge_without_requirements(
     )
 
 
-def _runs(check: TestsCheck, path: str) -> bool:
-    """Whether the suite's runner can run this file, by its language."""
+def _can_run(check: TestsCheck, path: str) -> bool:
+    """Whether the suite's runner can run this file, judged by the file's language."""
     if "pytest" in check.command:
         return path.endswith(".py")
     return path.endswith("_test.go") if check.command.startswith("go ") else is_named_like_a_script_test(path)
 
 
-async def _tried(
+async def _try_tests(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
 ) -> TriedOnBothSides:
-    """Run the head's new and changed tests on base and head, with all other test files that it changed."""
+    """Run the head's new and changed tests (`named`) on base and head, both with all test files that the head
+    changed."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
     own = check.model_copy(update={"files": tuple(named)})
@@ -69,17 +70,18 @@ async def _tried(
     sides = BothSides(workspace, both, commit, interpreter, carried)
     tried, names = await run_on_both_sides(sides, requirement, own), tuple(named)
     facts = [
-        one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in tried.facts
+        one.model_copy(update={"tried": tuple(each for each in one.tried if _is_in_files(each, names))})
+        for one in tried.facts
     ]
     return replace(tried, facts=facts)
 
 
-def _of(tried: Tried, files: tuple[str, ...]) -> bool:
+def _is_in_files(tried: Tried, files: tuple[str, ...]) -> bool:
     return tried.id == WHOLE_CHECK or tried.id.split("::")[0] in files
 
 
 def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
-    """The ids of failed tests; for a file that the base could not import, those of the tests in it."""
+    """The ids of failed tests. A file that the base could not import is replaced by the tests in it."""
     inside = {name: [one.id for one in shown[name][1] if one.id.startswith(f"{name}::")] for name in failed}
     return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
 

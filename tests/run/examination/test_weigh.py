@@ -71,7 +71,7 @@ def test_the_message_names_the_very_exchange_that_cannot_be_run_and_those_before
     assert proofs(found) == ["setup", "proof", "setup", "proof"]
     stranger = exchange("DELETE", "/items", status=204)
     found = weighed([stranger, *STORY], text=LISTED)
-    assert "DELETE /items is no entry point of the interface" in found.faults[0].what
+    assert "DELETE /items is not an entry point of the interface" in found.faults[0].what
     assert found.kept == ()
 
 
@@ -155,7 +155,9 @@ def test_cases_of_an_entry_point_that_a_constant_passes_show_no_clause() -> None
     found = weighed(*every, text=words)
     assert [one.cases[0].call for one in found.kept] == ["tiny:double"] * 2  # type: ignore[union-attr]
     assert found.rests["r"] == (f"and {thrice}",)
-    assert "tiny:triple(x): its cases show nothing, a constant passes them" in [one.what for one in found.faults]
+    assert "tiny:triple(x): its cases show nothing, a program that returns a constant passes them" in [
+        one.what for one in found.faults
+    ]
     more = [{"call": "tiny:triple", "args": [4], "returns": 12, "quotes": thrice}]
     assert not weighed(*every, more, text=words).rests
 
