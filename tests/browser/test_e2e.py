@@ -137,7 +137,7 @@ def test_an_interpreter_of_another_version_is_told_what_to_declare() -> None:
     other = Interpreter(path="/opt/python", real="/opt/python", version=(3, 99, 0), readable=(), standard=frozenset())
     supplied, why = playwright_packages(other, ())
     assert supplied == {}
-    assert "let the project declare playwright" in why
+    assert "declare playwright among the project" in why
     assert playwright_packages(replace(other, versions={"playwright": "1.50"}), ()) == ({}, "")
 
 

@@ -22,7 +22,12 @@ from trued.model import (
 from trued.proof.checks import browser, command, dependencies, examples, tests
 from trued.proof.held_out_checks import DATA, is_held_out
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
-from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, lay_repository, restore_frozen_files
+from trued.proof.room.clean_room import (
+    held_out_files_left,
+    restore_frozen_files,
+    write_held_out_files,
+    write_repository,
+)
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
@@ -41,7 +46,7 @@ async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
             if left := held_out_files_left(bench):
                 raise CannotJudge(f"{left[0]}, a held-out file of the contract, is still in the room of another check")
             checked_out = isinstance(check, DATA) and not wanted.second
-            with _with_its_files(check, bench) as ready, lay_repository(bench) if checked_out else nullcontext():
+            with _with_its_files(check, bench) as ready, write_repository(bench) if checked_out else nullcontext():
                 fact = await _run_once(check, ready, wanted)
         except CannotJudge as error:
             fact = unjudged_fact(str(error), "environment", wanted)
@@ -58,7 +63,7 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
     """Write the contract's own test files that this check names, and no others, into the room while it runs."""
     own = files_named_by(check, bench.withheld, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-    return lay_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
+    return write_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
 
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from trued.errors import CannotJudge
 from trued.model import Grade
 from trued.proof.room.environment import ABOUT
 from trued.proof.room.interpreter import environment_interpreter, find_interpreter
-from trued.proof.room.virtualenv import TRUSTED, lay_programs, make_virtualenv, put_behind, replaced_folder
+from trued.proof.room.virtualenv import TRUSTED, make_virtualenv, put_behind, replaced_folder, write_programs
 
 UP = "import evil\n\n\ndef up(word):\n    return word{}\n"
 
@@ -53,7 +53,7 @@ async def test_no_package_replaces_the_environments_python_or_its_folders(tmp_pa
     (site / TRUSTED).symlink_to(outside / "written")
     (made / "added").symlink_to(outside)
     put_behind(made, caller)
-    lay_programs(made, caller)
+    write_programs(made, caller)
     assert {one.name: one.readlink() for one in (made / "bin").iterdir() if one.is_symlink()} == fresh
     assert (made / "pyvenv.cfg").read_text() == settings
     assert not (made / "bin" / "cat").exists()

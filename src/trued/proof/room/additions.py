@@ -40,7 +40,7 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
         return AddedPackages(said=changes.said)
     if workspace.environments is None:
         return AddedPackages(unavailable=dict.fromkeys(map(package_name, needed), NO_REGISTRY), said=changes.said)
-    built, lost = await _built(workspace, interpreter, needed, changes.locked)
+    built, lost = await _build(workspace, interpreter, needed, changes.locked)
     unavailable = {name: why for name, why in lost.items() if not _is_unknown(why)}
     unknown = tuple(name for name in lost if name not in unavailable)
     said = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
@@ -55,7 +55,7 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
 
 
 async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:
-    """The packages that must be installed for the head's checks, which may take minutes; () if all are there."""
+    """The packages that have to be installed for the head's checks, which may take minutes; () if all are installed."""
     changes = await declared_changes(workspace, base, head)
     needed, home = _needed(changes, interpreter), workspace.environments
     if not needed or home is None or is_built(interpreter, _recipe(interpreter, needed, changes.locked), home):
@@ -73,11 +73,11 @@ def _recipe(interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str
     return Recipe(needed, locked, pinned, over=interpreter.identity)
 
 
-async def _built(
+async def _build(
     workspace: Workspace, interpreter: Interpreter, needed: tuple[str, ...], locked: tuple[str, ...]
 ) -> tuple[Interpreter | None, dict[str, str]]:
     """Build an environment with as many of these packages as can be installed; also returns why the others cannot."""
-    assert workspace.environments is not None  # noqa: S101  (asked before)
+    assert workspace.environments is not None  # noqa: S101  (callers have checked it)
     recipe = _recipe(interpreter, needed, locked)
     built, why = await build_environment(workspace, interpreter, recipe, workspace.environments)
     if built is not None:
@@ -85,7 +85,7 @@ async def _built(
     if len(needed) == 1 or why.startswith(UNREACHED):
         return None, dict.fromkeys(map(package_name, needed), why)
     lost: dict[str, str] = {}
-    for one in needed:  # each alone: a package that cannot be installed must not stop the others
+    for one in needed:  # each alone, because a package that cannot be installed must not stop the others
         _, why = await build_environment(
             workspace, interpreter, replace(recipe, requirements=(one,)), workspace.environments
         )
@@ -117,7 +117,7 @@ def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
     """The bench with these packages, which are searched after the base's own."""
     if not added.environment:
         return bench
-    programs = f"{added.environment}/bin"  # besides Python and pip, it has only programs that exist nowhere else
+    programs = f"{added.environment}/bin"  # besides Python and pip, it has only programs that replace no other
     return replace(
         bench,
         prepared=added.environment,

@@ -30,7 +30,7 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
-# What checks see; whoever changes that gives it another text, so that earlier results on a base are taken again.
+# What checks see. If you change that, change this text, too: then checks run again on bases with earlier results.
 ROOM = "at the path of the user's repository, with a .git in the first run"
 
 
@@ -45,27 +45,27 @@ class Bench:
     interpreter: Interpreter
     roots: tuple[str, ...]  # absolute folders from which the project imports
     variables: Mapping[str, str]
-    modules: frozenset[str]  # top-level modules that the project itself has, on base or here
+    modules: frozenset[str]  # top-level modules that the project itself has, on the base or on this commit
     broken: str = ""  # why no check can run here: a preparation failed
     frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
     settled: frozenset[str] = frozenset()  # test configuration that existed when the room was ready
-    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: no PYTHONPATH unless the user asks
-    serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
+    plain: Mapping[str, str] = field(default_factory=dict)  # variables for commands; PYTHONPATH only if the user asks
+    serve: Serve | None = None  # the server for http and browser checks, from the contract, never from the head
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
-    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests, for the check that names them
-    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # `from` → the held-out tests from it
-    prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
-    site: tuple[str, ...] = ()  # package folders for the code under test, never loaded before the runner
-    node_modules: tuple[str, ...] = ()  # folders with packages of Node, built by the engine; linked into the room
-    go: tuple[str, ...] = ()  # the compiled standard library of Go, built by the engine
+    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: path → base64
+    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # folder in `from` → held-out tests from it
+    prepared: str = ""  # the environment that `prepare` filled; the head's code may have run in it
+    site: tuple[str, ...] = ()  # package folders for the code under test; searched after those of the runner
+    node_modules: tuple[str, ...] = ()  # folders with Node packages that the engine installed; linked into the room
+    go: tuple[str, ...] = ()  # folder with Go's standard library, which the engine compiled
     services: tuple[Serve, ...] = ()  # started for checks that may use the loopback network
     stage: BrowserStage | None = None  # for tests that drive a page
     measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
     added: AddedPackages = NO_PACKAGES  # packages that only the commit declares
-    second: bool = False  # this is the second run: use other surroundings than in the first
+    second: bool = False  # this is the second turn, in other surroundings than the first
     mount_points: tuple[str, ...] = ()  # folders of the interpreter in the user's repository
-    repository: Path | None = None  # what data cases find as `.git` in their first run
+    repository: Path | None = None  # what cases and pages find as `.git` in their first turn
     words: frozenset[str] = frozenset()  # words of the requirements' texts
 
     async def execute(
@@ -78,9 +78,8 @@ class Bench:
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
     ) -> CommandResult:
-        """Run a command in this room, in the sandbox, and return how it ended. If it may use the services, they are
-        started first.
-        """
+        """Run a command in this room, in the sandbox, and return how it ended. If it has the loopback network, the
+        services are started first."""
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
         if self.services and network == "loopback":
@@ -88,8 +87,8 @@ class Bench:
         return self._with_own_paths(await self.workspace.execute(command))
 
     def _with_own_paths(self, ran: CommandResult) -> CommandResult:
-        """The result with the room's own path in place of the one at which the command saw it. Only whole paths are
-        replaced: a checkout may lie at `/app`, and `backend/app/tests` is another folder."""
+        """The result, in which the path at which the command saw the room is replaced by the room's own. Only whole
+        paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
         own = os.fsencode(self.room)
         seen = b"|".join(re.escape(os.fsencode(one)) for one in self.workspace.shown_at(self.room))
         if not seen:
@@ -108,7 +107,8 @@ class Bench:
     ) -> Command:
         """A command for this room, with its folder, variables and the paths that the sandbox must show.
 
-        `probes`: show the engine's own scripts. What runs the project's code for a held-out case must not see them.
+        `probes`: show the engine's own scripts. A process that runs the project's code for a held-out case must not see
+        them.
         """
         return Command(
             argv=tuple(argv),
@@ -124,8 +124,9 @@ class Bench:
             ),
             writable=(self.stage.folder,) if self.stage else (),
             aliases={**self.interpreter.aliases, **({self.prepared: PREPARED} if self.prepared else {})},
-            # A test runner must not find the project's code before it is loaded; a case is run by that code anyway.
-            # What a preparation made may contain the path at which it saw the room.
+            # Hide editable installs from test runners, which must not import the project's code from there; a case runs
+            # that code anyway. Also hide them after a preparation: its files may contain the path at which it saw the
+            # room.
             avoided=self.interpreter.outside if probes or self.prepared else (),
             mount_points=self.mount_points,
             within_s=within_s,
@@ -150,17 +151,18 @@ class Bench:
 
     @property
     def python(self) -> str:
-        """What `python` means in the user's command lines. Runners that count tests use `interpreter` instead."""
+        """The program for the word `python` in the user's command lines. Runners that count tests use `interpreter`
+        instead."""
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """The files that lie in the room, by their paths in the commit."""
+        """Of these absolute paths, those inside the room, relative to it."""
         rooms = [f"{one}/" for one in (self.room, *self.workspace.shown_at(self.room))]
         found = (one.removeprefix(room) for one in paths for room in rooms if one.startswith(room))
         return frozenset(found)
 
     def foreign(self, text: str) -> str:
-        """The third-party module that is missing according to this text, or ""."""
+        """The third-party module that is missing according to this output, or ""."""
         for name in reversed(_NO_MODULE.findall(text)):
             top = name.split(".")[0]
             if top not in self.modules and top not in self.interpreter.standard:
@@ -168,7 +170,7 @@ class Bench:
         return ""
 
     def off_path(self, text: str) -> str:
-        """The project's own module that lies in the room and was not found, according to this text, or ""."""
+        """The project's own module that is in the room, but was not found according to this output, or ""."""
         names = [str(one).split(".")[0] for one in reversed(_NO_MODULE.findall(text))]
         there = [one for one in names for root in self.roots if _has_module(Path(root), one)]
         return there[0] if there else ""
@@ -202,7 +204,7 @@ class Fact:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ran: frozenset[str] = frozenset()  # the project's own files that were loaded
-    setting: str = ""  # what was different in this run from the first one; filled in for every kind of check
+    setting: str = ""  # how this run differed from the first one
     artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of a file that is kept for people
     pictures: tuple[Shot, ...] = ()
 
@@ -222,7 +224,7 @@ def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
 
 
 def cap_output(*streams: bytes) -> str:
-    """The output for people: without control characters, and if it is long, only its beginning and end."""
+    """The output in a form for people, without control characters. Of a long output, only the beginning and the end."""
     text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text
@@ -242,7 +244,7 @@ def keepable_text(text: str) -> str:
 
 @cache
 def probe_text(name: str) -> str:
-    """The text of one of the engine's scripts that run inside."""
+    """The text of one of the engine's scripts that run inside the sandbox."""
     return (INSIDE / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What tests that drive a page need in their room: a Chromium, Playwright, and a folder for pictures."""
+"""What tests that drive a browser need in their room: Chromium, Playwright, and a folder for pictures."""
 
 import importlib.util
 import sys
@@ -20,7 +20,7 @@ class BrowserStage:
     """The browser for one run of one check, and the packages supplied for it."""
 
     chromium: str
-    folder: str  # a temporary folder with a short path: a socket path may have at most 107 bytes
+    folder: str  # a temporary folder; its path is short, because the path of a socket may have at most 107 bytes
     readable: tuple[str, ...] = ()
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own Playwright, if the project has none
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -53,13 +53,13 @@ def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str
 
 
 def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
-    """The engine's own Playwright for an interpreter that has none (name → path), and why it cannot be used, or ""."""
+    """For an interpreter without Playwright, the engine's own (name → path); and why that cannot be used, or ""."""
     if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:
         ours = ".".join(map(str, sys.version_info[:2]))
         why = f"playwright is not installed in {interpreter.path}, and the engine's own needs Python {ours}"
-        return {}, f"{why}: let the project declare playwright among what its tests need"
+        return {}, f"{why}: declare playwright among the project's test dependencies"
     return {name: place for name in DRIVER if (place := _place(name))}, ""
 
 

@@ -1,4 +1,4 @@
-"""Clean rooms: fresh checkouts with the base's frozen files in place, and everything that reads or writes in them."""
+"""Clean rooms: fresh checkouts with the base's frozen files in place, and the functions that read and write in them."""
 
 import base64
 import contextlib
@@ -41,7 +41,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of what follows only the size is compared
+MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of a longer file, also the size is compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,15 @@ class Graft:
     """How a head's tests and test settings differ from the base's. Reports list this; it never lowers a grade."""
 
     restored: tuple[str, ...] = ()  # files that the head changed or removed; the base's are used
-    removed: tuple[str, ...] = ()  # the head's new test configuration, files among tests and compiled code; not used
-    added: tuple[str, ...] = ()  # the head's new files named like tests: not run, but left, as the product may use them
-    merged: tuple[str, ...] = ()  # each package.json with the base's scripts and test settings and the head's rest
+    removed: tuple[str, ...] = ()  # new test configuration, files among tests and compiled code of the head; not used
+    added: tuple[str, ...] = ()  # the head's new test files; not run, but kept, because the product may use them
+    merged: tuple[str, ...] = ()  # package.json files with scripts and test settings of the base, the rest of the head
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
     lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 
     @property
     def paths(self) -> frozenset[str]:
-        """Changes of the head that no check has seen."""
+        """Files whose change in the head no check used."""
         return frozenset((*self.restored, *self.removed, *self.added))
 
 
@@ -75,28 +75,28 @@ async def clean_room(
     """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
 
     `over` (path → base64): files that replace the commit's as long as the room exists; never anything held out.
-    `withheld`: the contract's own test files; `lay_held_out_files` writes those of one check while it runs. Callers
-    that need the room for something else pass none, so that nothing in it can reach them.
-    `packages_of`: the commit whose manifests add packages to the base's; by default `commit`.
+    `withheld`: the contract's own test files; `write_held_out_files` writes those of one check while it runs. Callers
+    that use the room for something else pass none, so that no code in the room can read them.
+    `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
     """
     over, withheld = over or {}, withheld or {}
     on_base = await workspace.blobs(contract.base)
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
-        graft = await _graft(workspace, contract, (on_base, here), room)
-        graft = _without_shadows(graft, contract, (on_base, here), room, interpreter)
+        graft = await _restore_base_files(workspace, contract, (on_base, here), room)
+        graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
         manifests = await _manifests(workspace, contract, (on_base, here), room)
         carried = {**manifests, **over}
         for path in carried:
-            _lay(room, path, carried)
+            _write_carried(room, path, carried)
         known = {*on_base, *here, *over, *withheld}
-        graft = replace(graft, made_up=await _made_up(workspace, contract, known, room))
+        graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room))
         packages = await node_modules(workspace, contract, packages_of or commit)
         if packages.folder:
             replaced = link_packages(room, packages.folder, on_base, here)
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path)
-        given, seen = await _of_go(workspace, contract, interpreter, {*on_base, *here})
+        given, seen = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
         given = with_settings(given, contract.environment.variables)
         bench = Bench(
             workspace=workspace,
@@ -109,7 +109,7 @@ async def clean_room(
             modules=_modules(known, contract.environment.path),
             serve=contract.serve,
             services=contract.environment.services,
-            plain=_variables(interpreter, _asked(room, contract), given),
+            plain=_variables(interpreter, _roots_for_commands(room, contract), given),
             words=frozenset(word for one in contract.requirements for word in re.findall(r"\w+", one.text)),
         )
         frozen = [path for path, blob in contract.frozen.items() if blob]
@@ -131,16 +131,17 @@ async def clean_room(
         if any(isinstance(check, DATA) for one in contract.every for check in one.checks):
             bench = replace(bench, repository=await workspace.make_repository(room, commit))
         if contract.environment.prepare:
-            # The preparation may run the head's code: frozen files were hashed before it, and are restored after it.
+            # The preparation may run the head's code. So frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
         lacking = (*workspace.missing_content(commit), *packages.said, *added.said)
         yield bench, replace(graft, merged=tuple(manifests), lacking=lacking)
 
 
-async def _graft(
+async def _restore_base_files(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> Graft:
+    """Put the base's frozen files into the room, and remove the head's files that would influence how tests run."""
     on_base, here = sides
     frozen = contract.frozen
     restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
@@ -152,9 +153,9 @@ async def _graft(
     ]
     surplus += [path for path in strange if path not in on_base and is_shared_setting(path, frozen)]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
-    surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
-    # The engine recognises packages and their programs by path, and a link instead of a folder gives them other paths.
-    surplus += [path for path in here if on_base.get(path) != here[path] and _leads_to_packages(room, path)]
+    surplus += [path for path in strange if path not in on_base and _is_run_unasked(room, path)]
+    # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths.
+    surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
     for path in surplus:
         unlink_in(room, path)
     if restored or linked:
@@ -167,16 +168,15 @@ async def _graft(
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
 
 
-def _leads_to_packages(room: Path, path: str) -> bool:
+def _is_link_to_packages(room: Path, path: str) -> bool:
     """Whether the path is a link in place of `node_modules` or `node_modules/.bin`."""
     pure = PurePosixPath(path)
     place = pure.name == "node_modules" or pure.parts[-2:] == ("node_modules", ".bin")
     return place and (room / path).is_symlink()
 
 
-def _runs_unasked(room: Path, path: str) -> bool:
-    """Whether the runner would run this new test although no check names it: Go compiles it in, script runners collect
-    it."""
+def _is_run_unasked(room: Path, path: str) -> bool:
+    """Whether the runner would run this new test although no check names it. Go and JavaScript runners do so."""
     if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path
@@ -184,14 +184,14 @@ def _runs_unasked(room: Path, path: str) -> bool:
     return has_tests(path, content)
 
 
-def _without_shadows(
+def _remove_shadows(
     graft: Graft,
     contract: Contract,
     sides: tuple[Mapping[str, str], Mapping[str, str]],
     room: Path,
     interpreter: Interpreter,
 ) -> Graft:
-    """Remove new files of the head that a frozen test would import instead of the module that it means."""
+    """Remove new files of the head that a frozen test would import instead of the intended module."""
     on_base, here = sides
     tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
     added = [path for path in here if path not in on_base and path not in graft.removed]
@@ -225,12 +225,12 @@ async def _manifests(
 
 
 def _content_inside(room: Path, place: Path) -> bytes:
-    """What a program in the room reads from this file; b"" if it leads out of the room or is not a file."""
+    """The content of this file; b"" if it is a link that leads out of the room, or not a file."""
     real = Path(os.path.realpath(place))
     return real.read_bytes() if real.is_relative_to(os.path.realpath(room)) and real.is_file() else b""
 
 
-async def _made_up(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
+async def _write_placeholders(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
     """Write placeholders for version files that only a build writes and neither commit has. Returns their paths."""
     if contract.environment.prepare:
         return ()
@@ -238,7 +238,7 @@ async def _made_up(workspace: Workspace, contract: Contract, known: set[str], ro
     files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
-        _lay(room, path, {path: base64.b64encode(content.encode()).decode()})
+        _write_carried(room, path, {path: base64.b64encode(content.encode()).decode()})
     return tuple(absent)
 
 
@@ -254,8 +254,9 @@ def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Coll
 
 
 def _mount_points(room: Path, repository: str, interpreter: Interpreter) -> tuple[str, ...]:
-    """Make an empty folder for each folder of the interpreter that lies in the user's repository, such as `.venv`, so
-    that it can be shown there. Returns those for which that is possible: the commit may have something at this path."""
+    """Make an empty folder in the room for each folder of the interpreter that is in the user's repository, such as
+    `.venv`, so that the sandbox can mount it there. Returns these folders, without those at whose path the commit has
+    files."""
     made = []
     for path in interpreter.readable:
         if not path.startswith(f"{repository}/"):
@@ -272,12 +273,12 @@ def _mount_points(room: Path, repository: str, interpreter: Interpreter) -> tupl
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
-    """Whether the file is an `__init__.py` beside frozen tests: a new one changes how the tests are imported."""
+    """Whether the file is an `__init__.py` beside frozen tests. A new one would change how the tests are imported."""
     folder, _, name = path.rpartition("/")
     return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
 
 
-# -- writing into a room: the head may have left links in it, so no step follows one -----------------------------------
+# -- writing into a room, without following links, which the head may have left there ----------------------------------
 
 
 def _real_folder(room: Path, parts: Iterable[str]) -> Path:
@@ -306,9 +307,9 @@ def copy_into(original: Path, room: Path, path: str) -> None:
     shutil.copy2(original / path, place, follow_symlinks=False)
 
 
-def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
+def _write_carried(room: Path, path: str, carried: Mapping[str, str]) -> None:
     """Write a file that is not part of the commit, replacing whatever is there."""
-    place = _place(room, path)
+    place = _checked_place(room, path)
     remove_path(place)
     place.write_bytes(base64.b64decode(carried[path]))
 
@@ -337,8 +338,8 @@ def scratch_folder(room: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_files(room: Path, argv: Iterable[str], files: Mapping[str, str] | None = None) -> Iterator[Path | None]:
-    """Make a folder with these files for `Command.temporary`, if the command line names it as `{files}` or there are
-    files; otherwise None. It never lies in the checkout: code would recognise a check by it."""
+    """Make a folder with these files for `Command.temporary`. Yields None if there are no files and the command line
+    does not contain `{files}`. The folder is outside the checkout, so that code cannot recognise a check by it."""
     if not files and not any("{files}" in one for one in argv):
         yield None
         return
@@ -353,7 +354,8 @@ def temporary_files(room: Path, argv: Iterable[str], files: Mapping[str, str] | 
 
 @contextmanager
 def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
-    """Write one of the engine's files into the room, and remove it after the block. Raises FileExistsError."""
+    """Write one of the engine's files into the room, and remove it after the block. Raises FileExistsError if the name
+    is taken."""
     pure = PurePosixPath(name)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
@@ -366,11 +368,11 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 
 @contextmanager
-def lay_repository(bench: Bench) -> Iterator[None]:
-    """Give the room its `.git` while the block runs, in place of one that a check may have left.
+def write_repository(bench: Bench) -> Iterator[None]:
+    """Give the room a `.git` while the block runs. It replaces one that a check may have left.
 
-    A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
-    only. Objects are linked, as in a clone from a path on the same disk.
+    Users run code in checkouts, which have a `.git`, and in archives, which have none. Cases must pass in both. Objects
+    are hard links, as in a clone from a path on the same disk.
     """
     place = bench.room / ".git"
     if bench.repository is None:
@@ -379,7 +381,7 @@ def lay_repository(bench: Bench) -> Iterator[None]:
     remove_path(place)
     try:
         shutil.copytree(bench.repository, place, copy_function=_link_object)
-        soon = time.time() + 1  # git reads each file that is as new as the index, and then writes the index
+        soon = time.time() + 1  # otherwise git would read each file that is as new as the index, and rewrite the index
         os.utime(place / "index", (soon, soon))
         yield
     finally:
@@ -411,8 +413,8 @@ def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
 
 
 def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
-    """The frozen files that no run may change: code, and files that a check names. Tests may change frozen data files,
-    which are only restored."""
+    """The frozen files that no run may change: code, and files that a check names. Tests may change other frozen files,
+    such as data, which are restored afterwards."""
     checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not is_among_tests(path)}
@@ -421,10 +423,10 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
 
 
 def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str, int, int]]:
-    """Every folder of the room, and every file with its inode and change time, which no program can set back.
+    """Every folder of the room, and every file with its inode and change time, which no program can forge.
 
-    Equal footprints mean that nothing was written. A folder's time is left out, because the engine's own files change
-    it. `besides`: files of the room to ignore.
+    Equal footprints mean that nothing was written. The time of a folder is left out, because the engine's own files
+    change it. `besides`: files of the room to ignore.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     for folder, inside, names in os.walk(room):
@@ -439,7 +441,8 @@ def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str,
 
 
 def file_digest(place: Path) -> str:
-    """A digest of the file's present content. The head may have replaced it: links and pipes are not followed."""
+    """A digest of the file's present content. The head may have replaced the file by a link or a pipe, so these are not
+    read."""
     try:
         if place.is_symlink():
             return f"link {place.readlink()}"
@@ -453,7 +456,7 @@ def file_digest(place: Path) -> str:
 
 
 def changed_frozen_files(bench: Bench) -> list[str]:
-    """Frozen files that a run changed: it is not allowed to change them."""
+    """Frozen files that a run changed, although it must not."""
     return [path for path in sorted(bench.guarded) if file_digest(bench.room / path) != bench.frozen.get(path)]
 
 
@@ -463,7 +466,7 @@ async def restore_frozen_files(bench: Bench) -> None:
         unlink_in(bench.room, path)
     changed = [path for path, before in bench.frozen.items() if file_digest(bench.room / path) != before]
     for path in bench.carried.keys() & set(changed):
-        _lay(bench.room, path, bench.carried)
+        _write_carried(bench.room, path, bench.carried)
     if changed := [path for path in changed if path not in bench.carried]:
         async with bench.workspace.room(bench.base) as original:
             for path in changed:
@@ -471,10 +474,10 @@ async def restore_frozen_files(bench: Bench) -> None:
 
 
 @contextmanager
-def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
+def write_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
     """Write the held-out files of one check into the room while that check runs.
 
-    Afterwards they are gone and what was there before is back, so that nothing else run in the room finds them.
+    Afterwards they are removed and what was there before is restored, so that no other check in the room finds them.
     """
     if not files:
         yield bench
@@ -485,8 +488,8 @@ def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection
     moved = {path: aside / str(number) for number, path in enumerate(files)}
     try:
         for path, kept in moved.items():
-            _move(_place(bench.room, path), kept)
-            _lay(bench.room, path, files)
+            _move(_checked_place(bench.room, path), kept)
+            _write_carried(bench.room, path, files)
         guarded = {path for path in files if path.endswith(".py") or path in named}
         yield replace(
             bench,
@@ -495,28 +498,29 @@ def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection
             guarded=frozenset({*bench.guarded, *guarded}),
         )
     finally:
-        _taken_out(bench.room, moved, made)
+        _remove_held_out_files(bench.room, moved, made)
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
-    """Remove held-out files from the room. Raises CannotJudge if that fails: nothing else may run beside them."""
+def _remove_held_out_files(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
+    """Remove held-out files from the room, and restore what was in their places. Raises CannotJudge if that fails,
+    because nothing else may run beside them."""
     try:
         for path, kept in moved.items():
-            place = _place(room, path)
+            place = _checked_place(room, path)
             remove_path(place)
             _move(kept, place)
         for folder in made:
             with contextlib.suppress(OSError):  # a folder that is not empty stays
                 folder.rmdir()
     except OSError as error:
-        raise CannotJudge(f"tests of the contract could not be taken out of the room: {error.strerror}") from error
+        raise CannotJudge(f"held-out tests could not be removed from the room: {error.strerror}") from error
 
 
-def _place(room: Path, path: str) -> Path:
+def _checked_place(room: Path, path: str) -> Path:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise CannotJudge(f"the contract brings a file {path!r} that is outside the checkout")
+        raise CannotJudge(f"the contract contains the file {path!r}, which is outside the checkout")
     return _real_folder(room, pure.parts[:-1]) / pure.name
 
 
@@ -527,13 +531,13 @@ def _move(place: Path, to: Path) -> None:
 
 
 def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
-    """Folders that must be made for these files, the innermost first."""
+    """The folders that have to be created for these files, the innermost first."""
     above = {folder for path in files for folder in PurePosixPath(path).parents if folder.parts}
     return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
 
 
 def held_out_files_left(bench: Bench) -> list[str]:
-    """Held-out files that lie in the room although no check that names them is running."""
+    """Held-out files that are in the room although no check that names them is running."""
     held = {path: _as_digest(content) for path, content in bench.withheld.items()}
     return [path for path, name in held.items() if file_digest(bench.room / path) == name != bench.frozen.get(path)]
 
@@ -546,7 +550,7 @@ def _as_digest(content: str) -> str:
 def _configuration(room: Path) -> set[str]:
     found = set()
     for folder, inside, names in os.walk(room):
-        inside[:] = [one for one in inside if one != "node_modules"]  # packages may bring their own configuration
+        inside[:] = [one for one in inside if one != "node_modules"]  # the configuration of packages does not count
         inner = PurePosixPath(folder).relative_to(room)
         found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
     return found
@@ -560,9 +564,9 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / one) if one != "." else str(room) for one in named)
 
 
-def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
-    """The import folders for commands, if the contract names some; else none, because a command's tools must not find
-    the head's modules before their own."""
+def _roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:
+    """The import folders for commands: those that the contract names, or none. With others, the tools of a command
+    could import the head's modules in place of their own."""
     return _roots(room, contract.environment.path) if contract.environment.path else ()
 
 
@@ -571,23 +575,25 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
     return {
         "PATH": f"{Path(interpreter.path).parent}:{programs}",
         "LANG": "C.UTF-8",
-        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our scripts ignore it
+        **(
+            {"PYTHONPATH": ":".join(roots)} if roots else {}
+        ),  # for programs that checks start; the engine's scripts ignore it
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
 
 
-async def _of_go(
+async def _go_variables(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, files: Collection[str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Variables and folders for checks that run Go; nothing if none does."""
+    """Environment variables and folders for checks that run Go; both empty if no check does."""
     if not uses_go(contract, files):
         return {}, ()
     return await go_variables(workspace, _variables(interpreter, (), contract.environment.variables)["PATH"])
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
-    """Top-level modules that the project's own folders can provide: if one is missing, the project is at fault."""
+    """Top-level modules that the project's own folders provide. If one of them is missing, the project is at fault."""
     code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
     places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
     found = set()

@@ -1,7 +1,8 @@
-"""Finds the files that decide what a command does: build files, scripts, settings, and everything that these run.
+"""Finds a command's drivers: the files that decide what it does, such as build files, scripts, settings, and what these
+run.
 
-A change to these files, called drivers, can make a command print anything. So a command that passed on the base must
-pass twice on a head that changed them: with the head's drivers, and with the base's.
+A change to drivers can make a command print anything. So a command that passed on the base must pass twice on a head
+that changed them: with the head's drivers, and with the base's.
 """
 
 import ast
@@ -21,7 +22,7 @@ from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # most files that are followed, and most bytes that are read of each
-# Files that hold settings of many tools.
+# Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
 NODE = (".js", ".mjs", ".cjs", ".ts")
@@ -35,10 +36,10 @@ NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 
 
-def _shadowed(path: str, base: "Drivers") -> tuple[str, str] | None:
-    """Where a script of the base would import this new file: the script's folder, and the module's name; else None.
+def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
+    """If a script of the base would import this new file: the script's folder, and the module's name. Otherwise None.
 
-    A script beside a new `configparser.py` would import that file instead of the module that it means.
+    A script beside a new `configparser.py` would import that file instead of Python's module.
     """
     pure = PurePosixPath(path)
     for folder, names in base.imports.items():
@@ -50,7 +51,7 @@ def _shadowed(path: str, base: "Drivers") -> tuple[str, str] | None:
 
 @dataclass(slots=True)
 class Drivers:
-    """What drives a command on one commit: files that it runs, and files that may be its settings."""
+    """The drivers of a command on one commit: files that it runs, and files that may be its settings."""
 
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
@@ -60,11 +61,12 @@ class Drivers:
 
     @property
     def tool_settings(self) -> set[str]:
-        """Settings of programs that are started, found by name. Other files that a script names may be the product."""
+        """Those of the `settings` whose names show that a started program reads them. Other files that a script names
+        may be the product."""
         return {path for path in self.settings if path in SHARED or self.is_settings(path)}
 
     def is_settings(self, path: str) -> bool:
-        """Whether the file is named like a program that is started: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`."""
+        """Whether the file is named after a started program, like `ruff.toml`, `.eslintrc.json` or `.golangci.yml`."""
         pure = PurePosixPath(path)
         if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
             return False
@@ -73,9 +75,9 @@ class Drivers:
 
 
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
-    """The drivers of a command on this commit, found from its own text and the text of the files that it names.
+    """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: count modules that a script at the top of the project imports as drivers, too. They are more often the
+    `product`: also count modules that a script at the top of the project imports, although they are more often the
     product than a part of the script. Without `product`, they are in `beside`.
     """
     blobs = await workspace.blobs(commit)
@@ -150,7 +152,8 @@ def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[
 
 
 def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
-    """Modules beside a script that it imports; a module from elsewhere is the product or installed."""
+    """The modules that a script imports from its own folder. Modules from elsewhere are the product, or are
+    installed."""
     folder, every = PurePosixPath(place).parent, list[str]()
     if place.endswith(".py"):
         inside = [name.replace(".", "/") for name in _modules(text, whole=True)]
@@ -199,12 +202,12 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
 
 
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Drivers that the head changed, removed or added: first all, then those that may be only settings."""
+    """The drivers that the head changed, removed or added: first all of them, then those that may be only settings."""
     base = await find_drivers(bench.workspace, bench.base, command)
     here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     families = {name for one in DRIVERS.values() for name in one}
-    shadows = {path for path in now if path not in known and _shadowed(path, base)}
+    shadows = {path for path in now if path not in known and _importing_script(path, base)}
     added = shadows | {
         path for path in now if path not in known and (path in here.settings or path in here.runs & families)
     }
@@ -214,25 +217,26 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
 
 
 async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
-    """Drivers that the head changed or added, and that may be why a command passes that failed on the base."""
+    """The drivers that the head changed or added. They may be the reason why a command that failed on the base
+    passes."""
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
     every = {*base.runs, *here.runs, *base.tool_settings, *here.tool_settings}
     changed = {path for path in every if now.get(path) != known.get(path)}
-    changed |= {path for path in now if path not in known and _stands_before(bench, base, path, known)}
+    changed |= {path for path in now if path not in known and _replaces_module(bench, base, path, known)}
     beside = [path for path in base.beside if now.get(path) != known[path]]
     changed |= {path for path in beside if not await _is_product(bench, base, path)}
     return frozenset(changed - _frozen(bench, changed))
 
 
-def _stands_before(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
-    """Whether a new file takes the place of a module that a script of the base imports.
+def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
+    """Whether a new file replaces a module that a script of the base imports.
 
-    If only a script at the top imports it, and no module of that name exists on the base or is installed, the new file
-    is the work itself and does not count.
+    A module that only a script at the top of the project imports does not count if no module of that name exists on the
+    base or is installed: then the new file is the product.
     """
-    found = _shadowed(path, base)
+    found = _importing_script(path, base)
     if found is None:
         return False
     folder, name = found
@@ -264,7 +268,7 @@ async def _lacks_names(bench: Bench, base: Drivers, path: str) -> bool:
     asked = base.beside[path]
     if not path.endswith(NODE):
         return python_names.lacks(await _text_on_base(bench, path), asked)
-    # a module may re-export names of another
+    # all modules are read, because one may re-export names of another
     texts = [await _text_on_base(bench, one) for one in base.beside if one.endswith(NODE)]
     return bool(asked.difference(*map(node_names.names_mentioned, texts)))
 
@@ -274,7 +278,7 @@ async def _text_on_base(bench: Bench, path: str) -> str:
 
 
 def _frozen(bench: Bench, paths: Collection[str]) -> set[str]:
-    """The paths whose files in the room are as the contract froze them."""
+    """Of these paths, the frozen files that are unchanged in the room."""
     return {path for path in paths if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
 
 
@@ -304,7 +308,7 @@ async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None
 
 
 def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
-    """The files, folders and links that the head has at these paths, or in the place of a folder above them."""
+    """What the head has at these paths (files, folders, links), or in place of a folder that should contain them."""
     found: set[Path] = set()
     for path in paths:
         place = room

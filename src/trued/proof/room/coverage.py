@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CoverageOrder:
-    """The settings of the coverage script."""
+    """What the coverage script has to measure."""
 
-    report: str
-    files: tuple[str, ...]
+    report: str  # the file for the figures
+    files: tuple[str, ...]  # the files that are measured
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's coverage.py, if the interpreter has none
 
     def settings(self, room: str) -> str:

@@ -22,14 +22,14 @@ _LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
 TESTING, WORKING = ("test", "tests", "testing"), ("dev", "develop", "development")
-# Programs that no test imports: no environment is built if only these are missing.
+# Programs that no test imports. If only these are missing, no environment is built.
 TOOLS = frozenset(
     {
         *("black", "build", "coverage", "flake8", "isort", "mkdocs", "mypy", "nox", "pre-commit", "pylint", "pyright"),
         *("pytest", "ruff", "setuptools", "sphinx", "tox", "twine", "uv", "wheel"),
     }
 )
-# Module → package that provides it, if the package's name cannot be guessed from the module's.
+# Module → package that provides it, for packages whose name cannot be guessed from the module's.
 BROUGHT_BY = {
     "bs4": "beautifulsoup4", "cv2": "opencv-python", "Crypto": "pycryptodome", "git": "gitpython", "jwt": "pyjwt",
     "OpenSSL": "pyopenssl", "PIL": "pillow", "serial": "pyserial", "sklearn": "scikit-learn", "yaml": "pyyaml",
@@ -98,10 +98,10 @@ def missing_requirements(
         "extra": "",
     }
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in installed.items()}
-    return tuple(one for one in requirements if not _met(one, versions, surroundings))
+    return tuple(one for one in requirements if not _is_met(one, versions, surroundings))
 
 
-def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:
+def _is_met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:
     wanted = parse_requirement(text)
     if wanted is None:
         return True
@@ -131,7 +131,7 @@ class AddedPackages:
     site: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
-    unknown: tuple[str, ...] = ()  # packages that no registry has: the head's own mistake
+    unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
     said: tuple[str, ...] = ()
 
     def brings(self, module: str) -> bool:
@@ -208,7 +208,7 @@ def _poetry(table: Any) -> Iterator[str]:
 
 
 def _range(version: str) -> str:
-    """Poetry's `^1.2` and `~1.2` as ranges that every installer understands."""
+    """Poetry's `^1.2` or `~1.2`, written as a range that every installer understands."""
     if version in ("", "*"):
         return ""
     if version[0] not in "^~" or version.startswith("~="):
@@ -231,7 +231,7 @@ def _setup(text: str) -> Iterator[str]:
 
 
 def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
-    """Name → value of assignments at a module's top level: a setup.py often keeps its requirements in one."""
+    """Name → value of assignments at a module's top level. A setup.py often keeps its requirements in a variable."""
     return {
         target.id: one.value
         for one in module.body
@@ -242,7 +242,7 @@ def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
 
 
 def _setup_call(module: ast.Module) -> Iterator[str]:
-    """The requirements that a setup.py lists literally, in the call of `setup` or in a variable. It is not run."""
+    """The requirements that a setup.py lists literally, in the call of `setup` or in a variable. Does not run it."""
     names = values_by_name(module)
     calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
     for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
@@ -308,7 +308,8 @@ def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The packages with one locked version. A lock for several platforms may name two: then neither is fixed."""
+    """`name==version` for each package with one locked version. A lock file for several platforms may have two versions
+    of a package; then neither is used."""
     versions: dict[str, set[str]] = {}
     for name, version in locked:
         if name and version:

@@ -29,18 +29,18 @@ from trued.proof.room.dependencies import (
     read_declarations,
 )
 from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpreter, find_interpreter
-from trued.proof.room.virtualenv import lay_programs, make_virtualenv, put_behind, registries, replaced_folder
+from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries, replaced_folder, write_programs
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
-TRY_AGAIN_S = 120.0  # no new build for this long after a failed one: later checks of a verification must not wait again
+TRY_AGAIN_S = 120.0  # seconds without a new build after a failed one, so that other checks need not wait again
 DONE, FAILED = "complete", "failed"
 ABOUT = "about.json"  # what the environment's own Python reported about itself
 LOOK_S = 60.0
 # Short timeouts: if the registry cannot be reached, the caller's interpreter is used instead.
-IMPATIENT = {
+SHORT_TIMEOUTS = {
     "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15",
     "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
 }  # fmt: skip
@@ -95,7 +95,7 @@ async def has_recorded_versions(
 ) -> bool:
     """Whether the caller has the recorded versions of what the base declares."""
     wanted = (await declarations_of(workspace, base)).requirements
-    return not _otherwise((*wanted, *packages), caller, recorded)
+    return not _with_other_versions((*wanted, *packages), caller, recorded)
 
 
 async def choose_environment(
@@ -105,32 +105,33 @@ async def choose_environment(
     recorded: Mapping[str, str] | None = None,
     building: Callable[[tuple[str, ...]], None] | None = None,
 ) -> EnvironmentChoice:
-    """The interpreter for checks on base and head: the caller's, or one built from the base's manifests and the
-    contract's packages, never from the head's.
+    """The interpreter for checks on base and head: the caller's, or one in an environment built from the base's
+    manifests and the contract's packages, never from the head's.
 
-    `recorded`: what was installed when the checks ran on the base (name → version, and `python`), to be built again.
+    `recorded`: the versions (name → version, and `python`) with which the checks ran on the base, to be installed
+    again.
     `building`: called with the missing packages before an environment is built, which may take minutes.
     """
     caller = await find_interpreter()
     wanted = await declarations_of(workspace, base)
     requirements = (*wanted.requirements, *packages)
     lacking = missing_requirements(requirements, caller.versions, caller.version)
-    lacking += tuple(one for one in _otherwise(requirements, caller, recorded or {}) if one not in lacking)
+    lacking += tuple(one for one in _with_other_versions(requirements, caller, recorded or {}) if one not in lacking)
     needed = [one for one in lacking if one in packages or not is_tool(one)]
     if not needed:
         return EnvironmentChoice(caller)
     same = [one for one in wanted.requirements if one not in lacking]
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
     if workspace.environments is None:
-        return EnvironmentChoice(caller, (f"the interpreter lacks what the base declares: {names}",))
+        return EnvironmentChoice(caller, (f"the interpreter lacks packages that the base declares: {names}",))
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
     if recorded:
-        recipe = await _again(workspace, caller, recipe, workspace.environments, recorded)
+        recipe = await _recipe_for_recorded(workspace, caller, recipe, workspace.environments, recorded)
     if building and not is_built(caller, recipe, workspace.environments):
         building(tuple(needed))
     built, why = await build_environment(workspace, caller, recipe, workspace.environments)
     if built is None:
-        said = f"the interpreter lacks what the base declares, and none could be built: {names}"
+        said = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}"
         return EnvironmentChoice(caller, (said,), why)
     named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
     origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
@@ -173,8 +174,8 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
     return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
 
 
-def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
-    """The requirements of which another version was recorded than the caller has now."""
+def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
+    """The requirements whose recorded version differs from the version that the caller has now."""
     here = _versions(caller.versions)
     before = _versions(recorded)
     named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parse_requirement(one))]
@@ -186,15 +187,16 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
     return {str(canonicalize_name(name)): version for name, version in installed.items() if " " not in version}
 
 
-async def _again(
+async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe for the recorded versions: unchanged if its environment exists and matches, else with exact pins."""
+    """The recipe for the recorded versions. It is unchanged if its environment exists and has these versions; otherwise
+    it pins them. Raises CannotJudge if they belong to another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
         raise CannotJudge(
-            f"it was proven with Python {needs} and packages that are not installed here, and this is Python {has}: "
+            f"it was proven with Python {needs} and packages that this Python {has} does not have: "
             f"activate a Python {needs} and try again"
         )
     folder = _folder(caller, recipe, home)
@@ -222,13 +224,13 @@ class DeclaredChanges:
 
     added: tuple[str, ...] = ()  # requirements of packages that the base does not name
     locked: tuple[str, ...] = ()  # locked versions of packages that the base does not name
-    other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`: checks still use the base's
+    other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`; checks still use the base's version
 
     @property
     def said(self) -> tuple[str, ...]:
         words = [*(f"+{name}" for name in self.added), *self.other]
         listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
-        rest = "; packages that the base names stay as they are there" if self.other else ""
+        rest = "; checks still use the base's version of packages that the base declares" if self.other else ""
         return (FactNote(f"dependencies changed: {listed}{rest}"),) if words else ()
 
 
@@ -262,7 +264,7 @@ async def build_environment(
             why = await _build(workspace, caller, recipe, folder)
             if (
                 _CONFLICT.search(why) and recipe.pinned and not recipe.exact
-            ):  # the caller's versions may conflict with the missing packages: build without them
+            ):  # the caller's versions may conflict with the missing packages, so build without them
                 await asyncio.to_thread(remove_folder, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
@@ -275,7 +277,7 @@ async def build_environment(
 
 async def _built_interpreter(workspace: Workspace, folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an existing environment. Its packages may run code whenever it starts, so it is inspected once, in
-    the sandbox, and never started outside. Raises CannotJudge if it cannot be used."""
+    the sandbox, and never started outside a sandbox. Raises CannotJudge if it cannot be used."""
     about = folder / ABOUT
     try:
         found = json.loads(about.read_bytes())
@@ -286,14 +288,14 @@ async def _built_interpreter(workspace: Workspace, folder: Path, caller: Interpr
     try:
         return environment_interpreter(found, folder, caller)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise CannotJudge(f"{about} is damaged: remove {folder}, and it is built again") from None
+        raise CannotJudge(f"{about} is damaged: remove {folder}, then trued builds it again") from None
 
 
 async def _look_inside(workspace: Workspace, folder: Path, caller: Interpreter) -> str:
     """Save what the environment's Python reports about itself. Returns why that failed, or ""."""
     if replaced := replaced_folder(folder, caller):
         return f"a package has replaced its folder {replaced}"
-    lay_programs(folder, caller)
+    write_programs(folder, caller)
     with tempfile.TemporaryDirectory(prefix="trued-look-") as aside:
         ran = await workspace.execute(
             Command(
@@ -334,7 +336,7 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
         Command(
             argv=(*_installer(folder), "-r", "requirements.txt", "-c", "constraints.txt"),
             folder=folder,
-            variables={**registries(os.environ), **IMPATIENT},
+            variables={**registries(os.environ), **SHORT_TIMEOUTS},
             readable=(*caller.readable, *_real_uv()),
             within_s=BUILD_S,
             network="host",
@@ -364,7 +366,8 @@ def _installer(folder: Path) -> tuple[str, ...]:
 
 
 def _real_uv() -> tuple[str, ...]:
-    """The path of uv if it is a binary; a version manager's shim would look for it in places that the sandbox hides."""
+    """The path of uv, if it is a binary. A version manager's shim would look for uv in folders that the sandbox
+    hides."""
     found = shutil.which("uv")
     if not found:
         return ()
@@ -398,7 +401,7 @@ def remove_folder(folder: Path) -> None:
 
 @asynccontextmanager
 async def exclusive_build(folder: Path) -> AsyncIterator[None]:
-    """Hold the lock on an environment, so that two verifications that need the same environment build it once."""
+    """Hold the lock on an environment, so that concurrent verifications build it only once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = folder.with_suffix(".lock").open("a")

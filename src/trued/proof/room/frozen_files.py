@@ -1,4 +1,4 @@
-"""Finds frozen files: they decide how tests are judged, so they come from the base, whatever the head did to them."""
+"""Finds the frozen files: files that influence the results of checks, and are therefore always taken from the base."""
 
 import configparser
 import re
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from trued.model import CommandCheck, Requirement, TestsCheck
 from trued.support.shell_words import started_commands
 
-CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these: the product cannot need them
+CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these, so no product can need them
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
 CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # in pytest's own order
 
@@ -25,7 +25,7 @@ DRIVERS = {
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "inv": ("tasks.py",),
     "invoke": ("tasks.py",),
-    # package.json is not listed: its scripts and test settings come from the base anyway, the rest from the head.
+    # package.json is not listed, because its scripts and test settings come from the base anyway.
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
 }
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
@@ -34,7 +34,7 @@ _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
 )
-# Runner → files that it reads, but that mainly builds read. They are frozen only if a check may start that runner.
+# Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start it.
 _PLAIN = [one for one in SCRIPTS if not one.endswith("x")]
 _SHARED = {
     "vitest": [f"vite.config{one}" for one in _PLAIN],
@@ -43,9 +43,9 @@ _SHARED = {
         *(f".babelrc{one}" for one in ("", *_PLAIN, ".json")),
     ],
 }
-# Runner → more files that it reads then. They do not show that the project uses the runner.
+# Runner → further files that it reads if a project uses it. Their presence does not show that the project does.
 _READ_ALONG = {
-    "vitest": [  # Vite runs them in the process that reports
+    "vitest": [  # Vite runs them in the process that reports the results
         *(f"postcss.config{one}" for one in (*_PLAIN, ".json")),
         *(f".postcssrc{one}" for one in ("", *_PLAIN, ".json", ".yaml", ".yml")),
     ],
@@ -76,7 +76,7 @@ def is_customizing(path: str) -> bool:
 
 
 def is_test(path: str) -> bool:
-    """Whether the file is named like a test or lies among tests."""
+    """Whether the file is named like a test or is among tests."""
     return is_named_like_a_test(path) or is_among_tests(path)
 
 
@@ -101,9 +101,9 @@ def is_script(path: str) -> bool:
 
 
 def is_among_tests(path: str) -> bool:
-    """Whether the file lies in a folder like `tests`, or in `test` at the top of the project. For JavaScript and
-    TypeScript, any folder `test` counts. A package belongs to the tests if its `node_modules` lies among them: only
-    they would find it there."""
+    """Whether the file is in a folder like `tests`, or in `test` at the top of the project. For JavaScript and
+    TypeScript, any folder `test` counts. Packages in a `node_modules` among tests count, too, because only tests would
+    find them there."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         parts = parts[: parts.index("node_modules") + 1]
@@ -113,7 +113,8 @@ def is_among_tests(path: str) -> bool:
 
 
 def has_tests(path: str, content: bytes) -> bool:
-    """Whether the file is a test by name and by content: a module of the product may be called `t_test.py`, too."""
+    """Whether the file is a test by name and by content. The name is not enough: a module of the product may be called
+    `t_test.py`."""
     if not is_named_like_a_test(path):
         return False
     if path.endswith(".go"):
@@ -127,7 +128,7 @@ def holds_python_tests(content: bytes) -> bool:
 
 
 def configured_test_names(path: str, text: str) -> list[str]:
-    """The patterns for names of test files that this configuration gives pytest; none if it has none."""
+    """The patterns for names of test files that this configuration of pytest sets; none if it sets none."""
     if not configures_pytest(path, text):
         return []
     name = PurePosixPath(path).name
@@ -157,7 +158,8 @@ def is_below(path: str, named: str) -> bool:
 def files_to_freeze(
     requirements: Iterable[Requirement], blobs: Mapping[str, str], scripts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Path → blob on the base of every file that decides a result. "": a check names the file, and the base lacks it.
+    """Path → blob on the base, for every file that influences a result. The blob is "" if a check or a runner may read
+    the file and the base lacks it.
 
     `scripts`: texts of the base's package.json scripts, any of which a package manager may start.
     """
@@ -176,8 +178,8 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Settings shared by builds and test runners, in every folder. "" for a name that the base lacks at its top: the
-    head's file is not used then, and neither is a new one in a folder (`is_shared_setting`)."""
+    """Path → blob of settings that builds and test runners share, in every folder. The blob is "" for a name that the
+    base lacks at its top: then new files of that name are not used, in whatever folder (`is_shared_setting`)."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command
@@ -197,8 +199,8 @@ def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The files that contained the tests counted on the base, whatever their names; for scripts, also everything in
-    their test folders."""
+    """Path → blob of the files whose tests were counted on the base, whatever their names. For JavaScript tests, also
+    everything else in their test folders."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
     own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
@@ -207,9 +209,9 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The project's own modules that the base's configuration loads as pytest plugins: like a conftest, they influence
-    results."""
-    names = {name for path, text in configuration.items() for name in _plugged(path, text)}
+    """Path → blob of the project's own modules that the base's configuration loads as pytest plugins. Like a conftest,
+    they influence results."""
+    names = {name for path, text in configuration.items() for name in _plugins_in(path, text)}
     found: dict[str, str] = {}
     for name in names:
         inner = name.replace(".", "/")
@@ -218,7 +220,7 @@ def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -
     return found
 
 
-def _plugged(path: str, text: str) -> list[str]:
+def _plugins_in(path: str, text: str) -> list[str]:
     if path.endswith("conftest.py"):
         match = re.search(r"^pytest_plugins\s*=\s*(\([^)]*\)|\[[^]]*\]|.*)", text, re.MULTILINE)
         return re.findall(r"['\"]([\w.]+)['\"]", match.group(1)) if match else []
@@ -226,7 +228,7 @@ def _plugged(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files in the room that drive the command and are not among `judging`, the files from the base."""
+    """Files in the room that drive the command and were not taken from the base. `judging`: the files from the base."""
     names = {name for family in DRIVERS.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
@@ -234,7 +236,7 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 
 
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
-    """The files that decide what a command without files does: its build file, and scripts that it starts."""
+    """Path → blob of the files that decide what a command does: its build file, and the scripts that it starts."""
     found: dict[str, str] = {}
     for words in started_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
@@ -265,7 +267,7 @@ def configures_pytest(path: str, text: str) -> bool:
 
 
 def pytest_configuration_paths(anchors: Iterable[str]) -> list[str]:
-    """Where pytest looks for its configuration: from the arguments' common folder upwards."""
+    """The paths at which pytest looks for its configuration, from the common folder of its arguments upwards."""
     folders = [PurePosixPath(one.split("::")[0]) for one in anchors]
     shared = folders[0] if folders else PurePosixPath(".")
     for folder in folders[1:]:

@@ -1,4 +1,4 @@
-"""Placeholders for version files that only a build writes: without them a bare checkout cannot be imported."""
+"""Placeholders for version files that only a build writes. Without them, a bare checkout cannot be imported."""
 
 import re
 import tomllib
@@ -20,9 +20,9 @@ _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"'
 
 
 def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
-    """Path → placeholder of each file that a build would write, by the base's own build files."""
+    """Path → placeholder for each file that a build would write, according to the base's own build files."""
     named = [*_named(pyproject), *_WRITTEN.findall(setup)]
-    return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _inside(path)}
+    return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _is_inside_checkout(path)}
 
 
 def _named(pyproject: str) -> Iterator[str]:
@@ -38,6 +38,6 @@ def _named(pyproject: str) -> Iterator[str]:
             yield found
 
 
-def _inside(path: str) -> bool:
+def _is_inside_checkout(path: str) -> bool:
     pure = PurePosixPath(path)
     return bool(path) and not pure.is_absolute() and ".." not in pure.parts and "\0" not in path

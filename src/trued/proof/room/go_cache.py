@@ -1,8 +1,8 @@
-"""The Go build cache for checks: the standard library, compiled once from the toolchain alone, and read-only.
+"""The Go build cache for checks: Go's standard library, compiled once from the toolchain alone, and read-only.
 
-Without it, each check compiles the standard library again, which takes minutes on a busy machine. It never
-contains code of a base or a head: what a project compiles is in the scratch folder of its own command, so that no check
-can read what the code of an earlier one wrote.
+Without the cache, each check would compile the standard library again, which takes minutes on a busy machine. The cache
+never contains code of a base or a head. What a project compiles is in the scratch folder of its own command, so that no
+check can read what an earlier one wrote.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
 USES_GO = re.compile(r"(?:^|[\s;&|(/])(?:go|gotestsum)\s")
-# Checks have no network, and use the Go that is installed here, whatever a go.mod asks for.
+# Checks have no network, and use the installed Go, whatever version a go.mod asks for.
 OFFLINE = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOTELEMETRY": "off"}
 CACHE = "cache"
-NO_INDEX = "goindex=0"  # Go keeps an index of the project's packages in its cache, and fails where it cannot be written
+NO_INDEX = "goindex=0"  # otherwise Go would write an index of the project's packages into the cache, and fail
 _MODULE = "module standard\n\ngo 1.16\n"
 _LIST = "{{if ne .Name `main`}}{{.ImportPath}}{{end}}"
 _UNIMPORTABLE = re.compile(r"(?:^|/)(?:internal|vendor|cmd|builtin|cgo|race|msan|asan)(?:/|$)")
@@ -44,7 +44,8 @@ _NAME = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def uses_go(contract: Contract, files: Collection[str]) -> bool:
-    """Whether checks of the contract run Go: one names it, or the repository is a Go module and runs commands."""
+    """Whether checks of the contract may run Go: one names it, or the repository is a Go module and a check is a
+    command."""
     commands = [
         check.command for one in contract.every for check in one.checks if isinstance(check, TestsCheck | CommandCheck)
     ]
@@ -61,8 +62,8 @@ def uses_go(contract: Contract, files: Collection[str]) -> bool:
 
 
 async def go_variables(workspace: Workspace, path: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Environment variables for checks that run Go, and the folders that they must see. Empty if there is no Go on
-    this `path`."""
+    """Environment variables for checks that run Go, and the folders that the sandbox must show. Both are empty if there
+    is no Go on this `path`."""
     program = shutil.which("go", path=path or SYSTEM_PATH)
     if program is None:
         return {}, ()
@@ -73,18 +74,19 @@ async def go_variables(workspace: Workspace, path: str) -> tuple[dict[str, str],
 
 
 def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a command that has the network: `go mod vendor` may ask a proxy."""
+    """The variables for a command with network access, in which `go mod vendor` may ask a proxy."""
     return {name: value for name, value in variables.items() if (name, value) != ("GOPROXY", OFFLINE["GOPROXY"])}
 
 
 def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Both; the contract's variables win, and its GODEBUG is added to ours."""
+    """Both sets of variables. If both have a variable, the contract's (`given`) counts; its GODEBUG is added to
+    ours."""
     both = [one["GODEBUG"] for one in (ours, given) if one.get("GODEBUG")]
     return {**ours, **given, **({"GODEBUG": ",".join(both)} if both else {})}
 
 
 async def _standard_library(workspace: Workspace, program: str, path: str) -> Path | None:
-    """The folder of the compiled standard library, or None if none can be shared: then each command compiles it."""
+    """The folder of the compiled standard library, or None if it cannot be shared. Then each command compiles it."""
     if workspace.environments is None or workspace.confinement().level == "none":  # a head could write to it
         return None
     real = Path(program).resolve()
@@ -118,7 +120,7 @@ async def _build(workspace: Workspace, folder: Path, program: str, path: str) ->
     built, _, said = await run(plain, "build", "std")
     if not built:
         return said or "go said nothing"
-    # The rest only saves more time: what `go vet` has to know of each package, and packages that use C.
+    # What follows only saves more time: it compiles what `go vet` needs of each package, and packages that use C.
     _, listed, _ = await run(plain, "list", "-f", _LIST, "std")
     names = [one for one in listed.split() if not _UNIMPORTABLE.search(one)]
     lines = "".join(f'\t_ "{one}"\n' for one in {*names, "testing"})

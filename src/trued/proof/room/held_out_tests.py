@@ -9,8 +9,8 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """Folder that a check's `from` names → the contract's files from it, without files that checks with another `from`
-    name."""
+    """Folder in the `from` of checks → the contract's files that come from it. Files that checks with another `from`
+    list are left out."""
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:
@@ -23,7 +23,8 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The contract's own files that lie in the room while this check runs: its `files`, else all from its `from`."""
+    """The contract's own files that are in the room while this check runs: its `files`; if it lists none, all files
+    that come from its `from`."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
@@ -33,18 +34,18 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """The check's files that came with the contract and that nobody can read on the base."""
+    """The check's files that came with the contract and that are not on the base, where agents could read them."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
-    return frozenset(path for path in named if not _on_base(contract, path))
+    return frozenset(path for path in named if not _is_on_base(contract, path))
 
 
 def hidden_tests(contract: Contract) -> dict[str, bytes]:
-    """Path → content of the contract's test files that the base does not contain, so that agents cannot read them."""
+    """Path → content of the contract's test files that are not on the base, where agents could read them."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
-    return {path: content for path, content in files.items() if not _on_base(contract, path)}
+    return {path: content for path, content in files.items() if not _is_on_base(contract, path)}
 
 
-def _on_base(contract: Contract, path: str) -> bool:
+def _is_on_base(contract: Contract, path: str) -> bool:
     """Whether the base has this file with the same content. If only the name is the same, the file is still hidden."""
     blob = contract.frozen.get(path, "")
     content = base64.b64decode(contract.carried[path])

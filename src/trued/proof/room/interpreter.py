@@ -20,10 +20,10 @@ from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
 ENVIRONMENT = "project"  # the usual name of a virtual environment inside
-OLDEST_FOR_OURS = (3, 11)  # on older ones pytest needs packages that the engine does not supply
+OLDEST_FOR_OURS = (3, 11)  # on an older Python, pytest needs packages that the engine does not supply
 EDITABLE = ("*.pth", "*editable*.py", "*.egg-link")
 _ABSOLUTE = re.compile(r"/[^\s'\":;,]+")
-_LOOKING = Lock()  # one thread looks; the others then find the cached answer
+_LOOKING = Lock()  # one thread looks at the interpreter; the others wait and then use the cached answer
 LOOK = """
 import json, os, sys
 from importlib import metadata, util
@@ -57,23 +57,24 @@ class Interpreter:
     standard: frozenset[str]
     versions: Mapping[str, str] = field(default_factory=dict)
     plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
-    supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own pytest, if it has none
+    supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own pytest, if this Python has none
     lacks: str = ""  # why there is no pytest
-    site: tuple[str, ...] = ()  # where its packages are
+    site: tuple[str, ...] = ()  # folders of its packages
     base: str = ""  # the Python behind a virtual environment
     origin: str = ""  # the environment's name, if the engine built it
-    outside: tuple[str, ...] = ()  # folders outside it from which it imports: editable installs
+    outside: tuple[str, ...] = ()  # folders of editable installs, outside the interpreter, from which it imports
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Where to show an environment that the engine built: among the virtual environments of a user. Its programs
-        name its own path, so it is there, too."""
+        """Folder of an environment that the engine built → where the sandbox shows it, among the virtual environments
+        of a user. It is also shown at its own path, because its programs contain that path."""
         folder = Path(self.path).parent.parent
         return {str(folder): f".virtualenvs/{ENVIRONMENT}"} if self.origin.startswith("environment ") else {}
 
     @property
     def identity(self) -> str:
-        """Path, version and a hash of the packages: base and head must be checked with the same interpreter."""
+        """Path, version and a hash of the packages. It shows whether base and head are checked with the same
+        interpreter."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
@@ -112,14 +113,14 @@ def _probe(python: str) -> Interpreter:
 
 @lru_cache(maxsize=8)
 def _look_at(python: str) -> Interpreter:
-    # A version manager's shim reports the interpreter behind it; from here on only that one is used.
+    # A version manager's shim reports the interpreter that it starts. From here on, only that interpreter is used.
     looked = subprocess.run([python, "-I", "-B", "-c", LOOK], capture_output=True, cwd="/", timeout=60, check=False)
     if looked.returncode != 0:
         raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
     found = json.loads(looked.stdout)
     supplied, lacks, versions = _with_pytest(found)
     real = str(Path(found["executable"]).resolve())
-    # An editable install points to the user's working tree: evidence may come only from the checkout.
+    # An editable install points to the user's working tree, but only the checkout may be tested.
     inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
     return Interpreter(
         path=found["executable"],
@@ -138,7 +139,7 @@ def _look_at(python: str) -> Interpreter:
 
 
 def _editable(folders: list[str]) -> tuple[str, ...]:
-    """The folders that files of editable installs name, and where links among the packages lead."""
+    """The folders that files of editable installs name, and the targets of links among the packages."""
     files = [one for folder in folders for name in EDITABLE for one in Path(folder).glob(name)]
     texts = (one.read_text(errors="replace") for one in files if one.is_file())
     named = {path for text in texts for path in _ABSOLUTE.findall(text)}
@@ -154,8 +155,8 @@ def _links(folder: str) -> list[str]:
 def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Interpreter) -> Interpreter:
     """The Python of an environment that the engine built with the caller's Python. `found`: what LOOK printed there.
 
-    Packages may have falsified `found`, so it is used for packages only; the engine itself decides on the path and the
-    folders to read. Raises CannotJudge if it is another Python.
+    Packages may have falsified `found`, so it only tells which packages there are; the engine itself decides on the
+    path and on the folders to read. Raises CannotJudge if it is another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if found["executable"] != str(python) or tuple(found["version"]) != caller.version:
@@ -188,10 +189,10 @@ def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[st
     from importlib.metadata import version  # imported late: it is slow, and most interpreters have pytest
 
     versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
-    return _ours(), "", versions
+    return _own_pytest(), "", versions
 
 
-def _ours() -> dict[str, str]:
+def _own_pytest() -> dict[str, str]:
     places = {}
     for name in RUNNER:
         spec = importlib.util.find_spec(name)
@@ -202,7 +203,7 @@ def _ours() -> dict[str, str]:
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
-    """The folders without those inside another, and without the system's own, which every sandbox has."""
+    """The folders, without those inside another, and without the system's folders, which every sandbox shows."""
     kept: list[Path] = []
     for path in sorted({Path(one) for one in paths}):
         inside = any(path == other or other in path.parents for other in kept)

@@ -47,7 +47,7 @@ def node_folders() -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _probed(path: str) -> NodeProgram | None:
-    # A version manager's shim reports the program behind it; from here on only that one is used.
+    # A version manager's shim reports the program that it starts. From here on, only that program is used.
     look = [path, "-p", "process.execPath + ' ' + process.version"]
     try:
         said = subprocess.run(look, capture_output=True, cwd="/", timeout=LOOK_S, check=True).stdout.decode()
@@ -62,9 +62,8 @@ def _probed(path: str) -> NodeProgram | None:
 
 
 def missing_package(text: str) -> str:
-    """The package that is missing according to this text, or "". Names that begin with a dot or slash are the project's
-    own and do not count.
-    """
+    """The package that is missing according to this output, or "". Names that begin with a dot or slash are the
+    project's own and do not count."""
     for name in reversed(_MISSING.findall(text)):
         match = _PACKAGE.match(name)
         if match and not name.startswith((".", "/")) and not name.startswith(("node:", "file:")):

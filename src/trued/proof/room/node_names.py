@@ -1,4 +1,4 @@
-"""Finds which names a Node script uses from a module in the same folder, by the script's text; runs nothing. Pure."""
+"""Finds the names that a Node script uses from a module in the same folder. Only reads text. Pure."""
 
 import re
 

@@ -17,7 +17,8 @@ JUDGING = (
     "postcss",
 )  # keys with settings of test runners
 MOST_BYTES = 4 * 2**20
-# Replaces a file that only other parsers could read (too large, too deep, wrong bytes): Node rejects this text.
+# Replaces a file that this parser cannot read, but another one might (too large, too deep, wrong bytes). Every parser
+# rejects this text.
 UNREADABLE = b"this package.json cannot be read: it is too large, too deep, or no JSON in UTF-8\n"
 
 
@@ -30,8 +31,8 @@ def is_package_json(path: str) -> bool:
 def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     """The content that replaces the head's package.json, or None if it may stay as it is.
 
-    `base` is None if the base has no such file: then the head's scripts may stay. If the head's file cannot be parsed,
-    another parser might still find any settings in it, so it is made unreadable for all.
+    `base` is None if the base has no such file; then the head's scripts may stay. If the head's file cannot be parsed
+    here, another parser might still find settings in it, so it is made unreadable for every parser.
     """
     ours, theirs = _read(base), _read(head)
     if theirs is None:

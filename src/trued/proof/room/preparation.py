@@ -1,4 +1,4 @@
-"""Runs the `prepare` commands of a contract: once for a room, with the network, in an environment of its own."""
+"""Runs the `prepare` commands of a contract: once in each room, with network access, in an environment of its own."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
 PREPARE_BYTES = 16 * 1024 * 1024  # installers print much
-FOLDER = "environment"  # beside the checkout: it is removed with the room
+FOLDER = "environment"  # beside the checkout, so that it is removed with the room
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
 
 
@@ -32,8 +32,8 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
         broken=broken,
         prepared=str(environment),
         site=(str(site), *bench.site),
-        variables=_with(bench.variables, programs, first=True),
-        plain=_with(bench.plain, programs, first=False),
+        variables=_with_programs(bench.variables, programs, first=True),
+        plain=_with_programs(bench.plain, programs, first=False),
     )
 
 
@@ -41,12 +41,12 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
     """Run the commands. Returns why one failed, or ""."""
     variables = {
         **registries(os.environ),
-        **may_fetch(_with(bench.variables, str(environment / "bin"), first=True)),
+        **may_fetch(_with_programs(bench.variables, str(environment / "bin"), first=True)),
         "VIRTUAL_ENV": str(environment),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
     }
-    if why := await _history(bench, variables):
+    if why := await _make_repository(bench, variables):
         return why
     try:
         for command in commands:
@@ -58,16 +58,18 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
     return ""
 
 
-async def _history(bench: Bench, variables: Mapping[str, str]) -> str:
-    """Make a repository with one commit and no tags: builds often read the version from git, which a checkout lacks.
-    Returns why that failed, or ""."""
+async def _make_repository(bench: Bench, variables: Mapping[str, str]) -> str:
+    """Make a git repository with one commit and no tags, because builds often read the version from git, and the room
+    has no `.git`. Returns why that failed, or ""."""
     made = " && ".join(
         " ".join((*GIT, *words))
         for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "--no-verify", "--allow-empty", "-m", "1"))
     )
     ran = await _execute(bench, ("sh", "-c", made), variables, None)
     return (
-        "" if ran.exit_code == 0 else f"no repository for the preparation: {cap_output(ran.stdout, ran.stderr)[-600:]}"
+        ""
+        if ran.exit_code == 0
+        else f"no repository could be made for the preparation: {cap_output(ran.stdout, ran.stderr)[-600:]}"
     )
 
 
@@ -96,8 +98,8 @@ async def _execute(
     return await bench.workspace.execute(command)
 
 
-def _with(variables: Mapping[str, str], programs: str, *, first: bool) -> dict[str, str]:
-    """The variables with the prepared programs on the PATH: first for code under test, last for commands that judge by
-    their exit code."""
+def _with_programs(variables: Mapping[str, str], programs: str, *, first: bool) -> dict[str, str]:
+    """The variables with the prepared programs on the PATH. They are first for the code under test, and last for
+    commands that judge by their exit code."""
     path = variables.get("PATH", "")
     return {**variables, "PATH": f"{programs}:{path}" if first else f"{path}:{programs}"}

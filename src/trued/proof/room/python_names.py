@@ -1,4 +1,4 @@
-"""Finds which names a Python module defines, and which of them others use, by their texts; runs nothing. Pure."""
+"""Finds the names that a Python module defines, and the names that other code uses from it. Only parses text. Pure."""
 
 import ast
 from collections.abc import Sequence
@@ -38,8 +38,8 @@ def names_defined(text: str) -> set[str]:
 
 
 def lacks(text: str, asked: set[str]) -> bool:
-    """Whether a module with this text lacks one of the names. False if it re-exports all names of another module, or
-    defines names while it runs (`globals()["name"] = …`)."""
+    """Whether a module with this text lacks one of the names. False if that is unclear: the module re-exports all names
+    of another module, or defines names while it runs (`globals()["name"] = …`)."""
     nodes = [each for one in _statements(text) for each in ast.walk(one)]
     if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in nodes):
         return False

@@ -1,7 +1,7 @@
-"""Finds the project's own scripts that the settings of a script runner load, such as setup files. Pure.
+"""Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Pure.
 
-They run before or around the tests, so they judge like the settings themselves. A script that the product or a test
-loads, too, may be the product: it does not count.
+These scripts run before or around the tests, so they influence results as the settings do. A script that the product or
+a test also loads may be part of the product, and does not count.
 """
 
 import json
@@ -14,7 +14,7 @@ from posixpath import normpath
 from trued.proof.room.frozen_files import SCRIPTS, is_script
 from trued.proof.room.package_json import JUDGING
 
-# Keys of settings whose values a runner loads as code. Others name tests, folders, or the product (`alias`).
+# Keys of settings whose values a runner loads as code. Other keys name tests, folders, or the product (`alias`).
 _KEYS = (
     *("setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "environment", "testEnvironment", "runner"),
     *("snapshotEnvironment", "testRunner", "testSequencer", "testResultsProcessor", "reporter", "reporters", "file"),
@@ -48,7 +48,7 @@ def named_in_commands(commands: Iterable[str], blobs: Collection[str]) -> set[st
 
 
 def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
-    """The project's scripts that settings of a runner load, by their text."""
+    """The project's scripts that a runner's settings with this text load."""
     folder = str(PurePosixPath(path).parent)
     if PurePosixPath(path).name == "package.json":
         text = _settings_of_manifest(text)
@@ -65,7 +65,7 @@ def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
 
 
 def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
-    """The files that a package.json names outside of its runners' settings: entry points of the product."""
+    """The entry points of the product: files that a package.json names outside the settings of test runners."""
     try:
         found = json.loads(manifest)
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _settings_of_manifest(text: str) -> str:
 
 
 def _values(text: str) -> Iterator[str]:
-    """The text of each value whose key says that it is loaded: a list or an object whole, anything else to its end."""
+    """The text of each value that is loaded as code, as its key shows; for a list or an object, the whole text."""
     for match in _KEY.finditer(text):
         rest = text[match.end() : match.end() + 4000]
         closing = _BRACKETS.get(rest[:1])
@@ -105,7 +105,7 @@ def _at(value: str, folder: str, blobs: Collection[str]) -> Iterator[str]:
         return
     for start in dict.fromkeys((folder, ".")):
         place = normpath(f"{start}/{clean}")
-        bare = re.sub(r"\.[cm]?jsx?$", "", place)  # TypeScript names the file that will be compiled
+        bare = re.sub(r"\.[cm]?jsx?$", "", place)  # TypeScript code names the compiled file: `x.js` for `x.ts`
         every = (
             place,
             *(f"{one}{end}" for one in (place, bare) for end in SCRIPTS),

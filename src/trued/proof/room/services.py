@@ -1,4 +1,4 @@
-"""Services that a project's checks need, such as a database: started in the sandbox of each check that may use them."""
+"""Services that checks need, such as a database. They are started in the sandbox of each check that may use them."""
 
 import json
 import os
@@ -34,7 +34,8 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
-    """The command, wrapped in a script that starts the services first. The caller closes the pipe `telling`."""
+    """The command, wrapped in a script that starts the services first. `telling`: a pipe for the script's messages,
+    which the caller closes."""
     ports = _ports(len(services))
     told = [
         {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trued.proof.room.interpreter import Interpreter
 
-TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the interpreter below it
+TRUSTED = "trued-trusted.pth"  # makes an environment also find the packages of the interpreter it is based on
 BEHIND = "added"  # folder of packages that are searched last
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS = ("/usr/", "/opt/")  # folders that every sandbox shows, and that only the machine's owner can write
@@ -25,8 +25,8 @@ _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
 def machine_path(path: str, home: str) -> str:
-    """The PATH for checks: the system's folders, then folders of the user's PATH that every sandbox shows, such as
-    `/usr/local/go/bin` and `/opt/…`. Folders below HOME and of a project (a virtual environment, `node_modules`) are
+    """The PATH for checks: the system's folders, then those folders of the user's PATH that every sandbox shows, such
+    as `/usr/local/go/bin` and `/opt/…`. Folders below HOME or in a project (a virtual environment, `node_modules`) are
     left out.
     """
     more = (Path(os.path.normpath(one)) for one in path.split(":") if one.startswith(PROGRAMS))
@@ -50,15 +50,15 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
     site = site_packages(environment, interpreter)
     (environment / "bin").mkdir(parents=True)
     site.mkdir(parents=True)
-    lay_programs(environment, interpreter)
+    write_programs(environment, interpreter)
     if over and interpreter.site:
         (site / TRUSTED).write_text("".join(f"{one}\n" for one in interpreter.site))
     if not (over and "pip" in interpreter.versions):
         _bring_pip(site, _python_behind(interpreter))
 
 
-def lay_programs(environment: Path, interpreter: Interpreter) -> None:
-    """Write the environment's own Python, pip and settings again, over whatever an installation put there."""
+def write_programs(environment: Path, interpreter: Interpreter) -> None:
+    """Write the environment's own Python, pip and settings again. They replace whatever an installation put there."""
     programs, base = environment / "bin", _python_behind(interpreter)
     own = _own_programs(interpreter)
     for place in (*(programs / name for name in own), environment / "pyvenv.cfg"):
@@ -73,8 +73,8 @@ def lay_programs(environment: Path, interpreter: Interpreter) -> None:
 
 
 def replaced_folder(environment: Path, interpreter: Interpreter) -> str:
-    """A folder of the environment that an installation has replaced by a link or a file, or "". Through a link, the
-    engine's files would land elsewhere."""
+    """A folder of the environment that an installation has replaced by a link or a file, or "". The engine must not
+    write through such a link."""
     site = site_packages(environment, interpreter)
     every = (environment / "bin", *reversed([one for one in site.parents if environment in one.parents]), site)
     return next((str(one.relative_to(environment)) for one in every if one.is_symlink() or not one.is_dir()), "")
@@ -105,7 +105,7 @@ def _bring_pip(site: Path, base: Path) -> None:
 
 
 def disarm(site: Path) -> None:
-    """Remove files that an installation left to run at the start of every interpreter."""
+    """Remove installed files that would run code whenever an interpreter starts."""
     for one in site.glob("*"):
         starting = one.suffix == ".pth" and one.name != TRUSTED
         if starting or one.name.split(".")[0] in CUSTOMIZING:
@@ -115,7 +115,7 @@ def disarm(site: Path) -> None:
 def put_behind(environment: Path, interpreter: Interpreter) -> Path:
     """Move the installed packages to a folder that is searched after the interpreter's own packages, and return it.
 
-    So no installed package replaces one of the interpreter's. Programs that would replace another are removed.
+    So no installed package replaces one of the interpreter's. Programs that would replace another program are removed.
     """
     site, behind = site_packages(environment, interpreter), environment / BEHIND
     disarm(site)
