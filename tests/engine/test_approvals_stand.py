@@ -141,7 +141,7 @@ def test_a_receipt_carries_name_reason_and_commit_and_says_what_does_not_count_a
     place.finish(2, place.commits[1], owned=("MEMORY.md",))
     assert rests_on(place) == f"accepted by ann: fine/{place.commits[0]}"
     place.finish(3, place.commits[3], owned=("MEMORY.md",))
-    assert rests_on(place).startswith("nobody's word any more: attested at ")
+    assert rests_on(place).startswith("an approval that no longer applies: attested at ")
 
 
 def rests_on(place: Place) -> str:

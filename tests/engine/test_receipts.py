@@ -171,7 +171,7 @@ async def test_cases_that_a_history_shows_are_held_out_no_more_when_all_is_prove
     assert found.code == 1
     assert found.new is not None
     assert found.new.predicate.trued.grade is Grade.TESTED
-    assert any("heldOut: true, and here false" in one for one in found.again or ())
+    assert any("heldOut: true, but here false" in one for one in found.again or ())
 
 
 @pytest.mark.slow

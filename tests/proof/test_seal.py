@@ -120,7 +120,7 @@ async def test_a_command_stands_by_its_exit_code(tmp_path: Path) -> None:
     ("check", "stood", "word"),
     [
         ({"command": "npm test"}, Base.BROKEN, "supported: python -m pytest"),
-        ({"command": "pytest; true"}, Base.BROKEN, "not a runner whose results can be counted"),
+        ({"command": "pytest; true"}, Base.BROKEN, "starts no test runner whose results can be counted"),
         ({"command": "pytest --surely-no-option"}, Base.UNJUDGED, "surely-no-option"),
         ({"command": "pytest tests/test_kit.py -k nothing_is_called_so"}, Base.BROKEN, "no test was collected"),
         ({"command": "pytest", "files": ["tests/test_absent.py"]}, Base.BROKEN, "not on the base"),

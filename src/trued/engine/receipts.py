@@ -75,7 +75,7 @@ async def check_receipt(
     try:
         found = parse_receipt(data)
         if flaw := signing.signature_flaw(found, wanted):
-            raise BadInput(f"this receipt does not hold: {flaw}")
+            raise BadInput(f"this receipt is not valid: {flaw}")
         sealed = read_bundle(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
             raise BadInput(f"this bundle belongs to another contract, {sealed.sha256[:16]}")

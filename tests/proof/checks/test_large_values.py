@@ -66,7 +66,7 @@ def lying(name: str, language: str) -> str:
 
 
 SAID = {
-    "it contains itself": "returned a value that contains itself (a cycle): no expected value does",
+    "it contains itself": "returned a value that contains itself (a cycle), which no expected value does",
     "an argument contains itself": "the arguments are a value that contains itself",
     "it never ends": "returned an iterator with more than 1,000,000 members: not compared",
     "it is larger than anything that can be compared": "returned more than 128 MiB: not compared",
@@ -160,14 +160,14 @@ TOO_LARGE = "x" * (MOST_WISHED + 1)
 
 @pytest.mark.spec("LAW-2", "USE-7")
 def test_a_case_that_could_not_be_compared_is_refused_in_one_sentence() -> None:
-    too_deep = f"it is nested more than {DEEPEST_WISH} deep"
+    too_deep = f"it is nested more than {DEEPEST_WISH} levels deep"
     assert case_flaw(CallCase(call="m:f", returns=TOO_DEEP)) == f"returns: {too_deep}"
     assert case_flaw(CallCase(call="src/m.js:f", args=(TOO_DEEP,))) == f"args: {too_deep}"
-    large = f"it holds more than {MOST_WISHED >> 20} MiB of data"
+    large = f"it contains more than {MOST_WISHED >> 20} MiB of data"
     assert case_flaw(CallCase(call="m:f", args=(TOO_LARGE,))) == large
     assert case_flaw(RunCase(run=("true",), stdout=TOO_LARGE)) == large
     exchange = HttpCase.model_validate({"http": {"path": "/"}, "body": TOO_LARGE})
     assert case_flaw(exchange) == large
     assert "more than 4000 digits" in case_flaw(CallCase(call="m:f", returns=1 << 20_000))
-    assert "no number of Node is exactly" in case_flaw(CallCase(call="src/m.js:f", args=(2**70 + 1,)))
+    assert "Node has no number that is exactly" in case_flaw(CallCase(call="src/m.js:f", args=(2**70 + 1,)))
     assert not case_flaw(CallCase(call="src/m.js:f", args=(2**70, math.nan), returns=2**70 + 1))

@@ -241,7 +241,7 @@ def test_an_unsigned_receipt_can_be_forged_anew_and_says_so() -> None:
 
 def test_a_signed_one_cannot(key: signing.SigningKey) -> None:
     forged = parse_receipt(rewritten(encode_receipt(stated(), key), _claim))
-    assert signing.signature_flaw(forged) == "its signature is not that of its key"
+    assert signing.signature_flaw(forged) == "its signature was not made with its key"
 
 
 def _graded(payload: Any, _: Any) -> None:
@@ -332,11 +332,11 @@ def test_a_signature_holds_for_its_own_key_and_payload_only(key: signing.Signing
     assert "another key" in signing.signature_flaw(found, other.public)
     assert (
         signing.signature_flaw(parse_receipt(encode_receipt(stated())), key.public)
-        == "it is not signed, and a key was asked for"
+        == "it is not signed, but a signature by a certain key is required"
     )
     elsewhere = json.loads(encode_receipt(stated(Grade.REFUTED), key))["signatures"]
     swapped = rewritten(encode_receipt(stated(), key), lambda _, envelope: envelope.update(signatures=elsewhere))
-    assert signing.signature_flaw(parse_receipt(swapped)) == "its signature is not that of its key"
+    assert signing.signature_flaw(parse_receipt(swapped)) == "its signature was not made with its key"
 
     def claimed(payload: Any, envelope: Any) -> None:  # names another key as the signer
         payload["predicate"]["trued"]["signer"] = base64.b64encode(other.public).decode()

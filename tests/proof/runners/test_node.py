@@ -82,7 +82,7 @@ async def test_every_test_has_an_id_and_a_place(sealed: Sealed) -> None:
     }
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(DONE))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
-    assert any("as the base's package.json says" in one for one in verdict.undecided)
+    assert any("according to the base's package.json" in one for one in verdict.undecided)
     assert not any(one.startswith("no check runs") for one in verdict.undecided)
 
 

@@ -59,7 +59,7 @@ class PageState:
     url: str  # path and query
     here: bool  # whether the page is still on the contract's server
     shown: str  # the text that a person sees, with white space collapsed
-    meant: str  # the same text without upper case from style sheets
+    meant: str  # the same text as the page's source writes it, without upper case that a style sheet adds
     lines: tuple[str, ...]  # the shown text, line by line
     tree: tuple[str, ...]
     errors: tuple[str, ...]
@@ -83,7 +83,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     async with start_server(bench, within_s) as serving:
         why = await wait_until_up(serving, bench.serve.ready)
         if not why:
-            ran, record = await _opened(check, bench, serving, program)
+            ran, record = await _open_page(check, bench, serving, program)
         server = await serving.end()
     if why:
         outcome, kind, detail = why_not_up(why, bench, server)
@@ -92,7 +92,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
         ]
     else:
         counted = [one for one in judge_page(check, record, local_origin(serving.port)) if one.id in ids]
-    kept = await _kept(bench, record)
+    kept = await _save_artifacts(bench, record)
     return Fact(
         tried=tuple(counted),
         command=f"open {check.page} in Chromium",
@@ -115,20 +115,20 @@ def page_flaw(check: BrowserCheck) -> str:
     if not 0 < check.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if not check.page.startswith("/") or check.page.startswith("//") or re.search(r"[\x00-\x20\x7f]", check.page):
-        return "it names no path of the server"
+        return "`page` is not a path of the server"
     if re.search("[\ud800-\udfff]", "".join((check.page, *words))):
-        return "it holds half of a character (a lone surrogate)"
+        return "it contains half of a character (a lone surrogate)"
     if why := next(filter(None, map(action_flaw, check.actions)), ""):
         return why
     if len(check.actions) > MOST_ACTIONS:
         return f"it has more than {MOST_ACTIONS} actions"
     if check.before and not check.actions:
-        return "it has `before` and no actions"
+        return "it has `before`, but no actions"
     return "" if expectations(check) and all(collapse_spaces(one) for one in words) else "it expects nothing"
 
 
 def action_flaw(action: PageAction) -> str:
-    """Why an action cannot be done on any page, or ""."""
+    """Why an action can be done on no page, or ""."""
     if not action.verb:
         return "an action has exactly one of click, type, choose, press, wait"
     if (action.verb in ("type", "choose")) != bool(action.field):
@@ -146,7 +146,7 @@ async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str)
     program, lack = find_chromium()
     if lack or page_flaw(check):
         return (), ""
-    _, record = await _browsed(workspace, check, program, origin)
+    _, record = await _run_browser(workspace, check, program, origin)
     met = (Outcomes.PASSED, Outcomes.UNJUDGED)
     unmet = tuple(one for one in judge_page(check, record, origin) if one.outcome not in met)
     with contextlib.suppress(ValueError):
@@ -155,14 +155,14 @@ async def look_elsewhere(workspace: Workspace, check: BrowserCheck, origin: str)
     return unmet, ""
 
 
-async def _opened(
+async def _open_page(
     check: BrowserCheck, bench: Bench, serving: Server, program: str
 ) -> tuple[CommandResult, dict[str, Any]]:
     origin = local_origin(serving.port)
-    return await _browsed(bench.workspace, check, program, origin, serving=serving, second=bench.second)
+    return await _run_browser(bench.workspace, check, program, origin, serving=serving, second=bench.second)
 
 
-async def _browsed(
+async def _run_browser(
     workspace: Workspace,
     check: BrowserCheck,
     program: str,
@@ -171,7 +171,8 @@ async def _browsed(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. It can reach only the contract's server; without one, the network."""
+    """Run the browser script in a sandbox. The browser can reach only the contract's server; without such a server, it
+    has network access. Returns the finished process and the script's record."""
     token = nonce()
     inner = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {
@@ -189,7 +190,7 @@ async def _browsed(
             argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
-            variables={"TMPDIR": folder},  # a folder with a short path: a socket path may have at most 107 bytes
+            variables={"TMPDIR": folder},  # its path is short, because the path of a socket may have at most 107 bytes
             readable=(str(INSIDE), *chromium_folders(program)),
             within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
@@ -202,12 +203,12 @@ async def _browsed(
         ran = await workspace.execute(command)
     said, stray = channel_records(ran.answers, token)
     if stray or len(said) != 1:
-        why = "Timeout: the page never let the browser rest" if ran.timed_out else "the browser came to an end"
+        why = "Timeout: the page did not finish loading" if ran.timed_out else "the browser ended without an answer"
         return ran, {"failed": f"{why} {cap_output(ran.stderr)[-600:]}"}
     return ran, said[0]
 
 
-async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
+async def _save_artifacts(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
     """Store the picture, the accessibility tree and the recording for people. Returns the name and hash of each."""
     kept = {TREE: str(record.get("tree", "")).encode("utf-8", "replace")}
     for name, part in ((PICTURE, "screenshot"), (TRACE, "trace")):
@@ -228,7 +229,7 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 
 
 def find_chromium() -> tuple[str, str]:
-    """The path of Chromium, or "" and why there is none, with what to install."""
+    """The path of Chromium and ""; or "" and the reason why there is none, with what to install."""
     if importlib.util.find_spec("playwright") is None:
         return "", f"playwright is not installed: {ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))
@@ -249,7 +250,7 @@ def chromium_folders(program: str) -> tuple[str, ...]:
     return () if real.is_relative_to("/usr") else (str(real.parent),)
 
 
-# -- what it shows -----------------------------------------------------------------------------------------------------
+# -- what the page shows -----------------------------------------------------------------------------------------------
 
 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
@@ -283,16 +284,16 @@ def judge_page(check: BrowserCheck, record: dict[str, Any], origin: str) -> Iter
         return
     listed = expectations(check)
     # An error page (status 400 or above) counts as the page if it shows something that the check expects.
-    there = page.status < 400 or any(kind == "sees" and _met(kind, words, page) for _, kind, words in listed)
+    there = page.status < 400 or any(kind == "sees" and _is_met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
         if page.stuck and not kind.startswith("before"):
             yield Tried(id=name, outcome=Outcomes.FAILED, kind="action", detail=keepable_text(page.stuck))
-        elif there and _met(kind, words, page):
+        elif there and _is_met(kind, words, page):
             yield Tried(id=name, outcome=Outcomes.PASSED)
         elif page.status == 404 and not there:
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
         else:
-            said = _said(check, kind, words, page) if there else _unwell(check, page)
+            said = _said(check, kind, words, page) if there else _error_page(check, page)
             yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=keepable_text(said))
 
 
@@ -301,7 +302,7 @@ def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, st
         return Outcomes.UNJUDGED, "environment", str(record["unable"])
     why = str(record.get("failed", "the answer of the browser script is not valid"))
     if "Timeout" in why:
-        return Outcomes.FAILED, "time", f"{check.page} did not load, or never came to rest, within {check.within_s:g} s"
+        return Outcomes.FAILED, "time", f"{check.page} did not finish loading within {check.within_s:g} s"
     return Outcomes.FAILED, "page", f"{check.page} could not be opened: {collapse_spaces(why)[:300]}"
 
 
@@ -334,7 +335,7 @@ def _stuck(check: BrowserCheck, record: dict[str, Any]) -> str:
     return could_not(str(check.actions[int(record["stuck"])]), check.page, str(record["why"]))
 
 
-def _met(kind: str, words: str, page: PageState) -> bool:
+def _is_met(kind: str, words: str, page: PageState) -> bool:
     if kind.startswith("before "):
         showed = any(collapse_spaces(words) in text for text in page.first[:2])
         return showed if kind == "before sees" else not showed
@@ -346,18 +347,19 @@ def _met(kind: str, words: str, page: PageState) -> bool:
         place = page.url if "#" in words else page.url.partition("#")[0]
         return page.here and place == words
     if kind == "tree":
-        return page.here and any(_same_line(words, line) for line in page.tree)
+        return page.here and any(_is_same_line(words, line) for line in page.tree)
     return not page.errors
 
 
-def _same_line(words: str, line: str) -> bool:
-    """Whether a line of the tree is the wanted one. After the wanted words it may have attributes, text or a colon."""
+def _is_same_line(words: str, line: str) -> bool:
+    """Whether a line of the tree begins with the wanted words and has nothing else but attributes or text after
+    them."""
     wanted = words.strip().removeprefix("- ")
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 
 
 def _said(check: BrowserCheck, kind: str, words: str, page: PageState) -> str:
-    """One sentence: what was expected, and what was there instead."""
+    """A sentence about what was expected, and what was there instead."""
     if kind == "before sees":
         return before_actions(expected_to_see(words, check.page, page.first[2:]))
     if kind == "before hides":
@@ -378,5 +380,5 @@ def _address(page: PageState) -> str:
     return page.url if page.here else f"{page.url}, on another server"
 
 
-def _unwell(check: BrowserCheck, page: PageState) -> str:
+def _error_page(check: BrowserCheck, page: PageState) -> str:
     return f"{check.page} answers {page.status}" + (f" and shows {quote(page.shown)}" if page.shown else "")

@@ -13,18 +13,19 @@ from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"
-# How many files that may be settings or the product are tried: the command is also run with the head's version of each.
+# A file may be a setting of the command, or a part of the product. For at most this many such files, the command is
+# also run with the head's version of the file and the base's version of all others.
 MOST_SETTINGS = 4
-BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on the change's own drivers
+BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on drivers that the change wrote (see `command_drivers`)
 NOT_FOUND = 127  # a shell's exit code if there is no such program
 
 
 async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the command once, with the head's files.
 
-    A command that passed on the base must also pass with everything that drives it (build files, scripts, settings) as
-    the base has it; otherwise the result is a failure. A command that failed on the base may need the change's version
-    of such files: then its pass is marked as `BY_OWN_DRIVERS`, and counts only like the implementer's own tests.
+    A command that passed on the base must also pass with the base's drivers (build files, scripts, settings); otherwise
+    the result is a failure. A command that failed on the base may need the change's drivers: then its pass is marked as
+    `BY_OWN_DRIVERS`, and counts only as much as the implementer's own tests.
     """
     fact = await _once(check, bench)
     if fact.tried[0].outcome is not Outcomes.PASSED or bench.commit == bench.base:
@@ -33,11 +34,11 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
         return await _by_own_drivers(check, bench, fact)
     drives, settings = await changed_drivers(bench, check.command)
     ways = [drives, *(drives - {one} for one in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)] if drives else []
-    for laid in ways:
-        async with as_on_base(bench, laid):
+    for restored in ways:
+        async with as_on_base(bench, restored):
             again = await _once(check, bench)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
-            why = f"it passes only with the change's own {', '.join(sorted(laid)[:5])}, and fails with the base's"
+            why = f"it passes only with the change's own {', '.join(sorted(restored)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
             return replace(again, tried=(failed,), notes=fact.notes)
     said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
@@ -48,7 +49,7 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
     """The fact of a pass, marked if the command passes only with drivers that the change wrote.
 
-    `tried`: drivers of which the command has already passed with the base's version.
+    `tried`: drivers with whose base version the command has already passed.
     """
     brought = await brought_drivers(bench, check.command)
     if brought <= tried:
@@ -74,7 +75,7 @@ async def _once(check: CommandCheck, bench: Bench) -> Fact:
         seconds=ran.seconds,
         isolation=ran.isolation,
         notes=tuple(
-            f"`{check.command}` runs {name}, which is the change's own: it could print anything"
+            f"`{check.command}` runs {name}, which is taken from the change and could print anything"
             for name in own_drivers(check.command, bench.room, [*bench.frozen, *check.files])
         ),
     )

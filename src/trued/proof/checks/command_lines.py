@@ -1,4 +1,4 @@
-"""Examples that start a program: its arguments and input, and the exit code and output that it must give."""
+"""Examples that start a program, with its arguments and input, and the exit code and output that are expected."""
 
 import re
 from collections.abc import Iterable
@@ -23,10 +23,10 @@ def line_flaw(case: RunCase) -> str:
     if why := value_flaw(case.stdout_json):
         return f"stdout_json: {why}"
     if not all(map(is_encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
-        return "it holds half of a character (a lone surrogate)"
+        return "it contains half of a character (a lone surrogate)"
     words = [one.replace("{files}", "x" * LONGEST_NAME).encode() for one in case.run]
     if any(b"\0" in one for one in words):
-        return "the command line holds a NUL"
+        return "the command line contains a NUL character"
     if max(map(len, words)) > LONGEST_WORD or sum(map(len, words)) > LONGEST_LINE:
         return "the command line is too long"
     return _names_flaw(case.files) or size_flaw(case.stdin, case.stdout, case.stdout_json, *case.files.values())
@@ -38,16 +38,16 @@ def _names_flaw(names: Iterable[str]) -> str:
         if path.is_absolute() or ".." in path.parts or not path.parts:
             return "files must be named relative to the scratch folder"
         if "\0" in str(path) or len(str(path).encode()) > LONGEST_PATH:
-            return "a file's name is too long or holds a NUL"
+            return "a file's name is too long or contains a NUL character"
         if any(len(part.encode()) > LONGEST_NAME for part in path.parts):
             return "a file's name is too long"
         if not paths.isdisjoint(path.parents):
-            return f"{path} cannot lie in a file"
+            return f"{path} cannot be inside another file"
     return ""
 
 
 def is_encodable(text: str) -> bool:
-    """Whether the text can be encoded as UTF-8: half of a surrogate pair cannot."""
+    """Whether the text can be encoded as UTF-8. Half of a surrogate pair cannot."""
     return not re.search("[\ud800-\udfff]", text)
 
 
@@ -81,7 +81,7 @@ def _outcome(case: RunCase, bench: Bench, ran: CommandResult) -> tuple[Outcomes,
     error = ran.stderr.decode("utf-8", "replace")
     printed = ran.stdout[:400].decode("utf-8", "replace")
     seen = f"prints {printed!r}, exit code {ran.exit_code}{f', stderr {error[-400:]!r}' if error else ''}"
-    # Even if the case expects an exit code other than 0: a program that does not exist cannot meet it.
+    # A program that does not exist does not pass, even if the case expects an exit code other than 0.
     if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
         return why
     kind = difference(case, ran.exit_code, ran.stdout)
@@ -101,7 +101,7 @@ def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, 
     if is_not_installed(case.run[0], bench):
         return Outcomes.UNJUDGED, f"program {case.run[0]}", f"{case.run[0]} is not installed"
     if absent := missing_target(case.run, bench, error):
-        return Outcomes.MISSING, "missing", f"{absent} is not there"
+        return Outcomes.MISSING, "missing", f"{absent} does not exist"
     if module := missing_module(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return None

@@ -1,7 +1,7 @@
-"""Dependencies checks: the commit declares no package that the base does not. Manifests are read; nothing is run.
+"""Dependencies checks: the commit must declare no package that the base does not. Reads manifests and runs nothing.
 
 A change can also add a package without a manifest: by a list with an unusual name, a build file or an import.
-`unread_additions` names the changed files that may do so. If there are any, reading the manifests is not enough.
+`unread_additions` finds changed files that may do so. If there are any, reading the manifests is not enough.
 """
 
 import html
@@ -41,10 +41,10 @@ SOURCES = (
 )  # languages whose manifests are read
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
-MARKUP = (".html", ".htm", ".css", ".scss")  # these files can load something from elsewhere only by its URL
+MARKUP = (".html", ".htm", ".css", ".scss")  # these files can load code from elsewhere only by a URL
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
-_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
+_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats, which nothing loads
 
 
 async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
@@ -64,7 +64,7 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
 
 
 async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, str]:
-    """Every package that a commit's manifests declare → the manifest that declares it. `exact`: with its version."""
+    """Package → the manifest of this commit that declares it. `exact`: the package's version is part of the key."""
     found: dict[str, str] = {}
     for path, entries in (await _manifests(workspace, commit, exact=exact)).items():
         for name in entries:
@@ -73,8 +73,8 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
-    """Every manifest of a commit → what it declares. Lists count to which a manifest refers, whatever they are called;
-    the reference itself declares nothing if the list or folder is there."""
+    """Manifest of this commit → what it declares. A list to which a manifest refers counts as a manifest, whatever its
+    name; the reference itself declares nothing, unless the commit lacks that list or folder."""
     blobs = await workspace.blobs(commit)
     folders = {str(one) for path in blobs for one in PurePosixPath(path).parents}
     found: dict[str, list[str]] = {}
@@ -103,8 +103,9 @@ async def unread_additions(
 ) -> list[str]:
     """Changed files that may add a package without a manifest, each described in a few words.
 
-    `places`: folders from which the project's modules are imported, and the modules of Python itself. Only what a file
-    did not have on the base counts. `exact`: another version of a known package counts as an addition, too.
+    Only what a file did not have on the base counts.
+    `places`: folders from which the project's modules are imported, and the modules of Python itself.
+    `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
@@ -116,7 +117,8 @@ async def unread_additions(
         return _modules_in(folders, on_base, here)
 
     def mine(path: str) -> frozenset[str]:
-        """The modules that this file imports before any package of the same name; a test also finds those beside it."""
+        """The project's modules that this file imports rather than a package of the same name. For a test, that
+        includes the modules beside it."""
         beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
         return modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside}))
 
@@ -127,7 +129,7 @@ async def unread_additions(
     known = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
     known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
-    others: dict[str, tuple[str, str]] = {}  # files that are neither manifest nor code: path → text on base, text here
+    others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
@@ -153,7 +155,7 @@ async def unread_additions(
             others[path] = was, now
     found += await _with_packages(workspace, base, others, after, known, exact=exact)
     found += await _with_new_programs(workspace, base, starts, known)
-    described = [f"{path}, which imports {name}" for name, path in await _not_known(workspace, base, imports)]
+    described = [f"{path}, which imports {name}" for name, path in await _unknown_imports(workspace, base, imports)]
     return [*dict.fromkeys(found), *described]
 
 
@@ -170,7 +172,7 @@ def _modules_in(places: Collection[PurePosixPath], on_base: Collection[str], her
 
 
 def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceText, str]) -> bool:
-    """Whether a source file may load something that it does not name, by a statement that it did not have."""
+    """Whether a source file has a new statement that may load something without naming it."""
     if after[0].hidden - before[0].hidden or {*_INLINE.findall(after[1])} - {*_INLINE.findall(before[1])}:
         return True
     return path.endswith(SCRIPTS) and bool(_addresses_in_code(after[1]) - _addresses_in_code(before[1]))
@@ -192,7 +194,7 @@ def _addresses(text: str) -> set[str]:
 async def _with_new_programs(
     workspace: Workspace, base: str, starts: Mapping[str, list[Words]], paths: Collection[str]
 ) -> list[str]:
-    """The files that start programs which may install packages."""
+    """The files that newly start a program which may install packages."""
     if not starts:
         return []
     sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS, *COMPILED))]
@@ -220,7 +222,7 @@ async def _with_packages(
     *,
     exact: bool,
 ) -> list[str]:
-    """The files that may add a package: they contain new words, and are not the project's own data."""
+    """The files that may add a package, because they contain new words and are not the project's own data."""
     changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
     left = [
         path
@@ -256,12 +258,12 @@ def _text(content: bytes) -> str:
     return content[:MOST_BYTES].decode("utf-8", "replace")
 
 
-async def _not_known(workspace: Workspace, base: str, imports: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The imports that occur nowhere on the base, and for which it declares no package."""
+async def _unknown_imports(workspace: Workspace, base: str, imports: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The imports that occur nowhere on the base, and for which the base declares no package."""
     if not imports:
         return []
     declared = await declared_by(workspace, base)
-    left = {name: path for name, path in imports.items() if not any(_brings(one, name) for one in declared)}
+    left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
     if left:
         sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS))]
         for path, content in (await workspace.read_all(base, sources)).items():
@@ -271,5 +273,5 @@ async def _not_known(workspace: Workspace, base: str, imports: Mapping[str, str]
     return sorted(left.items())
 
 
-def _brings(package: str, module: str) -> bool:
+def _provides(package: str, module: str) -> bool:
     return package == module or provides_module(package, module)

@@ -1,5 +1,5 @@
-"""Examples: calls, command lines and HTTP exchanges. The project's code runs in separate processes; the engine compares
-the answers.
+"""Examples: calls, command lines and HTTP exchanges. The project's code runs in separate processes, and the engine
+compares the answers in its own.
 """
 
 import json
@@ -16,8 +16,8 @@ from trued.protocols import CommandResult
 from trued.support.plurals import counted
 
 BOUND_S = 30.0  # the longest time limit of a case that an agent wrote
-# The sentence names no file: a head could choose the names.
-LEFT = "examples left files in the checkout, where later ones can read them"
+# The sentence names no file, because a head could choose the names.
+LEFT = "examples left files in the checkout, where later examples can read them"
 NO_SERVER = "it needs a server, and the contract has none"
 
 _Named = list[tuple[str, Case]]
@@ -29,7 +29,7 @@ def case_id(place: int) -> str:
 
 
 @dataclass(slots=True)
-class _Taken:
+class _Results:
     """The results of the cases so far."""
 
     tried: list[Tried] = field(default_factory=list)
@@ -42,17 +42,17 @@ async def run_examples(check: ExamplesCheck, bench: Bench, wanted: CaseSelection
     every = [(case_id(place), case) for place, case in enumerate(check.cases)]
     chosen = [one for one in every if wanted.ids is None or one[0] in wanted.ids]
     alone = [one for one in chosen if not isinstance(one[1], HttpCase)]
-    taken = _Taken()
+    taken = _Results()
     looked = wanted.ids is not None and not wanted.second and len(alone) > 1
     before = footprint(bench.room) if looked else frozenset()
     for name, case in reversed(alone) if wanted.second else alone:
         if why := case_flaw(case):
             taken.tried.append(_malformed(name, why))
         else:
-            await _one(name, case, bench, taken)
+            await _run_case(name, case, bench, taken)
     left = looked and footprint(bench.room) != before
     if len(alone) < len(chosen):
-        await _exchanged(every, {name for name, _ in chosen}, bench, taken)
+        await _run_exchanges(every, {name for name, _ in chosen}, bench, taken)
     return Fact(
         tried=tuple(taken.tried),
         command=f"{counted(len(chosen), 'case')} by {_by(chosen, bench)}",
@@ -70,20 +70,20 @@ def _malformed(name: str, why: str) -> Tried:
     return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why))
 
 
-async def _one(name: str, case: Case, bench: Bench, taken: _Taken) -> None:
+async def _run_case(name: str, case: Case, bench: Bench, taken: _Results) -> None:
     if isinstance(case, CallCase):
         made = await call_function(name, case, bench)
         tried, ran = made.tried, made.ran
         taken.files.update(made.files)
     else:
-        assert isinstance(case, RunCase)  # noqa: S101  (exchanges are no single cases)
+        assert isinstance(case, RunCase)  # noqa: S101  (exchanges are not run one by one)
         tried, ran = await run_command_line(name, case, bench)
     taken.tried.append(tried)
     taken.rans += [ran] if ran else []
 
 
-async def _exchanged(every: _Named, wanted: set[str], bench: Bench, taken: _Taken) -> None:
-    """Run all HTTP exchanges in order, even if only some are asked for: one may depend on those before it."""
+async def _run_exchanges(every: _Named, wanted: set[str], bench: Bench, taken: _Results) -> None:
+    """Run all HTTP exchanges in order, even if only some are wanted, because one may depend on those before it."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
     flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
     taken.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in wanted]
@@ -108,28 +108,28 @@ async def _exchanged(every: _Named, wanted: set[str], bench: Bench, taken: _Take
 
 def _by(cases: _Named, bench: Bench) -> str:
     serve = bench.serve if any(isinstance(case, HttpCase) for _, case in cases) else None
-    python = any(not _in_node(case) and not isinstance(case, HttpCase) for _, case in cases)
+    python = any(not _is_in_node(case) and not isinstance(case, HttpCase) for _, case in cases)
     names = [bench.interpreter.path if python else "", "node" if _versions(cases) else ""]
     return " and ".join(filter(None, [*names, f"`{' '.join(serve.command)}`" if serve else ""]))
 
 
-def _in_node(case: Case) -> bool:
+def _is_in_node(case: Case) -> bool:
     return isinstance(case, CallCase) and is_node(case.call)
 
 
 def _versions(cases: _Named) -> dict[str, str]:
-    used = any(_in_node(case) or (isinstance(case, RunCase) and case.run[:1] == ("node",)) for _, case in cases)
+    used = any(_is_in_node(case) or (isinstance(case, RunCase) and case.run[:1] == ("node",)) for _, case in cases)
     found = node.find_node() if used else None
     return {"node": found.version} if found else {}
 
 
 def with_time_limit(case: Case) -> Case:
-    """The same case with a bounded time limit: for cases that an agent wrote."""
+    """The same case with a time limit of at most `BOUND_S`. For cases that an agent wrote."""
     return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
 
 
 def case_flaw(case: Case) -> str:
-    """Why the case can never run, or "". Only the case itself decides this, never an answer from the sandbox."""
+    """Why the case can never run, or "". Only the case itself is read, never an answer from the sandbox."""
     if not 0 < case.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if isinstance(case, HttpCase):

@@ -27,9 +27,10 @@ from trued.protocols import CommandResult
 from trued.support.foreign_json import parse_json
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
-START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"  # so that no file of the engine is inside
+# The script comes over stdin, so that the sandbox contains no file of the engine.
+START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"
 MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # bytes over the channel, where each quotation mark takes two
-START_S = 30.0  # for the interpreter to start on a busy machine; the cases have their own time limits
+START_S = 30.0  # seconds in which the interpreter must start on a busy machine; cases have their own time limits
 LONGEST_S = 1e9  # a longer duration must be forged
 _NAME = r"[A-Za-z_$][\w$]*"
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -46,7 +47,7 @@ class CallResult:
     files: tuple[str, ...] = ()  # the project's files, as the call reports them
 
 
-# -- is the case well formed? Only the case itself decides this, never an answer from the sandbox ----------------------
+# -- is the case well formed? Only the case itself is read, never an answer from the sandbox ---------------------------
 
 
 def call_flaw(case: CallCase) -> str:
@@ -71,16 +72,16 @@ def _node_flaw(case: CallCase) -> str:
     if not _NODE_TARGET.fullmatch(case.call) or path.startswith("/") or ".." in path.split("/"):
         return f"`{case.call}` does not name a function as path.js:name"
     if case.kwargs:
-        return "Node knows no kwargs: give an object as the last argument"
+        return "Node has no kwargs: pass an object as the last argument"
     text = json.dumps([list(case.args), case.args_after])
     foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
     if foreign:
         return f"{foreign[0]} is not a kind of value in Node"
-    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _exact(one)), None)
-    return "" if lost is None else f"args: no number of Node is exactly {str(lost)[:50]}"
+    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _is_exact(one)), None)
+    return "" if lost is None else f"args: Node has no number that is exactly {str(lost)[:50]}"
 
 
-def _exact(number: int) -> bool:
+def _is_exact(number: int) -> bool:
     try:
         return float(number) == number
     except OverflowError:
@@ -96,7 +97,7 @@ def _numbers(value: Any) -> Iterator[int | float]:
 
 
 def _for_node(value: Any) -> Any:
-    """The arguments in a form that Node's JSON parser accepts: it knows neither NaN nor infinity."""
+    """The arguments in a form that Node's JSON parser accepts, which knows neither NaN nor infinity."""
     if isinstance(value, list | tuple):
         return [_for_node(one) for one in value]
     if isinstance(value, dict):
@@ -124,7 +125,7 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
     if is_node(case.call):
         found = node.find_node()
         if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
-            return CallResult(_unable(name, found))
+            return CallResult(_without_node(name, found))
         program, script, library = (found.path, *NODE_FLAGS, "-"), "answer.mjs", ""
         order["args"] = _for_node(case.args)
     given = {
@@ -138,29 +139,32 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
     argv = (bench.interpreter.path, "-I", "-S", "-B", "-c", START)
     command = bench.command(argv, within_s=START_S + case.within_s, probes=False)
     ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
-    said = _said_by_the_script(ran, token)
+    said = _script_record(ran, token)
     answer = _parsed(str(said.get("said", "")))
-    outcome, kind, detail = _called(case, bench, said, answer)
+    outcome, kind, detail = _compare(case, bench, said, answer)
     seconds = float(said.get("seconds", ran.seconds))
     tried = Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=seconds)
     return CallResult(tried, ran, tuple(_files(answer)))
 
 
-def _unable(name: str, found: node.NodeProgram | None) -> Tried:
-    why = f"{found.version} cannot run TypeScript: take Node 22.18 or newer" if found else "node is not installed"
+def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
+    why = (
+        f"Node {found.version} cannot run TypeScript: install Node 22.18 or newer" if found else "node is not installed"
+    )
     return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail=why)
 
 
-def _said_by_the_script(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The script's one record, if it ended normally and nothing else wrote to the channel; else why there is none."""
+def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
+    """The only record of the script, if the script ended normally and nothing else wrote to the channel. Otherwise a
+    record with the reason."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
     if stray:
         return {"why": "something else wrote to the engine's channel"}
     if ran.exit_code != 0 or ran.flooded or len(said) != 1:
-        return {"why": f"{len(said)} answers came, and the exit code is {ran.exit_code}"}
-    return said[0] if _is_a_record(said[0]) else {"why": "what arrived is not an answer of the engine's script"}
+        return {"why": f"{len(said)} answers arrived instead of one, and the exit code is {ran.exit_code}"}
+    return said[0] if _is_a_record(said[0]) else {"why": "the answer is not one of the engine's script"}
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
@@ -172,7 +176,7 @@ def _is_a_record(said: dict[str, Any]) -> bool:
     return fitting and 0 <= said["seconds"] < LONGEST_S
 
 
-def _called(
+def _compare(
     case: CallCase, bench: Bench, said: dict[str, Any], answer: dict[str, Any] | None
 ) -> tuple[Outcomes, str, str]:
     if "unable" in said:
@@ -184,12 +188,12 @@ def _called(
     if said["large"]:
         return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').said}"
     if answer is None:
-        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
+        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and did not give one answer"
     return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
 
 
 def _files(answer: dict[str, Any] | None) -> list[str]:
-    """The files that the call reports as loaded. They show whether existing tests run code that the change touches."""
+    """The files that the call reports as loaded."""
     listed = answer.get("ran") if answer else None
     return [one for one in listed if isinstance(one, str) and is_encodable(one)] if isinstance(listed, list) else []
 
@@ -214,19 +218,19 @@ def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> t
     if "missing" in answer:
         return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:
-        return _raised(case, answer, foreign)
+        return _compare_error(case, answer, foreign)
     if case.raises is not None:
         return Outcomes.FAILED, "did not raise", f"returned {show_value(answer.get('returned'))}"
     if "returned" not in answer:
-        return Outcomes.FAILED, "no answer", "the answer is not one"
+        return Outcomes.FAILED, "no answer", "the answer contains no result"
     if not matches(case.returns, answer["returned"]):
         return Outcomes.FAILED, "returned", f"returned {show_value(answer.get('returned'))}"
-    return _left_alone(case, answer)
+    return _compare_arguments(case, answer)
 
 
-def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outcomes, str, str]:
+def _compare_error(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outcomes, str, str]:
     lineage = [str(one) for one in answer["raised"]]
-    expected = case.raises is not None and answer.get("stage") != "import" and _is_one(case, lineage)
+    expected = case.raises is not None and answer.get("stage") != "import" and _is_expected_error(case, lineage)
     if foreign and not expected:
         return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
     what = f"raised {lineage[0] if lineage else '?'}: {answer.get('text', '')}"
@@ -238,7 +242,7 @@ def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outco
         return Outcomes.FAILED, "raised", what
     if not expected:
         return Outcomes.FAILED, "raised another error", what
-    return _left_alone(case, answer)
+    return _compare_arguments(case, answer)
 
 
 def _foreign(case: CallCase, bench: Bench, module: str) -> str:
@@ -248,7 +252,7 @@ def _foreign(case: CallCase, bench: Bench, module: str) -> str:
     return bench.foreign(f"No module named '{module}'")
 
 
-def _is_one(case: CallCase, lineage: list[str]) -> bool:
+def _is_expected_error(case: CallCase, lineage: list[str]) -> bool:
     """Whether the expected class is the raised class or one of its bases. A case may name it as `package.module:Class`;
     a built-in name means the built-in class."""
     name = (case.raises or "").replace(":", ".")
@@ -259,7 +263,7 @@ def _is_one(case: CallCase, lineage: list[str]) -> bool:
     return any(one.rpartition(".")[2] == name for one in lineage)
 
 
-def _left_alone(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
+def _compare_arguments(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
     after = list(case.args if case.args_after is None else case.args_after)
     if not matches(after, answer.get("args")):
         kind = "arguments changed" if case.args_after is None else "arguments after"

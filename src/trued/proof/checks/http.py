@@ -24,7 +24,7 @@ from trued.protocols import CommandResult, Server
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
-FINAL_S = 3.0  # a server that answers with a status of FINAL for this long will not change its answer
+FINAL_S = 3.0  # a server that has answered with a status in FINAL for this long is taken to have started wrongly
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
@@ -55,7 +55,7 @@ def request_flaw(case: HttpCase) -> str:
         if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]|[^\x00-\xff]", value):
             return f"{name[:50]!a} is not a header that can be sent"
     if re.search("[\ud800-\udfff]", f"{asked.path}{asked.body}{case.body or ''}"):
-        return "it holds half of a character (a lone surrogate)"
+        return "it contains half of a character (a lone surrogate)"
     if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
         return "it expects nothing"
     if why := value_flaw(case.json_):
@@ -81,9 +81,8 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
 
 
 async def wait_until_up(serving: Server, ready: Ready) -> str:
-    """Wait until the server answers as `ready` says. Returns "", or why it did not: "gone", "time", or the wrong
-    answer.
-    """
+    """Wait until the server answers as `ready` says. Returns "" if it does; else "gone", "time", or what it answers
+    instead."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
     why = "time"
@@ -101,12 +100,12 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    """Outcome, kind and detail if the server did not start: it is missing in the project or fails, or the environment
-    lacks something."""
+    """Outcome, kind and detail for a server that did not start, because the project lacks it, because it fails, or
+    because the environment lacks something."""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))
-    detail = _down(why, bench.serve, ran, error)
+    detail = _why_down(why, bench.serve, ran, error)
     if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
     target = missing_target(argv, bench, error.strip())
@@ -126,7 +125,7 @@ def _is_declared(module: str, bench: Bench) -> bool:
     return any(provides_module(name, module) for name in declared.names)
 
 
-def _down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
+def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
     """One sentence, with the end of the server's error output, if any."""
     named = f"the server `{shlex.join(serve.command)}`"
     if why == "gone":
@@ -147,14 +146,14 @@ async def send_request(serving: Server, request: HttpRequest, within_s: float) -
     connection = serving.connect()
     connection.settimeout(within_s)
     try:
-        return await asyncio.wait_for(asyncio.to_thread(_speak, connection, request, serving.port), within_s)
+        return await asyncio.wait_for(asyncio.to_thread(_exchange, connection, request, serving.port), within_s)
     finally:
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that is still waiting
         connection.close()
 
 
-class _Over(http.client.HTTPConnection):
+class _OpenConnection(http.client.HTTPConnection):
     """HTTP over an existing connection."""
 
     def __init__(self, connection: socket.socket, port: int) -> None:
@@ -165,10 +164,10 @@ class _Over(http.client.HTTPConnection):
         self.sock = self._given
 
 
-def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAnswer:
+def _exchange(connection: socket.socket, request: HttpRequest, port: int) -> HttpAnswer:
     given = {name.lower() for name in request.headers}
     body = request.body.encode()
-    over = _Over(connection, port)
+    over = _OpenConnection(connection, port)
     try:
         over.putrequest(
             request.method.upper(),
@@ -192,7 +191,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAn
     finally:
         over.close()  # otherwise an unfinished answer would keep the connection open
     if len(answer.body) > MOST_ANSWERED:
-        raise NoAnswer(f"it is longer than {MOST_ANSWERED >> 20} MiB: not compared")
+        raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
     if said.length:
         raise NoAnswer(f"{said.length} bytes of the answer are missing")
     return answer
@@ -229,6 +228,6 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 
 
 def _values(answer: HttpAnswer, name: str) -> list[str]:
-    """The values of a header, each alone and all joined in one line: both forms are equivalent."""
+    """The values of a header, each alone and all joined in one line, because HTTP allows both forms."""
     each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
     return [*each, ", ".join(each)] if each else []

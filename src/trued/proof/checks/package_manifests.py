@@ -1,7 +1,8 @@
-"""Reads manifests: the packages that they declare, and the parts of a change that this reading does not cover. Pure.
+"""Reads manifests: the packages that they declare, and whether a change of a manifest may add packages otherwise. Pure.
 
-A package counts as declared only where the format says so. Every other setting that changed must contain no new word,
-because any tool may read it as the name of a package; if it does, the manifest has not been read whole.
+A package counts as declared only where the format declares packages. Any other changed setting must contain no new
+word, because some tool may read that word as the name of a package. If there is a new word, the manifest is not read
+whole.
 """
 
 import ast
@@ -34,7 +35,7 @@ _NAMES_FOLDER = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s
 _REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
 NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
 PIPENV_OWN = ("source", "requires", "scripts", "pipenv")  # every other table of a Pipfile lists packages
-# Settings that only describe the project, and where they are.
+# Manifest → keys of settings that only describe the project.
 DESCRIBED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pyproject.toml": (("project",), ("tool", "poetry")),
     "Cargo.toml": (("package",), ("workspace", "package")),
@@ -73,7 +74,8 @@ Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or l
 
 
 def is_package_manifest(path: str) -> bool:
-    """Whether people declare packages in this file. Lock files do not count: tools make them from such files."""
+    """Whether people declare packages in this file. Lock files do not count, because tools make them from such
+    files."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
     known = name in (*TABLES, "setup.cfg", "setup.py", "go.mod", "Gemfile") or LISTS.fullmatch(name)
@@ -82,10 +84,11 @@ def is_package_manifest(path: str) -> bool:
 
 
 def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
-    """The packages that a manifest declares, the addresses from which they come, if it names them, and the lists and
-    folders to which it refers (see `named_by`).
+    """The packages that a manifest declares, with their addresses if it names any, and the lists and folders to which
+    it refers (see `named_by`).
 
-    If it cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with versions.
+    If the manifest cannot be parsed, the result is all of its lines, so that nothing stays hidden. `exact`: with
+    versions.
     """
     try:
         entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
@@ -97,7 +100,7 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
 
 
 def named_by(path: str, entry: str) -> tuple[str, ...]:
-    """The paths of lists or folders to which an entry of this manifest refers, such as `-r base.txt`, or nothing."""
+    """The paths of the lists or folders to which an entry of this manifest refers, such as `-r base.txt`."""
     lists, folder = _NAMES_LISTS.fullmatch(entry), _NAMES_FOLDER.fullmatch(entry)
     words = (lists[1] or lists[2]).split(",") if lists else [folder[1]] if folder else []
     return tuple(normpath(PurePosixPath(path).parent / one.strip()) for one in words)
@@ -129,8 +132,8 @@ def _table(name: str, text: str) -> Any:
 
 
 def packages_in(data: Any, *, exact: bool, declaring: bool = False, redirecting: bool = False) -> Iterator[str]:
-    """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. If a
-    package's source is named, ` @ ` and the source follow the name."""
+    """The packages below every key that declares packages, at any depth: entries of lists and keys of tables. A package
+    whose source is named is written as `name @ source`."""
     if isinstance(data, Mapping):
         for key, part in data.items():
             if key == "dynamic" and isinstance(part, Mapping):
@@ -188,7 +191,9 @@ def _setup_cfg_values(text: str) -> Iterator[tuple[tuple[str, str], str]]:
 def _of_setup_py(text: str) -> Iterator[str]:
     for value in _setup_values(text):
         nodes = list(ast.walk(value))
-        extras = {id(key) for one in nodes if isinstance(one, ast.Dict) for key in one.keys}  # names, no packages
+        extras = {
+            id(key) for one in nodes if isinstance(one, ast.Dict) for key in one.keys
+        }  # names of extras, not packages
         texts = [one for one in nodes if isinstance(one, ast.Constant) and id(one) not in extras]
         yield from (one.value for one in texts if isinstance(one.value, str))
 
@@ -242,7 +247,7 @@ def _normal(entry: str) -> str:
 
 
 def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known: Collection[str]) -> bool:
-    """Whether every part of a manifest that changed declares packages, or can add none.
+    """Whether every changed part of a manifest either declares packages in the usual way, or can add none.
 
     `own`: modules of the project; `known`: its paths.
     """
@@ -268,11 +273,11 @@ def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known:
 
 
 def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return () if keys[0] in ("scripts", "imports") else keys  # in a package.json, these keys are names of its own
+    return () if keys[0] in ("scripts", "imports") else keys  # a package.json invents the names below these keys
 
 
 def _settings(name: str, text: str) -> Iterator[Setting]:
-    """Every setting of a manifest that does not just declare a package and its version."""
+    """The settings of a manifest, without those that only declare a package and its version."""
     if name != "setup.cfg":
         yield from (one for one in _leaves(_table(name, text)) if not _is_declared(name, *one))
         return
@@ -286,7 +291,8 @@ def _settings(name: str, text: str) -> Iterator[Setting]:
 
 
 def _leaves(data: Any, keys: tuple[str, ...] = ()) -> Iterator[Setting]:
-    """Keys and value of every text in the data, and of every empty table or list. Numbers name no package."""
+    """Keys and value of every text in the data, and of every empty table or list. Numbers are left out, because they
+    name no package."""
     if isinstance(data, Mapping | list) and data:
         inner = data.items() if isinstance(data, Mapping) else (("", one) for one in data)
         for key, part in inner:
@@ -326,13 +332,13 @@ def _is_harmless(name: str, setting: Setting, own: Collection[str], known: Colle
 
 
 def _is_plain_setup(was: str, now: str) -> bool:
-    """Whether a setup.py lists all its requirements literally, and calls nothing new that is not known."""
+    """Whether a setup.py lists all its requirements literally, and newly calls only functions of `SETUP_CALLS`."""
     module = ast.parse(now)
     nodes = list(ast.walk(module))
     mentions = Counter(one.id for one in nodes if isinstance(one, ast.Name))
     given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg in _REQUIREMENTS]
     if any(isinstance(one, ast.Name) and mentions[one.id] != 2 for one in given):
-        return False  # not just bound once and passed once
+        return False  # a variable with requirements is used more than once
     try:
         for value in _setup_values(now):
             ast.literal_eval(value)

@@ -1,7 +1,8 @@
-"""Decides whether a changed file that is neither manifest nor code can add a package, by its readers and its words.
+"""Decides whether a changed file that is neither manifest nor code can add a package.
 
-It cannot in two cases. It is the project's own data: the base's code reads it, no other file names it, and a parser
-finds no package in it. Or it adds no new words: each added word was in it on the base, outside comments, or is a path.
+It cannot if it is the project's own data: the base's code reads it, no other file names it, and a parser finds no
+package in it. It also cannot if it adds no new words: each added word is a path, or was in the file on the base,
+outside comments.
 """
 
 import ast
@@ -20,7 +21,7 @@ DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
 MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
 COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # a line that begins with # is a comment in these, and in make
-_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands: it starts nothing
+_RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
 _COMMENT = re.compile(r"(?:^|\s)#")
@@ -31,7 +32,7 @@ _QUOTED = re.compile(r"[\"'`]([^\"'`\n]+)[\"'`]")
 def new_words(
     path: str, before: str, added: Iterable[str], *, known: Collection[str], exact: bool = False
 ) -> list[str]:
-    """Words of the added lines that are new in the file and are not a path of the project (`known`): any of them may be
+    """Words of the added lines that are new in the file and are not a path of the project (`known`). Any of them may be
     the name of a package. `exact`: numbers count, too, because they may be versions."""
     spoken = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())  # a comment installs nothing
     there = {part for word in spoken.split() for part in (word, word.strip(_AROUND))}
@@ -54,7 +55,7 @@ def new_words(
 
 
 def read_names(sources: Mapping[str, str]) -> frozenset[str]:
-    """The parts of all paths that this code may name: every string literal, split at slashes."""
+    """The parts of all paths that this code may name, taken from its string literals."""
     found: set[str] = set()
     for path, text in sources.items():
         for one in _strings(path, text):

@@ -1,4 +1,4 @@
-"""Sentences about a page for people: what was expected, and what was there instead. Pure."""
+"""Sentences for people about a page: what was expected, and what was there instead. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -34,8 +34,8 @@ def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
 
 
 def before_actions(sentence: str) -> str:
-    """`before anything is done there: expected not to see "1 item" on /; it is there`."""
-    return f"before anything is done there: {sentence}"
+    """`before the actions: expected not to see "1 item" on /; it is there`."""
+    return f"before the actions: {sentence}"
 
 
 def could_not(action: str, place: str, why: str) -> str:
@@ -53,7 +53,7 @@ def expected_url(wanted: str, place: str, url: str) -> str:
 def expected_in_tree(wanted: str, place: str, tree: Sequence[str]) -> str:
     """`expected button "Buy" in the accessibility tree of /cart; …`, with the nearest line that is there."""
     near = nearest_text(wanted, tree)
-    there = f"the nearest in it is {near[:LONGEST]}" if near else "nothing in it is like that"
+    there = f"the nearest line in it is {near[:LONGEST]}" if near else "no line in it is similar"
     return f"expected {collapse_spaces(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
 
 
@@ -85,7 +85,7 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
-    """The lines, and parts of long ones, such as a person would point at."""
+    """The lines, and the parts of long lines that a reader would see as one piece."""
     for line in lines:
         words = line.split()
         if len(line) <= LONGEST or not words:
@@ -101,7 +101,7 @@ def _instead(wanted: str, lines: Sequence[str]) -> str:
         return "the page shows no text at all"
     if near := nearest_text(wanted, shown):
         return f"it shows {quote(near)}"
-    return f"it shows nothing like it, and begins {quote(' '.join(shown[:4]))}"
+    return f"it shows nothing similar, and begins with {quote(' '.join(shown[:4]))}"
 
 
 def _around(part: str, line: str) -> str:

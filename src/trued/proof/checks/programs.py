@@ -56,7 +56,7 @@ def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
 
 
 def _resolves(bench: Bench, name: str) -> bool:
-    """Whether Node finds a file for a name without its ending: `cli` means `cli.js`."""
+    """Whether Node finds a file for a name without its ending, such as `cli.js` for `cli`."""
     return any((bench.room / f"{name}{ending}").exists() for ending in (".js", ".cjs", ".json"))
 
 

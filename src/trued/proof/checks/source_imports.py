@@ -1,8 +1,9 @@
-"""What a source file imports by name, and its statements that may load a module or start a program that it does not
-name. Pure.
+"""Finds what a source file imports by name, and its statements that may load a module or start a program without naming
+it. Pure.
 
-A module of Python is read only as `module.attribute`: whoever passes it on, or looks up a computed attribute of it, may
-reach any function that imports. A program that is started may install packages, so its command must be known.
+Python's modules are understood only in the form `module.attribute`. Code that passes a module on as a value, or looks
+up a computed attribute of it, may reach any function that imports. A started program may install packages, so its
+command must be known.
 """
 
 import ast
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
-# Python's functions that import a module or run a text, its modules that do, and names that hold such functions.
+# Python's functions that import a module or run a text.
 LOADERS = frozenset(
     {
         *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),
@@ -53,7 +54,7 @@ STARTERS = frozenset(
 MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
-# In a script, comments, texts and patterns are set aside; then every mention that is no call with a text.
+# In JavaScript, comments, strings and patterns are removed before the rest is searched.
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`", re.DOTALL)
 _REQUIRES = re.compile(
     r"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
@@ -88,11 +89,11 @@ Words = tuple[str, ...]  # a command; "" stands for a word that is computed
 
 @dataclass(slots=True)
 class SourceText:
-    """What the text of a source file tells."""
+    """What was found in the text of a source file."""
 
     parsed: bool = True
     imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
-    hidden: set[str] = field(default_factory=set)  # statements or lines that may load what they do not name
+    hidden: set[str] = field(default_factory=set)  # statements or lines that may load something without naming it
     starts: dict[str, list[Words]] = field(default_factory=dict)  # statement or line → the commands that it starts
 
     def commands(self) -> Iterator[Words]:
@@ -102,7 +103,7 @@ class SourceText:
 
 
 def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
-    """Read a source file. `own`: modules of the project, which may be passed on as values."""
+    """Read a source file. `own`: modules of the project, which code may pass on as values."""
     if path.endswith(".py"):
         try:
             return _Python(ast.parse(text), own).read()
@@ -112,8 +113,8 @@ def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
 
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
-    """Whether a command can install nothing new: it starts a file of the project, or a program that the base starts
-    (`started`) with words that it passes to it, too. `paths`: those of the project."""
+    """Whether a command can install nothing new: it starts a file of the project, or a program that the base starts,
+    too, with no other words than the base uses. `started`: the base's commands. `paths`: those of the project."""
     if not words or not words[0]:
         return False
     program, rest = words[0], words[1:]
@@ -138,7 +139,7 @@ class _Python:
         self.origins: dict[str, set[str]] = {}  # local name → dotted names that it may stand for
         self.modules: set[str] = set()  # dotted names that are surely modules
         froms = [one for one in self.nodes if isinstance(one, ast.ImportFrom)]
-        self.starred = any(one.name == "*" for each in froms for one in each.names)  # any name may be imported
+        self.starred = any(one.name == "*" for each in froms for one in each.names)  # then any name may be imported
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for one in node.names:
@@ -173,7 +174,7 @@ class _Python:
                 yield from [text] if (text := _text(node.args[0])) else []
 
     def _names_module(self, function: ast.expr) -> bool:
-        """Whether the first argument of this function is the name of a module, which it loads or opens."""
+        """Whether this function loads or opens a module whose name is its first argument."""
         last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         opens = any(one.startswith("importlib.resources.") for one in self._dotted(function))
         return last in ("__import__", "import_module") or (opens and not self._is_plain_importlib(function))
@@ -182,8 +183,8 @@ class _Python:
         return any(one.removeprefix("importlib.") in PLAIN_IMPORTLIB for one in self._dotted(node))
 
     def _dotted(self, node: ast.AST) -> set[str]:
-        """The dotted names that an expression may stand for, each from the last module in it on that loads or starts
-        something: `shutil.os.system` is `os.system`."""
+        """The dotted names that an expression may stand for. Each begins with the last module in it that can load or
+        start something: `os.system` for `shutil.os.system`."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.insert(0, node.attr)
@@ -195,6 +196,7 @@ class _Python:
         return {_from_last_module([*root.split("."), *parts] if root else ["", *parts]) for root in roots}
 
     def _hides(self, statement: ast.stmt) -> bool:
+        """Whether the statement may load something without naming it."""
         if isinstance(statement, ast.Import):
             return any(one.name.split(".")[0] in IMPORTING for one in statement.names)
         if isinstance(statement, ast.ImportFrom):
@@ -209,8 +211,8 @@ class _Python:
         return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
 
     def _read_parts(self, node: ast.AST) -> list[ast.AST]:
-        """The parts of an expression that mention a loader or module and hide nothing: the function of a call with a
-        literal name, what is before a plain attribute, and a module of which a literal attribute is named."""
+        """The parts of an expression that mention a loader or module, but hide nothing: the function of a call with a
+        literal name, the value before a plain attribute, and a module whose attribute is named literally."""
         if isinstance(node, ast.Call) and self._names_module(node.func):
             given = node.args[0] if node.args else None
             own = isinstance(given, ast.Name) and given.id in ("__name__", "__package__")
@@ -225,7 +227,8 @@ class _Python:
         return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INSIDES, "__dict__") else []
 
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
-        """Whether the call is given a module and the literal name of an attribute that loads and starts nothing."""
+        """Whether the call gets a module and the literal name of an attribute that neither loads nor starts
+        anything."""
         modules = self._dotted(call.args[0])
         if not name or not modules <= self.modules:
             return False
@@ -273,7 +276,7 @@ class _Python:
         return any(one not in classes or one.split(".")[0] not in (*self.own, "") for one in origins)
 
     def _started(self, statement: ast.stmt) -> Iterator[Words]:
-        """The commands that a statement starts. Where a function that starts programs is only mentioned: ("",)."""
+        """The commands that a statement starts; ("",) for a function that starts programs, but is not called here."""
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return
         nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
@@ -290,7 +293,7 @@ class _Python:
             return tuple(map(self._word, given.elts))
         if any(one.endswith("_exec") for one in self._dotted(call.func)):
             return tuple(map(self._word, call.args))
-        text = _text(given) if len(call.args) == 1 else ""  # os.execvp("pip", […])
+        text = _text(given) if len(call.args) == 1 else ""  # several arguments, such as os.execvp("pip", […]): unknown
         if not text or re.search(r"[;&|$`<>\n]", text):
             return ("",)
         try:
@@ -352,7 +355,7 @@ def _script(text: str) -> SourceText:
     code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
     said = _ASIDE.sub(lambda found: found[0] if found[0][0] in "\"'`" else " ", text)  # without comments
     hidden = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
-    # What looks like a text may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
+    # What looks like a string may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
@@ -361,7 +364,8 @@ def _script(text: str) -> SourceText:
 
 
 def _started_by_script(said: str) -> dict[str, list[Words]]:
-    """The commands of a script that uses `child_process`. Names other than its functions' own are not followed."""
+    """Line or call → the commands that it starts, in a script that uses `child_process`. If the script gives one of its
+    functions another name, all commands are unknown."""
     if not _CHILDREN.search(said):
         return {}
     imports = list(_CHILDREN_NAMED.finditer(said))

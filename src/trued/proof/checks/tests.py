@@ -34,16 +34,16 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
     """
     asked = recognise_runner(check.command, await base_scripts(bench))
     if asked is None and not check.report:
-        why = f"`{check.command}` is not a runner whose results can be counted; supported: {SUPPORTED}"
+        why = f"`{check.command}` starts no test runner whose results can be counted; supported: {SUPPORTED}"
         return void_fact(why, Outcomes.BROKEN, "runner", check.command)
     if lost := await _not_on_base(check, asked, bench):
-        why = f"{lost} is not on the base, and tests that the head adds are left out of evidence"
+        why = f"{lost} is not on the base, and tests that the change adds are not used as evidence"
         return void_fact(why, Outcomes.BROKEN, "no such file", check.command)
     if asked is None:
         return await run_with_report(check, None, bench, wanted)
     if not check.e2e:
         return await _run(check, asked, bench, wanted)
-    # a plugin of pytest provides pages; tests of other runners start the browser themselves
+    # for pytest, a plugin opens pages; tests of other runners start the browser themselves
     python = asked.runner == "pytest"
     if lack := missing_browser(bench, wanted, python=python):
         return lack
@@ -52,14 +52,15 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
 
 
 async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    if broken := await _before(check, asked, bench):
+    if broken := await _run_before(check, asked, bench):
         return broken
     fact = await RUNNERS[asked.runner](check, asked, bench, wanted)
     return replace(fact, notes=(*asked.said, *fact.notes))
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:
-    """The scripts of the base's package.json. The head's are not used: it must not change what `npm test` does."""
+    """The scripts of the base's package.json. The head's are not used, because it must not change what `npm test`
+    does."""
     return package_scripts(await bench.workspace.read(bench.base, "package.json"))
 
 
@@ -78,11 +79,11 @@ async def _not_on_base(check: TestsCheck, asked: RunnerCall | None, bench: Bench
 
 
 def files_of_check(check: TestsCheck, asked: RunnerCall | None) -> tuple[str, ...]:
-    """The files that a check is about: those that it lists, else those that its command names."""
+    """The files of a check: those that it lists; if it lists none, those that its command names."""
     return check.files or (files_in_command(asked) if asked else ())
 
 
-async def _before(check: TestsCheck, asked: RunnerCall, bench: Bench) -> Fact | None:
+async def _run_before(check: TestsCheck, asked: RunnerCall, bench: Bench) -> Fact | None:
     """Run what must succeed before the tests, such as a build. Returns the fact of its failure, or None."""
     for command in asked.before:
         ran = await bench.execute(

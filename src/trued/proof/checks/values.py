@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
-DEEPEST_WISH = 100  # levels of an expected value: deeper JSON could not be parsed again; a deeper answer only differs
-MOST_WISHED = 24 << 20  # bytes of JSON that a case may contain: an equal answer always fits through the channel
+DEEPEST_WISH = 100  # levels of nesting in an expected value; deeper JSON could not be parsed again
+MOST_WISHED = 24 << 20  # bytes of JSON that a case may contain; an equal answer always fits through the channel
 MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times MOST_WISHED
-MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the probe in the sandbox reads no more
+MOST_DRAWN = 1_000_000  # members of {"$iterator": …}; the probe in the sandbox reads no more
 LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
@@ -37,24 +37,24 @@ _SCALARS = {
     "b": re.compile(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
     "o": re.compile(r".*", re.DOTALL),
 }
-UNDEFINED = ["o", "undefined"]  # only Node reports this: names from Python include a module
+UNDEFINED = ["o", "undefined"]  # only Node reports this, because names from Python include a module
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
 @dataclass(frozen=True, slots=True)
 class UnfitAnswer:
-    """An answer that could not be rendered (a cycle, endless, too large): it equals no expected value."""
+    """An answer that could not be rendered (a cycle, endless, too large). It equals no expected value."""
 
     why: str
 
     @property
     def said(self) -> str:
         """Why the answer was not compared, as part of a sentence."""
-        return _UNFIT.get(self.why, "a value that could not be written down: not compared")
+        return _UNFIT.get(self.why, "a value that could not be represented: not compared")
 
 
 _UNFIT = {
-    "cycle": "a value that contains itself (a cycle): no expected value does",
+    "cycle": "a value that contains itself (a cycle), which no expected value does",
     "endless": f"an iterator with more than {MOST_DRAWN:,} members: not compared",
     "large": f"more than {MOST_ANSWERED >> 20} MiB: not compared",
 }
@@ -83,7 +83,7 @@ def matches(expected: Any, node: Any) -> bool:
 
 
 def show_value(node: Any) -> str:
-    """A rendered answer as text for people, not too long."""
+    """A rendered answer as text for people, cut if it is long."""
     text = node.said if isinstance(node, UnfitAnswer) else _shown(node)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
@@ -237,17 +237,17 @@ def _digits(node: list[Any]) -> str:
     return str(_number(node)) if len(node[1]) < 100 else f"0x{node[1][:100]}…"
 
 
-# -- can the value be expected? An agent may have written it -----------------------------------------------------------
+# -- can an answer be compared with the expected value? An agent may have written it -----------------------------------
 
 
 def value_flaw(expected: Any, depth: int = 0) -> str:
     """What is wrong with a value that a case expects, or "". A value without a flaw can always be compared."""
     if isinstance(expected, int) and expected.bit_length() > LONGEST_NUMBER * 3.3:
-        return f"it holds a number of more than {LONGEST_NUMBER} digits"
+        return f"it contains a number with more than {LONGEST_NUMBER} digits"
     if expected is None or isinstance(expected, bool | str | int | float):
         return ""
     if depth > DEEPEST_WISH:
-        return f"it is nested more than {DEEPEST_WISH} deep"
+        return f"it is nested more than {DEEPEST_WISH} levels deep"
     if isinstance(expected, list | tuple):
         return _first_flaw(expected, depth)
     if not isinstance(expected, dict) or not all(isinstance(key, str) for key in expected):
@@ -266,7 +266,7 @@ def _first_flaw(values: Collection[Any], depth: int) -> str:
 def _tag_flaw(tag: str, inner: Any) -> str:
     if tag in _TAGS or tag in _BAGS:
         if tag == "$iterator" and isinstance(inner, list | tuple) and len(inner) > MOST_DRAWN:
-            return f"$iterator takes no more than {MOST_DRAWN:,} members"
+            return f"$iterator may have at most {MOST_DRAWN:,} members"
         return "" if isinstance(inner, list | tuple) else f"{tag} needs a list"
     try:
         if tag == "$float":
@@ -281,7 +281,7 @@ def _tag_flaw(tag: str, inner: Any) -> str:
 def size_flaw(*expected: Any) -> str:
     """Why the data of a case is too large to be compared, or ""."""
     size = sum(len(json.dumps(one, separators=(",", ":"), default=str)) for one in expected)
-    return f"it holds more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
+    return f"it contains more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
 
 
 # -- is the answer well formed? The head's process may write anything --------------------------------------------------
@@ -290,7 +290,8 @@ def size_flaw(*expected: Any) -> str:
 def read_rendering(said: Any) -> Any:
     """The rendering that a probe in the sandbox wrote, as nested lists. Raises UnsoundRendering if it is malformed.
 
-    The probe writes a flat list, so that no value can be too deep: a container begins with a number and ends with 0.
+    The probe writes a flat list, so that no value is nested too deep to be written: a container begins with a number
+    and ends with 0.
     """
     if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
         return UnfitAnswer(said["unfit"])

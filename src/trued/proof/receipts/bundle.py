@@ -1,4 +1,4 @@
-"""A contract as files to hand out: with these and a clone, anybody can prove a commit again. Pure."""
+"""A contract as a bundle of files. With these and a clone of the repository, anybody can prove a commit again. Pure."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ class Bundle:
 
 
 def bundle_files(bundle: Bundle) -> dict[str, bytes]:
-    """The bundle as files by name. The manifest lists every other file with its hash."""
+    """File name → content. The manifest lists every other file with its hash."""
     contract = canonical_contract(bundle.contract).encode("utf-8", "surrogatepass")
     facts = _FACTS.dump_json(bundle.contract.base_facts)
     content = {"contract.json": contract, "facts.json": facts}
@@ -48,7 +48,7 @@ def bundle_files(bundle: Bundle) -> dict[str, bytes]:
 
 
 def _kept(content: dict[str, bytes], data: bytes) -> str:
-    """Add the data under its hash and return that name: the project's own paths are never used as file names."""
+    """Add the data under its hash, and return that name. The project's own paths are never used as file names."""
     name = f"files/{_sha256(data)}"
     content[name] = data
     return name
@@ -95,9 +95,9 @@ def _read(data: bytes) -> dict[str, Any]:
         known = manifest["format"] == FORMAT and {"contract.json", "facts.json"} <= manifest["files"].keys()
         pointed = [*manifest["frozen"].values(), *([manifest["asked"]["file"]] if manifest["asked"] else [])]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _refused(f"{MANIFEST} is missing, or is none") from error
+        raise _refused(f"{MANIFEST} is missing, or is not a manifest") from error
     if not known or not set(map(str, pointed)) <= manifest["files"].keys():
-        raise _refused(f"{MANIFEST} is of another kind")
+        raise _refused(f"{MANIFEST} has another format")
     if digest != _sha256(_json(manifest)) or _sealed(manifest) != data:
         raise _refused(f"{MANIFEST} was changed")
     if odd := [name for name, found in manifest["files"].items() if not _plain(name, found)]:
@@ -116,7 +116,7 @@ def _contract(content: Mapping[str, bytes]) -> Contract:
     except ValidationError as error:
         raise _refused(f"its contract cannot be read: {error.errors()[0]['msg']}") from error
     if canonical_contract(contract).encode("utf-8", "surrogatepass") != content["contract.json"]:
-        raise _refused("its contract is not written as contracts are")
+        raise _refused("its contract is not in the canonical form")
     return contract.model_copy(update={"base_facts": facts})
 
 
@@ -129,4 +129,4 @@ def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, 
 
 
 def _refused(what: str) -> BadInput:
-    return BadInput(f"this bundle does not hold: {what}", then="ask for it again")
+    return BadInput(f"this bundle is not valid: {what}", then="ask for it again")

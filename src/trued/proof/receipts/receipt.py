@@ -1,4 +1,4 @@
-"""Receipts as files: a statement in one canonical encoding, so that every changed byte shows. Pure."""
+"""Receipts as files: a statement in a canonical encoding, so that every changed byte is detected. Pure."""
 
 import base64
 import binascii
@@ -55,7 +55,7 @@ def signed_message(payload: bytes) -> bytes:
 
 
 def key_id(public: bytes) -> str:
-    """The name of a public key: its SHA-256."""
+    """The SHA-256 of a public key, which serves as its name."""
     return hashlib.sha256(public).hexdigest()
 
 
@@ -81,12 +81,12 @@ def parse_receipt(data: bytes) -> Receipt:
     payload = _decoded(envelope["payload"])
     signature = _signature(envelope.get("signatures"))
     if envelope.get("sha256") != hashlib.sha256(canonical_bytes(_without(envelope, "sha256"))).hexdigest():
-        raise _refused("its digest is another: it was changed after it was made")
+        raise _refused("its digest is wrong: it was changed after it was made")
     found = Receipt(_statement(payload), payload, signature)
     if bool(found.signer) != bool(signature):
-        raise _refused("its signature was taken off or put on")
+        raise _refused("its signature was removed or added")
     if canonical_bytes(found.statement.data()) != payload or _enveloped(found) != data:
-        raise _refused("it is not written as receipts are: it was changed after it was made")
+        raise _refused("it is not in the canonical form: it was changed after it was made")
     return found
 
 
@@ -98,11 +98,11 @@ def _statement(payload: bytes) -> Statement:
     except (ValidationError, binascii.Error, ValueError) as error:
         what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
         raise _refused(f"its payload is not a statement of trued: {what}") from error
-    _coherent(stated)
+    _check_coherence(stated)
     return stated
 
 
-def _coherent(stated: Statement) -> None:
+def _check_coherence(stated: Statement) -> None:
     """Check that results, hashes and notes in the statement agree with each other. Raises BadInput if they do not."""
     predicate = stated.predicate
     account = predicate.trued
@@ -110,7 +110,7 @@ def _coherent(stated: Statement) -> None:
     worst = min((one.grade for one in account.requirements), default=Grade.UNPROVEN)
     named = [(one.name, tuple(one.digest)) for one in predicate.configuration]
     if said != tally(account) or worst is not account.grade:
-        raise _refused("its result is not what its grades say")
+        raise _refused("its result does not follow from its grades")
     if named != [("contract", ("sha256",)), ("base", ("gitCommit",))]:
         raise _refused("it does not name contract and base by their hashes")
     if predicate.configuration[1].digest["gitCommit"] != account.base or not stated.commit or not stated.contract:
@@ -126,7 +126,7 @@ def _json(data: bytes, otherwise: str) -> Any:
     except (ValueError, RecursionError) as error:
         raise _refused(otherwise) from error
     if written != data:
-        raise _refused("it is not written as receipts are: it was changed after it was made")
+        raise _refused("it is not in the canonical form: it was changed after it was made")
     return value
 
 
@@ -147,7 +147,7 @@ def _signature(listed: Any) -> bytes:
             return b""
         case [{"keyid": str(), "sig": str(text)}] if text:
             return _decoded(text)
-    raise _refused("it has more or other signatures than one")
+    raise _refused("it has more than one signature, or one of another form")
 
 
 def _without(envelope: dict[str, Any], name: str) -> dict[str, Any]:
@@ -155,4 +155,4 @@ def _without(envelope: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _refused(what: str) -> BadInput:
-    return BadInput(f"this receipt does not hold: {what}", then="ask for it again, or prove the commit anew")
+    return BadInput(f"this receipt is not valid: {what}", then="ask for it again, or prove the commit again")

@@ -36,8 +36,8 @@ def key_path(home: Path) -> Path:
 
 
 def create_key(home: Path) -> SigningKey:
-    """Create a key for this machine. Raises if there is one already: receipts depend on it."""
-    _needed()
+    """Create a key for this machine. Raises BadInput if there is one already, because receipts depend on it."""
+    _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -63,7 +63,7 @@ def own_key(home: Path) -> SigningKey | None:
     path = key_path(home)
     if not path.exists():
         return None
-    _needed()
+    _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -79,15 +79,15 @@ def own_key(home: Path) -> SigningKey | None:
 
 
 def pem(public: bytes) -> str:
-    """The public key as PEM text, to hand out."""
+    """The public key as PEM text, which can be given to others."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return _public(public).public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def read_public(path: Path) -> bytes:
-    """Read a public key from a file that somebody handed out."""
-    _needed()
+    """Read a public key from a file."""
+    _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
@@ -103,18 +103,18 @@ def read_public(path: Path) -> bytes:
 def signature_flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
     """What is wrong with a receipt's signature, or "". `wanted`: the key that must have signed it."""
     if not receipt.signature:
-        return "it is not signed, and a key was asked for" if wanted else ""
+        return "it is not signed, but a signature by a certain key is required" if wanted else ""
     if wanted is not None and wanted != receipt.signer:
         return f"it is signed by another key, {key_id(receipt.signer)[:16]}"
-    _needed()
+    _require_cryptography()
     from cryptography.exceptions import InvalidSignature
 
     try:
         _public(receipt.signer).verify(receipt.signature, signed_message(receipt.payload))
     except InvalidSignature:
-        return "its signature is not that of its key"
+        return "its signature was not made with its key"
     except ValueError:
-        return "the key that it names is none"
+        return "the key that it names is not an ed25519 key"
     return ""
 
 
@@ -142,7 +142,7 @@ def _bytes(path: Path) -> bytes:
         raise BadInput(f"cannot read the key: {error.strerror}", str(path), "name a file that can be read") from error
 
 
-def _needed() -> None:
+def _require_cryptography() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError:

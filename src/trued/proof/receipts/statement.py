@@ -29,14 +29,14 @@ class _Shape(Value):
 
 
 class Descriptor(_Shape):
-    """Something by its hash."""
+    """A thing, identified by its hash."""
 
     name: str = ""
     digest: dict[str, str]
 
 
 class CheckSummary(_Shape):
-    """What one execution of one check showed: the same wherever and whenever it is run."""
+    """What one execution of one check showed, without what differs between two executions, such as times."""
 
     check: str
     kind: str
@@ -62,7 +62,7 @@ class RequirementSummary(_Shape):
 
 
 class EvidenceRecord(_Shape):
-    """One piece of evidence by its id in the journal and the hash of its content."""
+    """One piece of evidence, identified by its id in the journal and the hash of its content."""
 
     id: str
     sha256: str
@@ -70,7 +70,7 @@ class EvidenceRecord(_Shape):
 
 
 class Circumstances(_Shape):
-    """What differs between two proofs of the same commit: times, interpreters, sandbox levels."""
+    """What may differ between two proofs of the same commit: times, interpreters, sandbox levels."""
 
     engine: str
     began: str
@@ -99,13 +99,13 @@ class Account(_Shape):
     objections: tuple[Finding, ...]
     remarks: tuple[str, ...]
     undecided: tuple[str, ...]
-    words: tuple[Approval, ...]  # approvals by people: they cannot be proven again
-    owned: tuple[str, ...]  # files that the engine itself wrote: no part of the work
+    words: tuple[Approval, ...]  # approvals by people, which cannot be proven again
+    owned: tuple[str, ...]  # files that the engine itself wrote, which are not part of the work
     taken: Circumstances
 
 
 class Predicate(_Shape):
-    """in-toto's test result: a test is a requirement here."""
+    """in-toto's test result, in which each requirement counts as a test."""
 
     result: Result
     configuration: tuple[Descriptor, ...]
@@ -153,7 +153,7 @@ class Surroundings:
 
 def statement(contract: Contract, verdict: Verdict, beyond: Surroundings = Surroundings()) -> Statement:  # noqa: B008 (frozen)
     """The unsigned statement about a verdict and its contract."""
-    lines = tuple(_line(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
+    lines = tuple(_requirement_summary(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
     account = Account(
         note=UNSIGNED,
         signer="",
@@ -170,13 +170,13 @@ def statement(contract: Contract, verdict: Verdict, beyond: Surroundings = Surro
         undecided=verdict.undecided,
         words=beyond.approvals,
         owned=beyond.owned,
-        taken=_taken(contract, verdict, beyond.engine),
+        taken=_circumstances(contract, verdict, beyond.engine),
     )
-    made = _stated(Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account)
+    made = _make_statement(Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account)
     return Statement.model_validate_json(canonical_bytes(encodable_data(made.data())))
 
 
-def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statement:
+def _make_statement(subject: Descriptor, contract: Contract, account: Account) -> Statement:
     configuration = (
         Descriptor(name="contract", digest={"sha256": contract_hash(contract)}),
         Descriptor(name="base", digest={"gitCommit": contract.base}),
@@ -195,7 +195,7 @@ def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statem
 
 
 def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """The overall result, and which requirements passed at the full bar, passed at a lowered one, or failed."""
+    """The overall result, and the requirements that reach `attested`, that reach only a lowered bar, and that fail."""
     full, lowered = max(account.accept, Grade.ATTESTED), account.accept
     passed = tuple(one.id for one in account.requirements if one.grade >= full)
     warned = tuple(one.id for one in account.requirements if lowered <= one.grade < full)
@@ -204,7 +204,9 @@ def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, .
     return ("FAILED" if not stands else "WARNED" if warned else "PASSED"), (passed, warned, failed)
 
 
-def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]) -> RequirementSummary:
+def _requirement_summary(
+    contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]
+) -> RequirementSummary:
     requirement = next((one for one in contract.requirements if one.id == judged.id), None)
     checks = [check_hash(check) for check in requirement.checks] if requirement else []
     facts = [one for one in (*contract.base_facts, *verdict.evidence) if one.requirement == judged.id]
@@ -220,7 +222,7 @@ def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Itera
         holds=judged.holds,
         lacks=judged.lacks,
         rests_on=tuple(_rests_on(contract, requirement, judged, approvals)),
-        evidence=tuple(map(_shown, facts)),
+        evidence=tuple(map(_check_summary, facts)),
     )
 
 
@@ -240,14 +242,14 @@ def _rests_on(
             yield f"checks written by {one}"
     for given in approvals:
         if given.requirement == judged.id and given.stale:
-            yield f"nobody's word any more: {given.stale}"
+            yield f"an approval that no longer applies: {given.stale}"
         elif given.requirement == judged.id:
             yield f"{'rejected' if given.rejected else 'accepted'} by {given.who}: {given.why}"
         elif given.requirement == "*":
             yield f"the contract is approved by {given.who}: {given.why}"
 
 
-def _shown(fact: Evidence) -> CheckSummary:
+def _check_summary(fact: Evidence) -> CheckSummary:
     cases = sorted([one.id, str(one.outcome), one.kind] for one in fact.tried)
     outcomes = [outcome for _, outcome, _ in cases]
     return CheckSummary(
@@ -261,7 +263,7 @@ def _shown(fact: Evidence) -> CheckSummary:
     )
 
 
-def _taken(contract: Contract, verdict: Verdict, engine: str) -> Circumstances:
+def _circumstances(contract: Contract, verdict: Verdict, engine: str) -> Circumstances:
     facts = (*contract.base_facts, *verdict.evidence)
     began = [one.began for one in facts]
     ended = [one.began + one.seconds for one in facts]
@@ -287,7 +289,7 @@ def _moment(seconds: float) -> str:
 
 
 def canonical_bytes(data: Any) -> bytes:
-    """JSON in one form: equal data gives equal bytes."""
+    """The data as canonical JSON: equal data gives equal bytes."""
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -304,7 +306,7 @@ def encodable_data(data: Any) -> Any:
 
 
 def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
-    """How two statements differ in what they claim; times, seeds, sandbox level and signer are not claims."""
+    """How two statements differ in what they claim. Times, seeds, sandbox level and signer are not claims."""
     one, other = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
         one["predicate"]["trued"].pop("undecided")  # this field names the interpreter, which may differ
@@ -328,7 +330,7 @@ def _differing(before: Any, after: Any, where: str) -> Iterator[str]:
             name = one.get("id") if isinstance(one, dict) else None
             yield from _differing(one, other, f"{where}[{name or place}]")
     elif before != after:
-        yield f"{where}: {_brief(before)}, and here {_brief(after)}"
+        yield f"{where}: {_brief(before)}, but here {_brief(after)}"
 
 
 def _brief(value: Any) -> str:

@@ -1,1 +1,1 @@
-"""Test runners whose results are counted per test id, one module each."""
+"""Test runners, one module each. Each reports its results by test id."""

@@ -1,4 +1,4 @@
-"""Tests that drive a page: they get a real Chromium, and pictures and recordings of each test are kept."""
+"""Tests that drive a browser: they get a real Chromium, and pictures and recordings of each test are kept."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ from trued.proof.checks import browser
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, unjudged_fact
 from trued.proof.room.browser_stage import playwright_packages, set_up_stage
 
-MOST = 20  # most tests of one run with pictures that are kept; failing tests come first
+MOST = 20  # how many tests of one run may keep pictures; failing tests come first
 MOST_BYTES = 4 * 2**20  # bytes of one picture or recording
 ALL_BYTES = 32 * 2**20
 
@@ -93,7 +93,8 @@ def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:
-    """Read a picture or trace that tests could have replaced: only a regular file, up to a size limit; else b""."""
+    """Read a picture or trace. Tests could have replaced it, so only a regular file up to a size limit is read; for
+    anything else, b""."""
     if not name or "/" in name or not name.endswith((".png", ".zip")):
         return b""
     try:

@@ -1,4 +1,4 @@
-"""Parses a command of the contract: which test runner it starts, and with which arguments. Pure."""
+"""Parses a command of the contract, to find the test runner that it starts and the runner's arguments. Pure."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from trued.support.shell_words import sequential_commands
 DEEPEST = 8  # levels of scripts that start scripts
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-# Programs that choose an environment and then start the rest of the line. They are skipped: the engine chooses it.
+# Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself
+# chooses the environment.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("uv", "run"): frozenset(
         (
@@ -63,7 +64,7 @@ class RunnerCall:
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()  # commands that must succeed first
-    said: tuple[str, ...] = ()  # how the command was understood, if that is not obvious
+    said: tuple[str, ...] = ()  # notes on how the command was understood, if that is not obvious
 
 
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
@@ -138,7 +139,7 @@ def _without_wrapper(words: list[str]) -> list[str]:
 
 
 def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
-    """The runner that `npm test` and the like start, by the text of the base's own script."""
+    """The runner that `npm test` and the like start, according to the base's own script."""
     if not words or words[0] not in _MANAGERS:
         return None
     rest = [one for one in words[1:] if one not in ("-s", "--silent", "--if-present", "run", "run-script")]
@@ -153,7 +154,7 @@ def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCa
     if asked is None:
         return None
     first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
-    said = FactNote(f"`{' '.join(words)}` is `{scripts[name]}`, as the base's package.json says")
+    said = FactNote(f"`{' '.join(words)}` starts `{scripts[name]}`, according to the base's package.json")
     return replace(asked, before=(*first, *asked.before), said=(said, *asked.said))
 
 
@@ -220,7 +221,7 @@ def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
 
 
 def _module_file(name: str) -> str:
-    """The file of a dotted name: `tests.test_core.Numbers.test_half` is in `tests/test_core.py`."""
+    """The file of a dotted name: `tests/test_core.py` for `tests.test_core.Numbers.test_half`."""
     if name.endswith(".py"):
         return name
     parts = name.split(".")
@@ -229,7 +230,7 @@ def _module_file(name: str) -> str:
 
 
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Node's own options, and the named files."""
+    """Node's own options in these arguments, and the named files."""
     options: list[str] = []
     files: list[str] = []
     rest = list(arguments)

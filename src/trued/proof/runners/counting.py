@@ -45,7 +45,7 @@ class CountedRun:
     canaries: Mapping[str, str] = field(default_factory=dict)  # test with a random name that must fail → how it ended
     copies: Mapping[str, str] = field(default_factory=dict)  # id of a test whose copy must fail → how the copy ended
     ended: int | None = None  # the run's exit code; None if it did not finish
-    started: bool = True  # the runner was loaded; later failures are not the environment's fault
+    started: bool = True  # whether the runner was loaded; failures after that are not the environment's fault
     left_out: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class CountedRun:
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
         """The results in these records. Ids that begin with `canary` are the engine's own tests."""
         told = list(records)
-        said = [one for one in told if _sound(one)]
+        said = [one for one in told if _is_sound(one)]
         outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in said if "id" in one)
         copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
         planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
@@ -91,11 +91,11 @@ _SHAPES: Mapping[str, type] = {
     "ended": int,
     "versions": dict,
 }
-_HALVES = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs: no file can contain them
+_HALVES = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs, which no file can contain
 _LONGEST_S = 1e9  # a longer duration must be forged
 
 
-def _sound(record: Mapping[str, Any]) -> bool:
+def _is_sound(record: Mapping[str, Any]) -> bool:
     """Whether each field has the type that the engine's plugin writes. A head that found the channel may write
     anything."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
@@ -117,14 +117,14 @@ def _one(name: str | None) -> tuple[str, ...]:
 def _seen(record: dict[str, Any]) -> CountedTest:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
     if outcome not in _RANK:
-        outcome = "failed"  # "rerun", for instance, means that the test failed, whatever its next run shows
+        outcome = "failed"  # for instance "rerun": the test failed, whatever its next run shows
     if outcome == "failed" and phase != "call":
         outcome = "error"
     return CountedTest(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
 
 
 def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
-    """The worst outcome of each test. A test is reported in several phases: it passed if its body passed and no phase
+    """The worst outcome of each test. A test is reported in several phases. It passed if its body passed and no phase
     failed."""
     found: dict[str, CountedTest] = {}
     for name, one in seen:
@@ -138,12 +138,12 @@ def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, Counted
 
 @dataclass(frozen=True, slots=True)
 class RunnerFacts:
-    """What the counting needs to know about a runner."""
+    """What `counted_fact` needs to know about a runner."""
 
     runner: str
     command: str
     lacks: Callable[[str], str]  # the third-party module that is missing according to this text, or ""
-    stops: Mapping[int, str] = field(default_factory=dict)  # exit code that means that nothing was run → why
+    stops: Mapping[int, str] = field(default_factory=dict)  # exit code of a runner that ran nothing → why
     canaries: int = 1  # how many tests with random names must have failed
     nothing: str = "no test was collected"
 
@@ -159,20 +159,20 @@ def file_text(bench: Bench, path: str) -> str:
 def nothing_collected(wanted: CaseSelection) -> str:
     """The sentence for a run that found no test."""
     if wanted.ids is None:
-        return "no test was collected on the base: name their files in `files`"
+        return "no test was collected on the base: name the test files in `files`"
     return "no test was collected"
 
 
 def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
     """What this run showed. If the run cannot be trusted, only failures are kept.
 
-    `stray`: why nothing that came over the channel can be trusted.
+    `stray`: why nothing that came over the channel can be trusted, or "".
     """
     tried = [_tried(name, one) for name, one in counted.outcomes.items()]
     tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
     why = stray or why_worthless(bench, ran, counted, words)
     if why:
-        tried = _salvaged(ran, counted, words, tried, why)
+        tried = _failures_only(ran, counted, words, tried, why)
     elif not tried:
         why = words.nothing
         tried = [Tried(id=WHOLE_CHECK, outcome=Outcomes.BROKEN, kind="nothing collected", detail=why)]
@@ -206,18 +206,20 @@ def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: 
         return words.stops[counted.ended]
     if len(counted.canaries) < words.canaries or any(one not in _FAILED for one in counted.canaries.values()):
         return "a test that must fail was not reported as failed: the results of this run cannot be trusted"
-    forged = [name for name, how in counted.copies.items() if how not in _FAILED and _passed(counted, name)]
+    forged = [name for name, how in counted.copies.items() if how not in _FAILED and _has_passed(counted, name)]
     if forged:
-        return f"a copy of {forged[0]} that must fail was not reported as failed: no result of this run counts"
+        return f"a copy of {forged[0]} that must fail was not reported as failed: the results cannot be trusted"
     return ""
 
 
-def _passed(counted: CountedRun, name: str) -> bool:
-    """Whether the test itself passed. Only then does its copy show anything: the copy of a skipped test is skipped."""
+def _has_passed(counted: CountedRun, name: str) -> bool:
+    """Whether the test itself passed. Otherwise its copy shows nothing: the copy of a skipped test is skipped, too."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 
-def _salvaged(ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str) -> list[Tried]:
+def _failures_only(
+    ran: CommandResult, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str
+) -> list[Tried]:
     failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
     output = cap_output(ran.stdout, ran.stderr)
     if ran.timed_out:
@@ -260,9 +262,9 @@ def _left_out(counted: CountedRun) -> list[str]:
 
 
 def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:
-    unnoticed = "a rigged test runner would not be noticed"
-    said = [] if words.canaries else [f"{words.runner}: could not plant a test that must fail: {unnoticed}"]
+    unnoticed = "a manipulated test runner would not be noticed"
+    said = [] if words.canaries else [f"{words.runner}: no test that must fail could be added, so {unnoticed}"]
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    if passed and not any(_passed(counted, name) for name in counted.copies):
-        said.append(f"{words.runner}: could not plant a failing copy of a test: forged results would not be noticed")
+    if passed and not any(_has_passed(counted, name) for name in counted.copies):
+        said.append(f"{words.runner}: no failing copy of a test could be added, so forged results would not be noticed")
     return said

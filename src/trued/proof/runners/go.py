@@ -76,7 +76,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         return void_fact("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
     held = GoTestFiles(bench.room, known)
-    given = _given(asked.arguments)
+    given = _parse_arguments(asked.arguments)
     chosen = _chosen(check, wanted, held, given)
     call = _GoTestCall(check, asked, bench, program)
     with _canaries(bench, chosen) as canaries:
@@ -106,7 +106,7 @@ class _GoTestArguments:
     rest: list[str]  # `-args` and all words after it: arguments of the tests themselves
 
 
-def _given(arguments: Iterable[str]) -> _GoTestArguments:
+def _parse_arguments(arguments: Iterable[str]) -> _GoTestArguments:
     found = _GoTestArguments([], [], [])
     words = list(arguments)
     while words:
@@ -140,7 +140,7 @@ class _GoTestCall:
     program: str
 
     async def run(self, words: list[str]) -> CommandResult:
-        # Without a shared cache, Go compiles into a HOME of this command alone: tests can write there.
+        # Without a shared cache, Go compiles into a HOME that only this command uses, because tests can write there.
         variables = {
             **self.bench.plain,
             **self.asked.variables,
@@ -157,7 +157,7 @@ class _GoTestCall:
 
 
 class GoTestFiles:
-    """Finds the file of the base that contains a test: Go reports only packages."""
+    """Finds the file of the base that contains a test. Go itself reports only the package."""
 
     def __init__(self, room: Path, known: Iterable[str]) -> None:
         self.room = room
@@ -184,7 +184,7 @@ class GoTestFiles:
         return package
 
     def asked_for(self, path: str, packages: Iterable[str]) -> bool:
-        """Whether this file's package is among the named ones: by folder, import path, or pattern."""
+        """Whether this file's package is among `packages`, which are folders, import paths or patterns."""
         folder = PurePosixPath(path).parent
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
@@ -194,7 +194,7 @@ class GoTestFiles:
         return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
 
     def holding(self, path: str, test: str) -> int:
-        """How many files of the package define a test of this name; build tags may choose among them."""
+        """How many files of the package define a test of this name. There may be several, chosen by build tags."""
         beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
         return sum(test in _TEST.findall(self.text(one)) for one in beside)
 
@@ -235,7 +235,8 @@ def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: 
 
 @contextmanager
 def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
-    """Add tests that must fail to each of these packages: random prefix of their names → the package's folder."""
+    """Add tests that must fail to each of these packages. Yields the random prefix of their names → the package's
+    folder."""
     folders = {str(PurePosixPath(one.file).parent): one.package for one in chosen}
     with ExitStack() as stack:
         found = {}
@@ -248,7 +249,7 @@ def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
 
 
 async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
-    """Rerun these files' passed tests, changed in place to fail; test id → outcome."""
+    """Run the passed tests of these files again, changed so that they must fail. Returns test id → outcome."""
     made = {one.file: failing_go(one.content) for one in chosen}
     passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
     sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]
@@ -257,7 +258,7 @@ async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], co
     if not files:
         return {}
     folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
-    given = _given(call.asked.arguments)
+    given = _parse_arguments(call.asked.arguments)
     flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
     names = f"^({'|'.join(sorted({*ours.values()}))})$"
     with replace_files(call.bench.room, {file: made[file].content for file in files}):
@@ -279,15 +280,19 @@ def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canar
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
     # Older versions of Go report packages that cannot be built only in this way.
     broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}
-    # The base forges nothing: if a package crashes there, nothing is known about the tests that it did not reach.
+    # The base has no reason to forge results. If a package crashes there, the tests that it did not reach are unknown.
     cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
     off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
-    whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
-    kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
+    whole = {
+        path: ("failed", text or errors) for package, text in broken.items() for path in _test_files(held, package)
+    }
+    kept = {name: one for name, one in outcomes.items() if _is_wanted(wanted, name)}
     return CountedRun(
         outcomes=kept,
-        collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
-        canaries={name: _caught(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()},
+        collected={path: one for path, one in whole.items() if _is_wanted(wanted, path)},
+        canaries={
+            name: _canary_outcome(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()
+        },
         ended=ran.exit_code,
         left_out=tuple(name for name in outcomes if name not in kept),
     )
@@ -297,24 +302,25 @@ def _folders(files: Iterable[str]) -> set[str]:
     return {str(PurePosixPath(path).parent) for path in files}
 
 
-def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
-    """ "failed" if all canaries of the package failed, or if it did not compile or crashed before they ran; else ""."""
+def _canary_outcome(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
+    """Returns "failed" if all canaries of the package failed, or if the package did not compile or crashed before they
+    ran; else ""."""
     ended = [outcome for test, outcome in ours.items() if name in test]
     if folder in broken and set(ended) <= {"failed"}:
         return "failed"
     return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
 
 
-def _keeps(wanted: CaseSelection, name: str) -> bool:
-    """Whether a test or a file is wanted: its own id, its whole file or, for a file, any of its tests."""
+def _is_wanted(wanted: CaseSelection, name: str) -> bool:
+    """Whether a test or a file is wanted: by its own id, by the test's file, or by any test of the file."""
     ids = wanted.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True
     return "::" not in name and any(one.startswith(f"{name}::") for one in ids)
 
 
-def _of(held: GoTestFiles, package: str) -> list[str]:
-    """All test files of the package: if it does not compile, each of them fails."""
+def _test_files(held: GoTestFiles, package: str) -> list[str]:
+    """All test files of the package. If the package does not compile, each of them fails."""
     folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
     return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
 

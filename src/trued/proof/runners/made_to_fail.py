@@ -1,11 +1,11 @@
-"""Makes copies of test files whose tests must fail, with an error at the beginning of each test's body. Pure."""
+"""Makes copies of test files in which every test must fail, by an error at the beginning of its body. Pure."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 
 WHY = "a copy that must fail"
-# The error has a condition, so that no linter finds unreachable code. Nothing that a test may stub can change it.
+# The error has a condition, so that no linter finds unreachable code. No stub of a test can change the condition.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
@@ -25,7 +25,7 @@ class FailingFile:
 
 
 def unittest_failures(number: float) -> dict[str, list[object]]:
-    """Assertion of unittest → arguments on which it must fail. `number` lies between 0 and 1."""
+    """Assertion of unittest → arguments with which it must fail. `number` is between 0 and 1."""
     return {
         "assertEqual": [number, 2],
         "assertNotEqual": [number, number],
@@ -71,7 +71,7 @@ def failing_go(content: str) -> FailingFile:
     def with_error(match: re.Match[str]) -> str:
         titles.append(match.group("title"))
         name, begun = match.group("name"), match.group()
-        if name == "_":  # give the parameter a name for `Fatal`: a panic would end all other tests of the package
+        if name == "_":  # name the parameter, to call `Fatal`; a panic would end all other tests of the package
             name = "failing"
             begun = begun[: match.start("name") - match.start()] + name + begun[match.end("name") - match.start() :]
         return f'{begun} if true {{ {name}.Fatal("{WHY}") }};'

@@ -42,7 +42,7 @@ WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
 _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
-# Options that choose a reporter or a part of the tests: the engine has its own reporter and runs all.
+# Options that choose a reporter or a part of the tests. They are dropped: the engine has its own reporter and runs all.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
 _EXITS = re.compile(r"\bprocess\.exit\s*\(")
@@ -105,7 +105,7 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
         }
         argv = (found.path, str(INSIDE / "nodes.mjs"))
         report = await run_reporting_script(argv, order, check, asked, bench, {"NODE_OPTIONS": ""})
-    counted = _counted(report.records, bench, canaries, _Wanting(wanted, copies))
+    counted = _counted(report.records, bench, canaries, _WantedTests(wanted, copies))
     words = RunnerFacts(
         runner="node --test",
         command=f"{found.path} nodes.mjs ← {check.command}",
@@ -204,13 +204,14 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
-    """Test scripts without a test function: exiting early would count as a pass, so each has a copy that must fail."""
+    """Test scripts without a test function. If one exited early, that would count as a pass, so each gets a copy that
+    must fail."""
     return [one for one in files if not _USES.search(file_text(bench, one))]
 
 
 @contextmanager
 def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
-    """Add a copy of the model with tests that must fail, under a name that nobody can predict."""
+    """Add a copy of the file `model` with tests that must fail, under a name that nobody can predict."""
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
@@ -245,7 +246,7 @@ def _kind(bench: Bench, path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanting:
+class _WantedTests:
     wanted: CaseSelection
     copies: Mapping[str, FailingFile]
 
@@ -259,33 +260,38 @@ class _Wanting:
         return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
 
 
-def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
+def _counted(
+    said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _WantedTests
+) -> CountedRun:
     try:
-        return _told_apart(said, bench, canaries, wanting)
+        return _count_records(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return CountedRun({})  # the records are not from the engine's script: nothing counts
+        return CountedRun({})  # the records are not from the engine's script, so nothing counts
 
 
-def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _Wanting) -> CountedRun:
+def _count_records(
+    said: list[dict[str, Any]], bench: Bench, canaries: list[_NodeCanary], wanting: _WantedTests
+) -> CountedRun:
     plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
     tests = [one for one in said if "test" in one]
     texts = {file: file_text(bench, file) for file in {str(one["test"]) for one in tests}}
     outcomes = worst_outcomes((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
     collected: dict[str, tuple[str, str]] = {}
     for one in tests:
-        if _of_the_file(one):
+        if _is_failed_file(one):
             file = str(one["test"])
             collected[file] = ("failed", str(one["text"]))
             outcomes.pop(file, None)
     for file in [one for one in outcomes if "::" not in one and _USES.search(texts.get(one, ""))]:
         del outcomes[file]
-        collected[file] = ("failed", "it uses node:test, and no test of it was reported")
+        collected[file] = ("failed", "it uses node:test, but none of its tests was reported")
     kept = {name: one for name, one in outcomes.items() if wanting.keeps(name)}
     return CountedRun(
         outcomes=kept,
         collected=collected,
         canaries={
-            one.name: _caught([told for told in said if told.get("canary") == one.file], one) for one in canaries
+            one.name: _canary_outcome([told for told in said if told.get("canary") == one.file], one)
+            for one in canaries
         },
         copies=_copies([one for one in said if "copied" in one], kept, wanting),
         ended=plain.ended,
@@ -302,11 +308,12 @@ def _id(record: dict[str, Any], key: str) -> str:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Whether the record counts. Tests count, and plain scripts that did not fail; of a group, only its tests count."""
+    """Whether the record counts. Tests count, and plain scripts that did not fail. A group does not, but its tests
+    do."""
     return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
 
 
-def _of_the_file(record: dict[str, Any]) -> bool:
+def _is_failed_file(record: dict[str, Any]) -> bool:
     """Whether the file failed as a whole: it could not be loaded, or a group failed outside of any test."""
     if record["outcome"] != "failed" or record["inner"]:
         return False
@@ -322,17 +329,17 @@ def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
     return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
 
 
-def _caught(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
+def _canary_outcome(records: list[dict[str, Any]], canary: _NodeCanary) -> str:
     """Returns "failed" if all of the engine's own tests failed, or if the file could not be loaded; else "passed"."""
-    if any(_of_the_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
+    if any(_is_failed_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
         return "failed"
     ours = {str(one["way"][-1]): one["outcome"] for one in records if one["way"] and canary.name in one["way"][-1]}
     return "failed" if len(ours) == CANARIES and set(ours.values()) == {"failed"} else "passed"
 
 
-def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _Wanting) -> dict[str, str]:
+def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _WantedTests) -> dict[str, str]:
     """How the failing copies of passed tests ended: test id → outcome."""
-    broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
+    broken = {str(one["copied"]) for one in records if _is_failed_file(one) and not one["way"]}
     ended = worst_outcomes((_id(one, "copied"), CountedTest(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
 
@@ -347,7 +354,7 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wan
 
 
 def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
-    """The tests that contain this one: if one of them failed, this one was not reached."""
+    """The tests that contain this one. If one of them failed, this one was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
     return [one for one in outer if one in ended]

@@ -19,7 +19,7 @@ from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, 
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
 
-# The engine loads plugins itself, so pytest does not know their distributions and cannot check `required_plugins`.
+# The engine loads plugins itself. So pytest does not know their distributions, and cannot check `required_plugins`.
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),
@@ -56,12 +56,12 @@ def {name}_ways():
     if {number} != pytest.approx(2):
         raise ValueError({number})
 """
-# A head can tamper with each kind of failure separately; the last canary covers many assertions at once. No traceback
-# leads into a library module, because pytest would parse that whole module to show it.
+# A head can tamper with each kind of failure separately, so there are several canaries; the last one covers many
+# assertions at once. No traceback leads into a library module, because pytest would parse the whole module to show it.
 CANARIES = ("", "_raises", "_unit", "_ways")
-_STOPS = {3: "pytest broke down", 4: "pytest could not start"}
+_STOPS = {3: "pytest crashed", 4: "pytest could not start"}
 _OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
-# Option that pytest does not know → the missing plugin. Options that only measure are not here: the probe ignores them.
+# Option of a plugin → the plugin. Options that only measure are not listed, because the probe ignores them.
 _PLUGINS = {
     "asyncio": "pytest-asyncio",
     "benchmark": "pytest-benchmark",
@@ -116,7 +116,7 @@ def missing_for_pytest(bench: Bench, output: str) -> str:
     return ""
 
 
-# -- what goes in ------------------------------------------------------------------------------------------------------
+# -- the order for the reporting script --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
 
 
 def _disguised(path: str) -> str:
-    """A random path for the configuration, which a head cannot predict. It is in the same folder, because paths in the
-    configuration are relative to it."""
+    """A random path for the configuration, which a head cannot predict. It is in the same folder, because the
+    configuration contains paths relative to that folder."""
     pure = PurePosixPath(path)
     return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
 

@@ -35,7 +35,7 @@ from trued.protocols import CommandResult
 
 NOT_FOUND = 127
 MOST_ALONE = 40  # most test files that are run one by one
-# Vite writes a configuration that is an ES module here before it loads it. This fails, because packages are read-only.
+# Vite writes a copy of its configuration here before it loads it. That fails, because packages are read-only.
 _UNWRITABLE = b"node_modules/.vite-temp"
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")
@@ -103,25 +103,25 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
     """
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
-    # With a known runner, the tests that must fail run separately, so that they disturb no other test.
+    # With a known runner, the tests that must fail run separately, so that they do not disturb other tests.
     with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
-        if why := _cleared(bench.room, report):
+        if why := _clear(bench.room, report):
             return void_fact(why, Outcomes.BROKEN, "report", check.command)
         ran = await _execute(room, report)
-        if _present(report):
+        if _exists(report):
             counted = _counted(room, report, canaries)
-        elif room.runner == "mocha" and wanted.on_base and _started(room, ran):
+        elif room.runner == "mocha" and wanted.on_base and _has_started(room, ran):
             counted = await _file_by_file(room, folder)
             chosen = [one for one in chosen if isinstance(counted, CountedRun) and one not in counted.collected]
         else:
-            return _silent(room, ran)
+            return _without_report(room, ran)
     if isinstance(counted, str):
         return void_fact(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
     stray = _stray(room, ran, counted, planted_one=bool(canaries))
     counted = replace(counted, ended=ran.exit_code)
     if asked and chosen:
-        counted, stray = await _apart(room, chosen, counted, stray)
+        counted, stray = await _run_made_to_fail(room, chosen, counted, stray)
     spoken = RunnerFacts(
         room.runner, check.command, missing_for_scripts, canaries=len(chosen), nothing=nothing_collected(wanted)
     )
@@ -138,7 +138,7 @@ def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one:
 
 
 def missing_for_scripts(text: str) -> str:
-    """The package that is missing according to this text, or ""."""
+    """The package that is missing according to this output, or ""."""
     found = _UNRESOLVED.findall(text)
     return node.missing_package(text) or (found[-1] if found else "")
 
@@ -160,12 +160,12 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
         return await bench.execute([*argv, *more], within_s=within_s, network=network, variables=variables)
 
     ran = await run()
-    if room.runner == "vitest" and _UNWRITABLE in ran.stdout + ran.stderr and not _present(report):
+    if room.runner == "vitest" and _UNWRITABLE in ran.stdout + ran.stderr and not _exists(report):
         return await run("--configLoader=runner")
     return ran
 
 
-def _cleared(room: Path, report: Path) -> str:
+def _clear(room: Path, report: Path) -> str:
     """Remove an old report. Returns why that is not possible, or ""."""
     try:
         if not report.parent.resolve().is_relative_to(room.resolve()) or report == room:
@@ -175,18 +175,18 @@ def _cleared(room: Path, report: Path) -> str:
         else:
             report.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        return f"the report's place cannot be used: {error}"
+        return f"the report cannot be written: {error}"
     return ""
 
 
-def _present(report: Path) -> bool:
+def _exists(report: Path) -> bool:
     try:
         return stat.S_ISREG(report.lstat().st_mode)
     except OSError:
         return False
 
 
-def _started(room: _Room, ran: CommandResult) -> bool:
+def _has_started(room: _Room, ran: CommandResult) -> bool:
     installed = (room.bench.room / "node_modules" / ".bin" / room.runner).exists()
     return installed and not (ran.timed_out or ran.flooded or ran.exit_code == NOT_FOUND)
 
@@ -202,7 +202,7 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
     for number, path in enumerate(_test_files(room)[:MOST_ALONE]):
         report = folder / f"report{number}"
         ran = await _execute(room, report, [path])
-        found = _counted(room, report, {}) if _present(report) else "no report"
+        found = _counted(room, report, {}) if _exists(report) else "no report"
         if isinstance(found, str):
             collected[path] = ("failed", cap_output(ran.stdout, ran.stderr)[-4000:])
         else:
@@ -212,7 +212,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """The files that contain the wanted tests, else those that the check names, else all that are named like tests."""
+    """The files that contain the wanted tests. If none are known, the files that the check names; else all files that
+    are named like tests."""
     scripts = [path for path in room.known if is_script(path) and (room.bench.room / path).is_file()]
     held = {one.split("::")[0] for one in room.wanted.ids or ()}
     asked = [path for path in scripts if any(is_below(path, one) for one in room.check.files)]
@@ -220,8 +221,8 @@ def _test_files(room: _Room) -> list[str]:
     return sorted([path for path in scripts if path in held] or asked or tests)
 
 
-def _silent(room: _Room, ran: CommandResult) -> Fact:
-    """The fact of a run without a report: nothing was counted, whatever was printed."""
+def _without_report(room: _Room, ran: CommandResult) -> Fact:
+    """The fact of a run without a report. Nothing is counted, whatever the run printed."""
     counted = CountedRun({}, ended=None)
     made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
     missing = room.asked and not (room.bench.room / "node_modules" / ".bin" / room.asked.runner).exists()
@@ -260,7 +261,7 @@ def _every(room: _Room, path: str) -> str:
 
 @contextmanager
 def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
-    """Add a copy of each file with tests that must fail, under a random name: file → that name."""
+    """Add a copy of each file with tests that must fail, under a random name. Yields file → that name."""
     with ExitStack() as stack:
         found = {}
         for path in chosen:
@@ -292,21 +293,22 @@ def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
     ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
     tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
     body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
-    # A type checker takes a file without imports and exports for a global script: names of copy and original clash.
+    # A type checker treats a file without imports and exports as a global script, so names of copy and original would
+    # clash.
     apart = "\nexport {};\n" if typed and not vitest and not is_es_module(path, content, "") else ""
     return f"{content}{_IMPORTED.format(n=name) if vitest else apart}{body}"
 
 
-async def _apart(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
-    """Run tests that must fail: those of the chosen files, changed in place to fail, and canaries. Returns `counted`
-    with how they ended, and the reason why no result can be trusted, or ""."""
+async def _run_made_to_fail(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
+    """Run tests that must fail: canaries, and the tests of the chosen files, changed so that they fail. Returns
+    `counted` with their outcomes, and the reason why no result can be trusted, or ""."""
     copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
     with _canaries(room, chosen) as canaries, scratch_folder(room.bench.room) as folder:
         with replace_files(room.bench.room, {path: made.content for path, made in copies.items()}):
             ran = await _execute(room, folder / "report", [*chosen, *canaries])
-        again = _counted(room, folder / "report", canaries) if _present(folder / "report") else "none"
+        again = _counted(room, folder / "report", canaries) if _exists(folder / "report") else "none"
     if isinstance(again, str):
         return replace(counted, canaries=dict.fromkeys(chosen, ""), copies=dict.fromkeys(ours, "")), stray
     ended = {one: again.how(one) for one in ours}
@@ -329,21 +331,21 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
     except (OSError, BadReport) as error:
         return str(error)
     placed = [(_file(room, one), one) for one in found]
-    rest = [(file, one) for file, one in placed if not any(_is_of(name, file, one) for name in canaries.values())]
-    whole = {file: ("failed", one.text) for file, one in rest if file and _of_the_file(file, one)}
+    rest = [(file, one) for file, one in placed if not any(_is_canary(name, file, one) for name in canaries.values())]
+    whole = {file: ("failed", one.text) for file, one in rest if file and _is_whole_file(file, one)}
     outcomes = worst_outcomes(
         (_id(file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
     )
-    kept = {name: one for name, one in outcomes.items() if name not in whole and _keeps(room, name)}
+    kept = {name: one for name, one in outcomes.items() if name not in whole and _is_wanted(room, name)}
     return CountedRun(
         outcomes=kept,
         collected=whole,
-        canaries={file: _caught(placed, name) for file, name in canaries.items()},
+        canaries={file: _canary_outcome(placed, name) for file, name in canaries.items()},
         left_out=tuple(name for name in outcomes if name not in kept and name not in whole),
     )
 
 
-def _keeps(room: _Room, name: str) -> bool:
+def _is_wanted(room: _Room, name: str) -> bool:
     ids = room.wanted.ids
     return ids is None or name in ids or name.split("::")[0] in ids or WHOLE_CHECK in ids
 
@@ -363,18 +365,18 @@ def _id(file: str, one: ReportedTest) -> str:
     return f"{one.group}::{one.name}" if one.group else one.name
 
 
-def _of_the_file(file: str, one: ReportedTest) -> bool:
+def _is_whole_file(file: str, one: ReportedTest) -> bool:
     return one.outcome in ("failed", "error") and not id_in_file(one, file)
 
 
-def _is_of(canary: str, file: str, one: ReportedTest) -> bool:
+def _is_canary(canary: str, file: str, one: ReportedTest) -> bool:
     return canary in file or canary in one.name or canary in one.group or any(canary in name for name in one.suites)
 
 
-def _caught(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all canaries in this file failed, or if it could not be loaded, like the file that it copies;
+def _canary_outcome(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
+    """Returns "failed" if all canaries in this file failed, or if neither the file nor its original could be loaded;
     else ""."""
-    ours = [(file, one) for file, one in placed if _is_of(canary, file, one)]
+    ours = [(file, one) for file, one in placed if _is_canary(canary, file, one)]
     ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
     if not ended:
         return "failed" if ours and all(one.outcome != "passed" for _, one in ours) else ""
@@ -387,7 +389,7 @@ def _jest(data: bytes) -> list[ReportedTest]:
         whole = json.loads(data)
         return [one for part in whole["testResults"] for one in _jest_file(part)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise BadReport(f"not jest's: {error}") from error
+        raise BadReport(f"it is not a report of jest: {error}") from error
 
 
 def _jest_file(part: dict[str, Any]) -> Iterator[ReportedTest]:

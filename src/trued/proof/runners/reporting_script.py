@@ -1,6 +1,6 @@
-"""Runs the engine's own scripts, which run tests inside a room and report each test over a private channel.
+"""Runs the engine's own scripts that run tests inside a room and report each test over a private channel.
 
-pytest, unittest and Node's runner are each driven by such a script (`probes/`): it reads an order from stdin and
+There is such a script for pytest, for unittest and for Node's runner (in `probes/`). It reads an order from stdin and
 answers with records that begin with the order's nonce.
 """
 

@@ -3,11 +3,12 @@
 import random
 from collections.abc import Iterable
 
-MOST = 16  # most red files that are copied; if there are more, every turn makes a new random choice
+MOST = 16  # how many red files are copied; if there are more, every turn makes a new random choice
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """All files with a test that was red on the base, because a head may forge just one of them; and one other file."""
+    """All files with a test that was red on the base, because a head may forge only one of these tests; and one other
+    file."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

@@ -1,9 +1,9 @@
-"""Command lines of vitest, jest and mocha: the command's own options, and where the report goes. Pure."""
+"""Builds command lines of vitest, jest and mocha from the user's command, with the path of the report. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
 
-# Options that choose a reporter, coverage or watching: the engine has its own reporter and counts every test.
+# Options for a reporter, coverage or watching. They are dropped: the engine has its own reporter and counts every test.
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
 _BAIL = re.compile(r"--bail(=.*)?")
 _VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a separate word
@@ -31,7 +31,7 @@ _VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a separa
         )
     ),
 }
-# Options that choose tests: dropped if the engine has chosen the files.
+# Options that choose tests. They are dropped if the engine has chosen the files.
 _CHOOSING: Mapping[str, frozenset[str]] = {
     "vitest": frozenset(("-t", "--testNamePattern", "--shard", "--changed", "run", "watch", "dev", "related")),
     "jest": frozenset(
@@ -66,7 +66,7 @@ def runner_arguments(
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
-    """The arguments without options that choose a reporter or a measurement: the engine has its own."""
+    """The arguments without options for reporters and measurements, because the engine has its own."""
     found: list[str] = []
     skipping = False
     for word in arguments:
@@ -81,7 +81,7 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _options(runner: str, given: Sequence[str]) -> list[str]:
-    """The command's options without those that choose files or tests: the rest decides how files are loaded."""
+    """The command's options without those that choose files or tests. The others decide how files are loaded."""
     found: list[str] = []
     rest = list(given)
     while rest:

@@ -34,26 +34,27 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     call = _read(asked.arguments)
     if call is None:
         return void_fact(
-            f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command
+            f"`{check.command}` has options that trued does not support", Outcomes.BROKEN, "runner", check.command
         )
     canary, number = f"Canary{nonce()[:12]}", random.SystemRandom().random()
     ways = unittest_failures(number)
     order = {**_order(check, call, bench, wanted), "canary": canary, "number": number, "ways": ways}
     report = await run_reporting_script(bench.script("units.py"), order, check, asked, bench)
-    counted = CountedRun.of([_apart(one, canary) for one in report.records], canary)
+    counted = CountedRun.of([_with_canary_id(one, canary) for one in report.records], canary)
     words = RunnerFacts(
         runner="unittest",
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
-        canaries=2 + len(ways),  # the 2: a plain assert, and an expected exception that is not raised
+        canaries=2 + len(ways),  # 2 for a plain assert, and for an expected exception that is not raised
         nothing=nothing_collected(wanted),
     )
     return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
-def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. The id of a canary gets the canary's name in place of the file's, because canaries are in no file."""
+def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
+    """The record. If it is about a canary, its id begins with the canary's name in place of a file's, because canaries
+    are in no file."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 
