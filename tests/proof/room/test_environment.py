@@ -250,7 +250,7 @@ async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Pa
     broken = Trial(tmp_path / "b", base, [{"id": "r", "text": "x", "checks": checks}], services=[missing])
     (fact, *_) = (await broken.seal()).base_facts
     assert {one.outcome for one in fact.tried} == {Outcomes.UNJUDGED}
-    assert "no-such-service did not come up" in fact.why_void
+    assert "no-such-service did not start" in fact.why_void
 
 
 @pytest.mark.spec("DAY-2", "LAW-4")

@@ -1,17 +1,18 @@
-// Runs inside the sandbox: calls one function of the project and says what came back, as data and by exact kinds.
+// Runs inside the sandbox: calls one function of the project and reports the result, as data with exact types.
 //
-// No expected value ever reaches it. It gets one case as file 3 and answers with one line on file 4. Whatever it needs
-// is taken hold of before the project's code is loaded: nothing that the project does to the language changes how its
-// values are written down. What an object says of itself (toJSON, valueOf, equality) is not asked.
+// No expected value ever reaches it. It reads one case from file descriptor 3 and answers with one line on 4. It keeps
+// references to all built-in functions that it needs before the project's code is loaded, so that nothing that the
+// project changes in the language can affect how values are rendered. Methods of the project's objects that describe or
+// compare them (toJSON, valueOf) are not called.
 
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 
-const MOST_CHARACTERS = 128 * 2 ** 20; // of one answer; no value that may be expected needs as much
-const MOST_DRAWN = 1000000; // from one iterator: it may have no end
-// What a number says in the flat list that a value is written as: as in rendering.py
+const MOST_CHARACTERS = 128 * 2 ** 20; // of one answer; no expected value is as large, so a larger answer differs
+const MOST_DRAWN = 1000000; // members read from one iterator, which may be endless
+// What a number means in the flat list that represents a value, as in checks/values.py.
 const CLOSE = "0";
 const OPEN = { __proto__: null, l: "1", s: "3", d: "5", g: "7" };
 const [INT, FLOAT, BYTES, OBJECT] = ["10", "11", "12", "13"];
@@ -79,10 +80,10 @@ function number(text) {
 const unfit = (why) => ({ __proto__: null, unfit: why });
 let left = MOST_CHARACTERS;
 
-// One value as one JSON text: a flat list, so that none is too deep; or an object that says why there is none.
+// The value as JSON: a flat list, so that no value is too deep; or an object with the reason why there is none.
 function render(value) {
   const pieces = [];
-  const within = new Set(); // the containers around the place where we are
+  const within = new Set(); // the containers around the current value
   const stack = [{ __proto__: null, whole: undefined, next: once(value) }];
   try {
     while (stack.length > 0) {
@@ -146,9 +147,9 @@ function float(value) {
   return value === Infinity ? "inf" : value === -Infinity ? "-inf" : said.text(value);
 }
 
-// How it begins and what comes next in it; for what has no parts, how it is written.
+// The opening mark of a container and a function for its next member; for any other value, its text.
 function container(value) {
-  if (isProxy(value)) return alone(object("Proxy")); // it could answer differently each time that it is asked
+  if (isProxy(value)) return alone(object("Proxy")); // a proxy could give another answer each time
   if (isArray(value)) return { __proto__: null, text: OPEN.l, next: listed(value) };
   if (isMap(value)) {
     const flat = [];
@@ -255,7 +256,7 @@ async function target(name, room) {
     const from = found !== null && (typeof found === "object" || typeof found === "function") ? found : {};
     holder = from;
     found = from[part];
-    // what a CommonJS module exports is not always told apart by name
+    // Node does not recognise all named exports of a CommonJS module; `default` has them all
     if (found === undefined && place === 0 && from.default != null && part !== "default") {
       holder = from.default;
       found = from.default[part];
@@ -266,7 +267,8 @@ async function target(name, room) {
   return { holder: isModuleNamespaceObject(holder) ? undefined : holder, found };
 }
 
-// Files that are imported by a relative name, as their text says: Node does not tell which modules it has loaded.
+// The files that this file imports by relative paths, directly or indirectly, according to their texts. Node does not
+// report which modules it has loaded.
 function imported(first) {
   const found = new Set([first]);
   for (const file of found) {
@@ -311,7 +313,7 @@ async function answer(order) {
   return { told, shown };
 }
 
-// Written out by hand: JSON.stringify would ask toJSON of every prototype that the project may have changed.
+// Writes nested lists as JSON. JSON.stringify would call toJSON, which the project may have added to a prototype.
 function written(node) {
   if (!isArray(node)) return said.json(node);
   let text = "[";

@@ -67,18 +67,18 @@ class Unfit(Exception):
 
 
 class Rendering:
-    """Renders values as plain data, by their exact types, without calling methods of the project's classes.
+    """Renders values as plain data with exact types, without calling methods of the project's classes.
 
-    A value becomes a flat JSON list: text, true, false and null stand for themselves; a number says which kind of value
-    follows, or that a container ends. So no value is too deep to be written or read. All values of an answer share one
-    size limit.
+    A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
+    value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
+    share one size limit.
     """
 
     def __init__(self) -> None:
         self.room = MOST_BYTES
 
     def __call__(self, value: Any) -> str:
-        """The value as JSON: the list, or an object that says why there is none."""
+        """The value as JSON: the list, or an object with the reason why there is none."""
         try:
             return f"[{','.join(self.pieces(value))}]"
         except Unfit as error:
@@ -180,7 +180,7 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def target(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function, or what is missing. Raises ModuleNotFoundError if the module itself imports a missing one."""
+    """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports a missing one."""
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -200,7 +200,7 @@ class AnsweredCall:
     """One call. `call.py` makes it, between `find` and `tell`, so that the call's stack has no frame of this file."""
 
     def __init__(self) -> None:
-        os.write(ANSWERS, b"\n")  # the interpreter has started: the time of the call begins
+        os.write(ANSWERS, b"\n")  # reports that the interpreter has started, so that the time of the call begins
         with open(ASKED, "rb") as order:
             case = json.loads(order.read())
         sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # "" is the current folder

@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 MOST_SAID = 132 << 20  # bytes of one call: the answer and the names of the loaded files
-START_S = 30.0  # time for the interpreter to start on a busy machine; a call's own limit does not include it
+START_S = 30.0  # seconds in which the interpreter must start on a busy machine; a call's own limit does not include it
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_3 = 4, 38, 0x20080522
 SPYING = 1 << 19 | 1 << 21  # CAP_SYS_PTRACE, CAP_SYS_ADMIN
 
@@ -38,7 +38,7 @@ def shed() -> None:
 
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # else a program that root starts would get them back
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # otherwise a program that root starts would get them back
     header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) == 0:
         for place in range(3):
@@ -59,7 +59,7 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
             status = code if ended else None
             if ready and status is None:
                 time.sleep(0.002)  # the pipe is closed, but the process has not ended
-    seconds = time.monotonic() - began  # by the clock, so that stopping this process gains no time
+    seconds = time.monotonic() - began  # real time, so that a call gains nothing by stopping this process
     while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
         piece = os.read(pipe, 65536)
         if not piece:
@@ -75,8 +75,8 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
 
 
 def begin(program: list[str]) -> tuple[int, list[int], int]:
-    """Fork the process for the call, which executes the program at once. Returns its id, where to write its three
-    inputs, and where to read its answer."""
+    """Fork the process for the call, which executes the program at once. Returns the process id, three pipes to write
+    its inputs to, and the pipe to read its answer from."""
     inputs = [os.pipe() for _ in range(3)]
     reading, writing = os.pipe()
     child = os.fork()
@@ -92,8 +92,8 @@ def begin(program: list[str]) -> tuple[int, list[int], int]:
 
 
 def become(program: list[str], inputs: list[int], pipe: int) -> None:
-    """In the child: execute the program. It reads its script as standard input, the case as file descriptor 3 and a
-    library as 5, and answers on 4; its output is discarded."""
+    """In the child: execute the program. It reads its script from standard input, the case from file descriptor 3 and a
+    library from 5, and answers on 4. Its output is discarded."""
     os.setsid()
     script, case, library = inputs
     silence = os.open(os.devnull, os.O_RDWR)
@@ -114,15 +114,15 @@ def main() -> None:
     channel = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(channel, False)
     order = json.loads(sys.stdin.buffer.read())
-    record: dict[str, Any] = {"unable": "the interpreter has no working ctypes: a call could answer for the engine"}
+    record: dict[str, Any] = {"unable": "the interpreter has no working ctypes, so a call could forge its answer"}
     if hide():
         case = order["case"]
-        if path := os.environ.pop("PYTHONPATH", ""):  # it is set again before the call: no start of Python may need it
+        if path := os.environ.pop("PYTHONPATH", ""):  # set again before the call: the interpreter must start without it
             case["variables"] = {"PYTHONPATH": path}
         child, (script, asking, library), reading = begin(order["program"])
         for pipe, text in ((script, order["script"]), (library, order["library"]), (asking, json.dumps(case))):
             if pipe == asking and order["library"] and select.select([reading], [], [], START_S)[0]:
-                os.read(reading, 1)  # the library says that it is loaded; or the process has ended
+                os.read(reading, 1)  # wait until the library is loaded, or the process has ended
             with contextlib.suppress(BrokenPipeError):  # it has ended already
                 write(pipe, text.encode())
             began = time.monotonic()  # before the call begins and could stop this process

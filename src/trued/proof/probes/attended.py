@@ -1,8 +1,8 @@
 """Runs inside the sandbox: starts services, waits until each of them is up, and then executes the check.
 
-Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is JSON, a list of
-command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script has: it writes
-"ready" to it, or which service did not start; a negative number means that nothing is written.
+Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is a JSON list of
+objects with command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script
+has: it writes "ready" there, or which service did not start. If TELLING is negative, nothing is written.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def awaited(process: Any, one: dict[str, Any]) -> str:
     """Wait until the service is up. Returns why it is not, or ""."""
     until = time.monotonic() + one["within_s"]
     while time.monotonic() < until:
-        if process.poll() not in (None, 0):  # exit code 0: it went to the background
+        if process.poll() not in (None, 0):  # with exit code 0, it continues in the background
             return "it ended with %s" % process.returncode
         if answers(one):
             return ""
         time.sleep(0.05)
-    return "it is not up within %g s" % one["within_s"]
+    return "it did not answer within %g s" % one["within_s"]
 
 
 def answers(one: dict[str, Any]) -> bool:
@@ -81,7 +81,7 @@ def give_up(telling: int, one: dict[str, Any], why: str) -> None:
             said = log.read()[-600:].decode("utf-8", "replace")
     except OSError:
         pass
-    words = "the service %s did not come up: %s: %s" % (one["command"][0], why, said)
+    words = "the service %s did not start: %s: %s" % (one["command"][0], why, said)
     os.write(telling if telling >= 0 else 2, words.encode("utf-8", "replace")[:4000])
     os._exit(NOT_UP)
 

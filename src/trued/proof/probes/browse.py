@@ -1,8 +1,8 @@
 """Runs inside a sandbox of its own: opens one page in a real Chromium and reports what it showed.
 
-The interpreter is the engine's. No expectation reaches it, except a text that an action waits for. It can reach only
-the server under proof: connections to its port are forwarded to the server's sandbox. The text is read in an isolated
-JavaScript world, where no script of the page can tamper with it.
+The interpreter is the engine's. No expectation reaches this process, except a text that an action waits for. It can
+reach only the server under proof: connections to the server's port are forwarded to the server's sandbox. The text is
+read in an isolated JavaScript world, where no script of the page can tamper with it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from typing import Any
 
 from playwright.async_api import Error, Page, async_playwright
 
-QUIET_S = 0.8  # the page is settled if nothing loads or changes for so long
+QUIET_S = 0.8  # the page has settled if nothing has loaded or changed for this long
 LOOK_S = 0.1
-OLD_S = 3.0  # a request that has no answer after this time counts as long polling: nothing waits for it
+OLD_S = 3.0  # a request without an answer after this time counts as long polling, and is not waited for
 MOST_TEXT = 400_000
 MOST_PNG = 8 * 2**20
 MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
-# On the second visit, page and server see an ordinary person's browser, so that no page can show more to a test only.
+# In the second turn, page and server see an ordinary browser, so that a page cannot show more to a test than to people.
 ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
-FIND_S = 2.0  # for something to appear after the page has settled
-ACT_MS = 3000  # for an element to become enabled and uncovered
-MOST_ALIKE = 20  # elements of one name that are checked
+FIND_S = 2.0  # seconds in which an element may appear after the page has settled
+ACT_MS = 3000  # milliseconds in which an element may become enabled and uncovered
+MOST_ALIKE = 20  # how many elements of one name are checked
 CLICKED = ("button", "link", "tab", "menuitem", "checkbox", "radio", "switch", "option", "treeitem", "cell", "row")
 FIELDS = ("textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider")
 TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")  # typed key by key; others are set
@@ -164,7 +164,7 @@ async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
     return {**found, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
 
 
-# -- what a person does on it ------------------------------------------------------------------------------------------
+# -- actions of a person on the page -----------------------------------------------------------------------------------
 
 
 class Stuck(Exception):
@@ -172,7 +172,7 @@ class Stuck(Exception):
 
 
 async def act(watched: Watched, actions: list[dict[str, Any]], within_s: float) -> dict[str, Any]:
-    """Do the actions in order. Returns {}, or which one cannot be done and why."""
+    """Do the actions in order. Returns {}, or which action cannot be done and why."""
     for number, action in enumerate(actions):
         until = time.monotonic() + within_s
         try:
@@ -264,7 +264,7 @@ def refusal(error: Error) -> str:
     if "not enabled" in said:
         return "it is disabled"
     if "intercepts pointer events" in said:
-        return "something else lies over it"
+        return "something else covers it"
     return said.partition("\n")[0][:300]
 
 
@@ -300,7 +300,7 @@ def encoded(place: str) -> str:
 
 
 def lead(port: int, dialer: int) -> None:
-    """Forward connections to this port to the server's sandbox; not needed if both share a network."""
+    """Forward connections to this port to the server's sandbox. Does nothing if both share a network."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -7,8 +7,8 @@ of the program, answer.py, is read from file descriptor 5.
 import sys
 
 if __name__ == "__main__":
-    globals().pop("__file__", None)  # it names no file: multiprocessing would try to run it in its workers
-    # The standard library comes first: the project may have modules with the same names.
+    globals().pop("__file__", None)  # it names no real file, and multiprocessing would try to run it in its workers
+    # Only the standard library can be imported here, because the project may have modules with the same names.
     sys.path[:] = [one for one in sys.path if one]
     with open(5, encoding="utf-8") as file:
         given = {}  # type: ignore[var-annotated]

@@ -22,7 +22,7 @@ from typing import Any
 
 MOST_TEXT = 4000  # characters of one failure; the rest is in the output
 MOST_COPIES = 16  # red tests that are copied; if there are more, a random choice
-# Plugin → its options, for plugins that only measure, speed up or cache: if the plugin is absent, they are ignored.
+# Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
         *("--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "--cov-precision"),
@@ -103,7 +103,9 @@ class Registrar:
         given = [name for name in vars(config.option) if name.startswith("left_out_")]
         used = ["--" + name[9:].replace("_", "-") for name in given if getattr(config.option, name) is not None]
         if used:
-            self.channel.say(note="pytest's options " + ", ".join(used) + " were left out: they prove nothing")
+            self.channel.say(
+                note="pytest's options " + ", ".join(used) + " were ignored, because they affect no result"
+            )
 
 
 class Counting:
@@ -119,7 +121,7 @@ class Counting:
 
     def pytest_configure(self, config: Any) -> None:
         if config.getoption("doctestmodules", False):
-            self.channel.say(note="doctests in modules were not counted: they stand in the code under test")
+            self.channel.say(note="doctests in modules were not counted, because they are part of the code under test")
         if self.order["files"] is not None:
             config.args[:] = self.order["files"]
             return
@@ -140,7 +142,7 @@ class Counting:
             config.args.append(named)
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        # Doctests are part of the code under test, and cannot be frozen.
+        # Doctests in Python files are part of the code under test, so they cannot be frozen and do not count.
         doctests = [item for item in items if type(item).__name__ == "DoctestItem" and str(item.path).endswith(".py")]
         items[:] = [item for item in items if item not in doctests]
         marks = ("skip", "skipif", "xfail")
@@ -167,8 +169,8 @@ class Counting:
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
     def copied(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests that fail after the test's own body, under its id. They run last, so that a test that
-        cannot run twice does no harm."""
+        """Copies of real tests, each under the id of its test, that fail after the test's own body. They run last, so
+        that a test that cannot run twice does no harm."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
         red = frozenset(self.order["red"])
 
@@ -180,7 +182,7 @@ class Counting:
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
         made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
-        # In the order of the tests, so that modules and classes are set up once more, and not for each copy.
+        # In the order of the tests, so that modules and classes are set up only once more, and not for each copy.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(made, key=lambda copy: order[copy.nodeid])
 
@@ -211,7 +213,7 @@ class Counting:
         if report.skipped and report.nodeid in self.marked:
             outcome = "marked"
         elif report.skipped:
-            outcome = "skipped"  # also a test that declares itself an expected failure while it runs
+            outcome = "skipped"  # includes a test that declares itself an expected failure while it runs
         text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
         if any(self.current is one for one in self.copies):
             self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
@@ -267,7 +269,7 @@ def copy_of(item: Any) -> Any:
 
 
 def copied_case(item: Any) -> Any:
-    """A copy of a unittest method: in a subclass of its class, where the method fails at its end."""
+    """A copy of a unittest method, in a subclass of its class, in which the method fails at its end."""
     original = item.parent.obj
     name = item.name
     own = {name: failing(getattr(original, name)), "__module__": original.__module__}
@@ -305,7 +307,8 @@ def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
 
 
 def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channel) -> list[tuple[str, Any]]:
-    """Plugins for tests that drive a page, registered after the project's own, so that the engine's browser is used."""
+    """Plugins for tests that drive a browser. They are registered after the project's own, so that the engine's browser
+    is used."""
     if stage["supplied"]:
         sys.meta_path.insert(0, Supplied(stage["supplied"]))
     spec = importlib.util.spec_from_file_location("trued_pages", stage["plugin"])
@@ -332,11 +335,11 @@ def main() -> None:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    gc.disable()  # while loading: there is no garbage yet, and collecting takes a tenth of the time
+    gc.disable()  # while loading, there is no garbage yet, and collecting would take a tenth of the time
     if order["supplied"]:
         sys.meta_path.insert(0, Supplied(order["supplied"]))
         pluggy: Any = importlib.import_module("pluggy")
-        pluggy.__version__ = order["pluggy"]  # else it looks for metadata, which is not supplied
+        pluggy.__version__ = order["pluggy"]  # otherwise it would look for metadata, which is not supplied
     pytest = importlib.import_module("pytest")
     for name in EARLY:
         importlib.import_module(name)
@@ -348,7 +351,7 @@ def main() -> None:
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
     plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
     if hasattr(gc, "freeze"):
-        gc.freeze()  # exclude it from later collections: pytest runs the garbage collector five times at its end
+        gc.freeze()  # exclude what is loaded from later collections: at its end, pytest collects five times
     gc.enable()
     channel.say(started=True)
     sys.path[:0] = order["paths"]

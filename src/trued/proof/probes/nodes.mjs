@@ -1,5 +1,5 @@
-// Runs inside the sandbox: Node's own test runner, one process a file, with every test and how it ended told by id.
-// Nothing of the project is loaded here. Only Node's own modules; the Node is the project's.
+// Runs inside the sandbox: starts Node's own test runner, in one process for each file, and reports how every test ended.
+// Only Node's own modules are loaded here, nothing of the project. The Node is the project's.
 
 import fs from 'node:fs';
 import os from 'node:os';
@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { run } from 'node:test';
 
-const MOST_TEXT = 4000; // of one failure; the rest is in the output
-const MOST_BYTES = 64 * 2 ** 20; // of one list of loaded files
+const MOST_TEXT = 4000; // characters of one failure; the rest is in the output
+const MOST_BYTES = 64 * 2 ** 20; // bytes of one list of loaded files
 
 const order = JSON.parse(fs.readFileSync(0, 'utf8'));
 const channel = Number(process.env.TRUED_CHANNEL);
@@ -32,7 +32,8 @@ function outcome(event) {
   return event.type === 'test:pass' ? 'passed' : 'failed';
 }
 
-// One file in a process of its own. `tell` gets the way to each test, from the outermost group inwards.
+// Runs one file in a process of its own. `tell` is called with each test; `way` has the names of the groups around it,
+// from the outermost, and its own name.
 async function play(file, tell) {
   const place = path.join(order.room, file);
   const above = [];
@@ -56,7 +57,7 @@ async function play(file, tell) {
   }
 }
 
-// The same file, made to fail, in its own place, and back again.
+// Replaces a file by its copy that must fail, runs it, and restores the file.
 async function playCopy({ file, content }) {
   const place = path.join(order.room, file);
   const original = fs.readFileSync(place);
@@ -91,7 +92,7 @@ function loaded(folder) {
         if (url.startsWith('file:')) found.add(fileURLToPath(url));
       }
     } catch {
-      continue; // cut off, or not written by Node
+      continue; // the file is incomplete, or was not written by Node
     }
   }
   return [...found].filter((one) => one.startsWith(order.room + path.sep)).slice(0, 5000);
@@ -102,10 +103,10 @@ if (order.loaded) process.env.NODE_V8_COVERAGE = order.loaded;
 await all(order.files);
 delete process.env.NODE_V8_COVERAGE;
 if (order.loaded && fs.existsSync(order.loaded)) say({ ran: loaded(order.loaded) });
-// One after the other, and last: a second run of the same tests must not stand in the way of the first.
+// Canaries and copies run last, and one after the other, so that a second run of the same tests cannot disturb the first.
 const chosen = order.options.some((one) => one.startsWith('--test-name-pattern'));
 for (const { file, name } of order.canaries) {
-  // Where the command chooses tests by name or by mark, ours are chosen, too.
+  // If the command chooses tests by name or by `only`, choose the canaries, too.
   process.execArgv = [...order.options, ...(chosen ? [`--test-name-pattern=${name}`] : [])].filter((one) => one !== '--test-only');
   await play(file, (record) => say({ canary: file, ...record }));
 }

@@ -15,8 +15,8 @@ import pytest
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW = {"width": 1280, "height": 720}
 LOOK_MS = 10_000
-MOST = 200  # tests of which pictures are kept; the engine chooses among them
-# Options of pytest-playwright → their defaults here: pictures and recordings are taken anyway.
+MOST = 200  # how many tests may keep pictures; the engine chooses among them
+# Options of pytest-playwright → their defaults here. Pictures and recordings are always taken.
 OPTIONS = {
     **{"--base-url": "", "--browser": "chromium", "--browser-channel": "", "--device": "", "--output": ""},
     **{"--slowmo": "0", "--tracing": "off", "--video": "off", "--screenshot": "off"},
@@ -154,7 +154,8 @@ def page(context: Any) -> Any:
 
 
 def theirs() -> Any:
-    """A plugin for projects that have pytest-playwright: their own fixtures, with the engine's Chromium."""
+    """A plugin for projects that have pytest-playwright. It lets the project's own fixtures use the engine's
+    Chromium."""
     plugin = types.ModuleType("trued_launching")
 
     @pytest.fixture(scope="session")

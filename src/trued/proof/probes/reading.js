@@ -1,5 +1,5 @@
-// What a person could see of a page: rendered, of some size, not moved out of it, not transparent.
-// `shown` is as styled (upper case by a style sheet), `meant` as written.
+// Reads the text that a person can see on a page: text that is rendered, has a size, is not transparent and is not
+// placed outside the page. `shown` is the text as style sheets change it (upper case), `meant` as the page writes it.
 (() => {
   const shown = [], meant = [];
   const say = (text, as) => { meant.push(text); shown.push(as ?? text); };
@@ -47,12 +47,12 @@
       if (inner && inner.body && seen(one) && inPage(one.getBoundingClientRect())) { say("\n"); walk(inner.body); say("\n"); }
       return;
     }
-    if (name === "details" && !one.open) { // of what is folded away only the heading is seen
+    if (name === "details" && !one.open) { // only the heading of a closed element is visible
       const heading = [...one.children].find((child) => child.localName === "summary");
       if (heading) walk(heading);
       return;
     }
-    if (one.shadowRoot) walk(one.shadowRoot); // what it shows of its own children is found among them
+    if (one.shadowRoot) walk(one.shadowRoot); // children that it shows in a slot are read below
     walk(one);
   };
   if (document.body) walk(document.body);

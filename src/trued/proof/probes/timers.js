@@ -1,4 +1,5 @@
-// A page that draws something a moment later says so by a timer: short ones are waited for, chains of them are not.
+// Counts the timers after which a page may still change, so that the reader can wait for them. Only short timers count,
+// and of a chain of timers only the first few.
 ((key) => {
   const [set, clear, waiting] = [window.setTimeout, window.clearTimeout, new Set()];
   let depth = 0;

@@ -44,7 +44,7 @@ class Names:
         self.room, self.roots = room, roots
 
     def file(self, module: str) -> str:
-        """The file of a module, or where it would have to be."""
+        """The file of a module; if it does not exist, the path that it would have."""
         place = getattr(sys.modules.get(module), "__file__", None)
         if not isinstance(place, str):
             place = self.guess(module)
@@ -76,7 +76,7 @@ class CountingResult(unittest.TestResult):
     def __init__(self, channel: Channel, names: Names, copies: list[Any]) -> None:
         super().__init__()
         self.channel, self.names, self.copies = channel, names, copies
-        self.tests: dict[str, list[Any]] = {}  # class or module → its tests: they share the failures of its fixtures
+        self.tests: dict[str, list[Any]] = {}  # class or module → its tests, which fail if its fixtures fail
         self.began = 0.0
 
     def expect(self, tests: list[Any]) -> None:
@@ -184,14 +184,15 @@ def found(order: dict[str, Any], loader: Loading) -> list[Any]:
 
 
 def named_as(name: str, test: Any) -> Any:
-    """Keep the full name: unittest's placeholder for a module that failed to import has only its last part."""
+    """The test. unittest's placeholder for a module that failed to import has only the last part of the module's name,
+    so it gets the full name."""
     if type(test).__name__ == "_FailedTest":
         test.asked_for = name
     return test
 
 
 def dotted(name: str, root: str) -> str:
-    """The dotted module name, if a test's module is named by its file."""
+    """The dotted name of the module, if the name is a path of a file."""
     if not name.endswith(".py"):
         return name
     inner = os.path.relpath(os.path.abspath(name), root)
@@ -222,7 +223,7 @@ def said_by(test: Any) -> str:
 
 
 def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
-    """Tests that must fail, one for each way to fail: each way can be tampered with separately."""
+    """Tests that must fail, one for each way to fail, because each way can be tampered with separately."""
 
     def plain(self: Any) -> None:
         assert number == 2  # noqa: S101
@@ -241,7 +242,8 @@ def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
 
 
 def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
-    """Copies of real tests that fail after the test's own body, under its id; they run after all others."""
+    """Copies of real tests, each under the id of its test, that fail after the test's own body. They run after all
+    others."""
     asked = tuple(one.rstrip("/") for one in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:
@@ -254,7 +256,7 @@ def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
     first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
     rest = [one for one in able if not any(one is other for other in first)]
     chosen = [*some(first, MOST_COPIES), *some(rest, 1)]
-    # In the order of the tests, so that classes and modules are set up once more, and not for each copy.
+    # In the order of the tests, so that classes and modules are set up only once more, and not for each copy.
     return together([one for one in tests if any(one is other for other in chosen)])
 
 

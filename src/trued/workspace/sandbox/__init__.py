@@ -1,8 +1,8 @@
-"""Confines a process, so that it sees only what its order names, by the best means that this machine has.
+"""Confines a process to the paths and the network that it needs, at the best level that this machine supports.
 
-bubblewrap   own mounts, processes, network and users; nothing outside is visible
-landlock     the kernel refuses paths and TCP; a small parent process ends the descendants
-none         limits and a parent process, nothing else; only if the user allows it explicitly
+bubblewrap   its own mounts, processes, network and users; nothing outside is visible
+landlock     the kernel refuses access to paths and TCP; a small parent process ends all descendants
+none         only resource limits and the parent process; only if the user allows it explicitly
 
 Start reading at `levels` (which of these works here) and `command_line.confine` (how a command is confined).
 """

@@ -1,7 +1,7 @@
-"""Tries to get out of a sandbox and prints what it could do. It runs inside, as a file, with the standard library only.
+"""Tries to get out of a sandbox and prints what succeeded. It runs inside, as a file, with the standard library only.
 
 `python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object; with
-`{"sockets": {NAME: ADDRESS, …}}` it prints which of these unix sockets it could connect to (@NAME is an abstract one).
+`{"sockets": {NAME: ADDRESS, …}}` it prints to which of these unix sockets it could connect (@NAME is an abstract one).
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def can_reach_socket(address: str) -> bool:
 
 
 def sees_host_processes(pidns: str) -> bool:
-    """Whether we are in the PID namespace of the host."""
+    """Whether this process is in the PID namespace of the host."""
     try:
         return str(Path("/proc/self/ns/pid").readlink()) == pidns
     except OSError:

@@ -1,4 +1,4 @@
-"""A control group for one execution: the kernel limits its processes, even for root."""
+"""A control group for one execution, in which the kernel limits processes and memory, even for root."""
 
 import contextlib
 import functools
@@ -13,7 +13,7 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 PREFIX = "trued-"
-EMPTY_S = 2.0  # time for the kernel to remove the last process of a group
+EMPTY_S = 2.0  # seconds in which the kernel removes the last process of a group
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class CgroupParent:
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """The folder of a new group with these limits, removed afterwards; "" if this machine lets us create none."""
+    """Make a group with these limits, and remove it after the block. Yields its folder; "" if no group can be
+    created."""
     found = cgroup_parent()
     if found is None or not processes:
         yield ""
@@ -49,8 +50,8 @@ def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
 
 @functools.cache
 def cgroup_parent() -> CgroupParent | None:
-    """A group in which we can create others, found by trying; None if there is none. Limits of our own process still
-    apply to them."""
+    """A group in which this process can create others, found by trying; None if there is none. The limits of this
+    process apply to the new groups, too."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
@@ -83,8 +84,9 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """The parent of our own group in cgroup v2, and whether it limits memory; [] if our group has limits or the parent
-    cannot limit processes. We cannot use our own group: a group with processes can have no groups below it."""
+    """In cgroup v2, the parent of this process's group, and whether it can limit memory; [] if this process's group has
+    limits, or if the parent cannot limit processes. The process's own group cannot be used, because a group with
+    processes can have no groups below it."""
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

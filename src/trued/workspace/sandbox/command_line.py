@@ -1,4 +1,4 @@
-"""The command line that starts a program confined, for each level of the sandbox."""
+"""Builds the command line that starts a program confined, for each level of the sandbox."""
 
 import json
 import os
@@ -21,14 +21,14 @@ from trued.workspace.sandbox.visible_folders import (
 )
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-FILE_BYTES = 8 * 1024**3  # largest file of a confined process; a larger one is a mistake that would fill the disk
+FILE_BYTES = 8 * 1024**3  # the largest file that a confined process may write, so that it cannot fill the disk
 SCRATCH_BYTES = 2 * 1024**3  # size of /tmp and of /dev/shm, which are in memory
 # The kernel lets uid 0 write to these without any capability, so they are read-only in root's sandbox.
 KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
-# The sandbox has its own versions of these; no setting may replace them by the host's, which contain sockets.
+# The sandbox has its own versions of these folders. No setting may replace them by the host's, which contain sockets.
 OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
-SOCKETS = ("/run",)  # services and the user's session listen there; it is empty inside, even if / is shown
-KEEPERS = ("TRUED_PARENT", "TRUED_GROUP", "TRUED_STATUS")  # the keeper's variables; no setting may set them
+SOCKETS = ("/run",)  # services and the user's session listen there; the folder is empty inside, even if / is shown
+KEEPERS = ("TRUED_PARENT", "TRUED_GROUP", "TRUED_STATUS")  # the keeper's own variables; no setting may change them
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -43,11 +43,11 @@ def confine(
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
-    `setting.places`: folders that bubblewrap shows at other paths; at the other levels it must be empty.
-    `folder` is writable; HOME has to be listed in `confinement.writable`. Variables go into the environment and not on
-    the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
-    starts the command from a thread must keep that thread alive: everything ends with it. Raises BadInput for an
-    unknown level.
+    `folder` is writable; HOME has to be listed in `confinement.writable`. `setting.places`: folders that bubblewrap
+    shows at other paths; at the other levels it must be empty. Variables are in the environment and not on the command
+    line, which every user of the machine can read. Inherited file descriptors stay open. A caller that starts the
+    command from a thread must keep that thread alive, because all processes end with it. Raises BadInput for an unknown
+    level.
     """
     where = os.path.abspath(folder)  # noqa: PTH100
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
@@ -66,19 +66,20 @@ def confine(
 
 
 def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
-    """The program that starts bubblewrap, scopes the processes inside and hides bubblewrap's options from them."""
+    """The start of the command line: the script that starts bubblewrap, scopes the processes inside and hides
+    bubblewrap's options from them."""
     scopes = "scoped" if confinement.scoped else "open"
     return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
 
 
 def _kept_words(script: str) -> list[str]:
-    """The start of a command line: the keeper, which owns every process, and the script that it starts."""
+    """The start of a command line: the keeper, which ends all processes, and the script that the keeper starts."""
     here = Path(__file__)
     return [sys.executable, "-I", "-S", str(here.with_name("keeper.py")), str(here.with_name(script))]
 
 
 def _bounds(limits: Limits) -> list[tuple[str, int]]:
-    # limit used memory; a limit on address space would stop runtimes that reserve more than they use
+    # DATA limits used memory. A limit on address space would stop runtimes that reserve more than they use.
     memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
@@ -103,9 +104,9 @@ def _bubblewrap(confinement: Confinement, folder: str, setting: CheckSurrounding
 
 
 def _mounts(confinement: Confinement, folder: str, places: Mapping[str, str]) -> dict[str, list[str]]:
-    """Mount options by path inside; deeper paths win because they are mounted later.
+    """Path inside → mount options. Deeper paths are mounted later, so they replace what is mounted above them.
 
-    `places`: path on the host → path inside, for what is shown elsewhere.
+    `places`: path on the host → path inside, for folders that are shown at another path.
     """
     mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
     if os.getuid() == 0:
@@ -126,7 +127,7 @@ def _mounts(confinement: Confinement, folder: str, places: Mapping[str, str]) ->
 
 
 def shown_as(path: str, places: Mapping[str, str]) -> str:
-    """The path inside of a path of the host."""
+    """The path inside the sandbox for a path of the host."""
     for place, inside in places.items():
         if folder_contains(place, path):
             return inside + path[len(place) :]
@@ -149,8 +150,8 @@ def _linked(confinement: Confinement) -> list[str]:
 
 
 def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
-    """A command line that starts `argv` by a shell inside the sandbox: then a missing program is an exit code, and a
-    limit on processes counts only those of the sandbox."""
+    """A command line that starts `argv` through a shell inside the sandbox. So a missing program gives an exit code,
+    and a limit on processes counts only those of the sandbox."""
     wish = ""
     if limits.processes and os.getuid() != 0:  # the kernel does not limit the processes of root
         wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "

@@ -25,8 +25,10 @@ class ConfinedCommand:
     stdin: bytes
     within_s: float
     output_bytes: int
-    reports_exit: bool  # bubblewrap reports that the program ended; other levels report only that it did not start
-    processes: int = 0  # most processes at a time, if the kernel can limit them; 0: no limit
+    reports_exit: (
+        bool  # whether the sandbox reports that the program ended, as bubblewrap does; others report a failure
+    )
+    processes: int = 0  # how many processes may run at a time, if the kernel can limit them; 0: no limit
     memory_bytes: int = 0
 
 
@@ -59,15 +61,15 @@ class CommandExit:
     output: CommandOutput
     seconds: float
     timed_out: bool
-    started: bool  # the sandbox started the command, as it reported over a pipe that the command cannot reach
+    started: bool  # whether the sandbox started the command; reported over a pipe that the command cannot reach
 
 
 async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """Start the command, feed it, read its output and end it; none of its processes remain, whatever happens to the
-    caller.
+    """Start the command, write its input, read its output and end it. None of its processes remain, whatever happens to
+    the caller.
 
-    The command gets a copy of the `inherited` file descriptors under the same numbers; they are closed here. Raises
-    CannotJudge if it cannot be started.
+    The command gets copies of the `inherited` file descriptors under the same numbers; this function closes the
+    originals. Raises CannotJudge if the command cannot be started.
     """
     began = time.monotonic()
     async with contextlib.AsyncExitStack() as stack:
@@ -75,8 +77,8 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
         reading, writing = os.pipe()
         stack.callback(os.close, reading)
         os.set_blocking(reading, False)
-        # The sandbox reports over the pipe TRUED_STATUS, which the command does not inherit, and it ends when the
-        # process TRUED_PARENT ends.
+        # TRUED_STATUS is the pipe over which the sandbox reports; the command does not inherit it. The sandbox ends
+        # when the process TRUED_PARENT ends.
         variables = {**variables, "TRUED_STATUS": str(writing), "TRUED_PARENT": str(os.getpid())}
         group = stack.enter_context(limited_group(launch.processes, launch.memory_bytes))
         variables["TRUED_GROUP"] = group
@@ -97,7 +99,7 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
             raise CannotJudge(f"cannot start {launch.argv[0]}: {error.strerror}") from error
         finally:
             for handle in handles:
-                os.close(handle)  # the stream of answers ends only when nobody holds its writing end open
+                os.close(handle)  # the stream of answers ends only when no process has its writing end open
         output = CommandOutput(launch.output_bytes, lambda: _ask_to_end(process))
         try:
             timed_out = await _wait_for_end(process, launch, output, answers)
@@ -109,7 +111,8 @@ async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tup
 
 
 def _has_started(launch: ConfinedCommand, reading: int) -> bool:
-    """Whether the sandbox reported that the command started. The command has ended, so no more reports come."""
+    """Whether the sandbox reported that the command started. Called after the command has ended, when no more reports
+    come."""
     report = b""
     with contextlib.suppress(BlockingIOError):
         report = os.read(reading, PIECE_BYTES)

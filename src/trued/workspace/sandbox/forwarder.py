@@ -1,8 +1,8 @@
-"""Runs in a server's sandbox: starts the server, and connects sockets that the engine sends to the server's port.
+"""Runs in a server's sandbox: starts the server, and connects each socket that the engine sends it to the server's
+port.
 
-It is read from standard input, with the standard library only: `python -I -S -c … CONTROL PORT -- PROGRAM ARGUMENT…`.
-CONTROL is a socket over which stream sockets are sent; each is connected to the port. When it is closed, everything
-ends.
+Python reads it from standard input; it uses the standard library only: `python -I -S -c … CONTROL PORT -- PROGRAM
+ARGUMENT…`. CONTROL is a socket over which the engine sends stream sockets. When CONTROL is closed, everything ends.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ import time
 HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-FIRST_S = 5.0  # to connect on a busy machine; a refusal is immediate
+FIRST_S = 5.0  # seconds for connecting on a busy machine; a refusal is immediate
 
 
 def main(control: int, port: int, argv: list[str]) -> int:
@@ -46,7 +46,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
             ).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
-    os._exit(0)  # without waiting for threads: the sandbox ends everything
+    os._exit(0)  # does not wait for threads, because the sandbox ends everything
 
 
 def _report_end(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
@@ -70,7 +70,8 @@ def _connect(port: int) -> socket.socket:
 
 
 def _relay(caller: socket.socket, server: socket.socket) -> None:
-    """Copy both ways until the server has sent everything; a caller that has finished sending still gets its answer."""
+    """Copy data both ways until the server has sent everything. A caller that has finished sending still gets its
+    answer."""
     server.settimeout(None)
     with selectors.DefaultSelector() as ready:
         ready.register(caller, selectors.EVENT_READ, server)

@@ -1,10 +1,10 @@
-"""Owns all processes of one sandbox: it ends them when the program ends, when it is asked to, and when the process that
-started it dies, at whatever moment.
+"""The keeper ends all processes of one sandbox: when the program ends, when a signal asks for it, and when the process
+that started the keeper dies, at whatever moment.
 
 It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
-(`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of our
-parent: when it dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap itself does not end
-everything: if its parent dies while a sandbox starts, the sandbox waits for ever or runs on.
+(`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of the
+keeper's parent: when it dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap alone is
+not enough: if its parent dies while a sandbox starts, the sandbox waits for ever or continues to run.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # importing `signal` takes as long as all else here
@@ -16,9 +16,9 @@ import time
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset, because the program would ignore them, too
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # they are reset, or the program would ignore them, too
 DYING_S = 0.02
-ENDING_S = 10.0  # time to kill all descendants: some may fork faster than they are killed
+ENDING_S = 10.0  # seconds for killing all descendants; some may fork faster than they are killed
 
 
 class EndRequested(Exception):
@@ -26,7 +26,8 @@ class EndRequested(Exception):
 
 
 def main(script: str, arguments: list[str]) -> int:
-    """Run the script as a child; when it exits, or on a termination signal, kill all descendants. Returns its code."""
+    """Run the script as a child. When it exits, or on a termination signal, kill all descendants. Returns the child's
+    exit code."""
     for one in ENDINGS:
         signal.signal(one, _on_end_signal)
     code: int = 128 + signal.SIGTERM
@@ -48,14 +49,14 @@ def main(script: str, arguments: list[str]) -> int:
 
 
 def _die_with(parent: int, number: int) -> None:
-    """Make the kernel send us this signal when our parent dies. If the parent is already dead, exit at once."""
+    """Make the kernel send this process a signal when its parent dies. If the parent is already dead, exit at once."""
     ctypes.CDLL(None).prctl(SET_PDEATHSIG, int(number), 0, 0, 0)
     if parent and os.getppid() != parent:
         os._exit(FAILED)
 
 
 def _enter(group: str) -> None:
-    """Join the control group; all processes that we start are in it, too. Exit if that fails."""
+    """Join the control group, so that all processes started from here are in it, too. Exit if that fails."""
     if not group:
         return
     try:
@@ -100,14 +101,15 @@ def _wait_for(child: int) -> int:
 
 
 def _wait_for_dying() -> None:
-    """Wait a moment for processes that the kernel ends with the program: searching for them would take longer."""
+    """Wait a moment for processes that the kernel ends together with the program. Searching for them would take
+    longer."""
     until = time.monotonic() + DYING_S
     while _has_children() and time.monotonic() < until:
         time.sleep(0.001)
 
 
 def end_descendants() -> None:
-    """Kill all processes below this one; orphans become our children."""
+    """Kill all processes below this one. Orphans are among them, because they become children of this process."""
     until = time.monotonic() + ENDING_S
     while _has_children() and time.monotonic() < until:
         below = descendants(os.getpid())
@@ -153,4 +155,4 @@ def _parent(process: str) -> str:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1], sys.argv[2:]))  # without interpreter shutdown: nothing needs it
+    os._exit(main(sys.argv[1], sys.argv[2:]))  # skips the shutdown of the interpreter, which nothing needs

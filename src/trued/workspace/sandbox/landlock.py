@@ -21,12 +21,12 @@ NO_ROOT = 0b1111  # uid 0 gets no capability by exec; the setting is locked
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 FIRST_RIGHTS = (1 << 13) - 1  # all rights of the first version
-MAKE_DEVICES = 1 << 6 | 1 << 11  # a device node in a clone could reach the whole disk
+MAKE_DEVICES = 1 << 6 | 1 << 11  # never allowed, because a device node in a clone could reach the whole disk
 FAILED = 126  # exit code when the program was not started because it could not be confined
 READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the kernel refuses other rights for a file
 TCP = 3  # bind and connect
-NET_PORT = 2  # the type of a rule about a port; of a rule about paths it is 1
+NET_PORT = 2  # the type of a rule about a port; 1 is the type of a rule about a path
 SCOPES = 3  # abstract unix sockets and signals
 
 
@@ -76,7 +76,8 @@ def restrict(policy: dict[str, Any]) -> None:
 
 
 def give_up_capabilities() -> None:
-    """Drop all capabilities: Landlock does not stop root from setting the clock, loading modules or making devices."""
+    """Drop all capabilities, because Landlock does not stop root from setting the clock, loading modules or making
+    devices."""
     if os.geteuid() != 0:
         return
     library = libc()

@@ -1,4 +1,4 @@
-"""Which sandbox levels work on this machine, found by letting a canary try to escape from each."""
+"""Finds the sandbox levels that work on this machine, by letting a canary try to escape from each."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
 LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
 WITHIN_S = 20.0  # enough for one canary on a busy machine
-_TRYING = Lock()  # one canary at a time: threads that wait find the cached answer
+_TRYING = Lock()  # one thread runs the canary; the others wait and then use the cached answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class LevelState:
 
 
 def describe_isolation(level: str, network: str = "none") -> str:
-    """The level and what it leaves open, for the record of every piece of evidence."""
+    """The level and what it leaves open, as every piece of evidence records it."""
     left = _unconfined(level)
     if network == "loopback" and level == LANDLOCK and "TCP" not in left:
         left += ("a few TCP ports",)
     if network == "host" and level != NONE:
         left += ("network",)
-    # abstract sockets belong to a network: only a sandbox that uses the host's can reach the host's sockets
+    # Abstract sockets belong to a network. Only a sandbox that uses the host's network can reach the host's sockets.
     if network == "host" and level == BUBBLEWRAP and not scope.can_scope():
         left += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
@@ -69,13 +69,13 @@ def probe_levels() -> list[LevelState]:
 
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """The level to use for "auto" or a named one. Never falls back silently: raises BadInput with the
-    reason and a fix."""
+    """The level to use, where `level_wanted` is "auto" or the name of a level. Never falls back silently to a weaker
+    level, but raises BadInput with the reason and a fix."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
     if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(one).works for one in LEVELS[:2])):
         if not allow_unsandboxed:
-            raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed: then nothing is confined")
+            raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed, with which nothing is confined")
         return NONE
     if level_wanted == "auto":
         return next(one for one in LEVELS if level_state(one).works)
@@ -86,7 +86,7 @@ def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
 
 
 def check_agent_network(level: str, network: str) -> None:
-    """Raises BadInput if this level cannot give agents that network and no more."""
+    """Raise BadInput if this level cannot limit agents to that network."""
     if level == LANDLOCK and network == "loopback":
         raise BadInput(
             'agents cannot have network = "loopback" in the sandbox landlock, which cannot tell addresses apart',
@@ -96,7 +96,7 @@ def check_agent_network(level: str, network: str) -> None:
 
 def _refusal(level_wanted: str) -> str:
     if level_wanted == NONE:
-        return "without a sandbox agents and checks could read and write everything that you can"
+        return "without a sandbox, agents and checks could read and write everything that you can"
     reasons = "; ".join(f"{one.level}: {one.why}: {one.fix}" for one in map(level_state, LEVELS[:2]))
     return f"no sandbox works on this machine: {reasons}"
 
@@ -140,10 +140,10 @@ def _forbidden(level: str) -> tuple[str, ...]:
 
 @functools.cache
 def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
-    """The kinds of sockets of the user's session that a process confined like this can connect to; () if none.
+    """The kinds of sockets of the user's session to which a process with this confinement can connect; () if none.
 
-    Through such sockets (of windows, buses, terminals, key agents) it could act as the user. We listen on some of each
-    kind and let the canary try.
+    Through such sockets (of window systems, buses, terminals, key agents) it could act as the user. This function
+    listens on sockets of each kind and lets the canary try to connect.
     """
     if sight.level == NONE:
         return ("everything",)
@@ -159,8 +159,8 @@ _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path"
 
 
 def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
-    """Listen where a session's services do (abstract, in the temporary folder, in the user's /run), and let the canary
-    try to connect. Returns which of these sockets it reached."""
+    """Listen on sockets like those of a session's services (abstract, in the temporary folder, in the user's /run), and
+    let the canary try to connect. Returns which of these sockets it reached."""
     top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
     (top / "inside").mkdir()
     (top / "outside").mkdir()

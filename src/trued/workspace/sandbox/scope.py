@@ -2,8 +2,8 @@
 bubblewrap's options.
 
 The keeper runs it as a file, on the host, before every sandbox, so it imports little: `scope.py SCOPES LIMITS BWRAP
-OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". The options are passed
-in an anonymous file: inside, /proc/1/cmdline would show a command line.
+OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like "CORE=0,FSIZE=1024". Bubblewrap gets its
+options in an anonymous file, because processes inside could read its command line in /proc/1/cmdline.
 """
 
 import ctypes
@@ -25,14 +25,14 @@ def abi() -> int:
 
 
 def can_scope() -> bool:
-    """Whether this kernel can keep a process from abstract sockets and processes outside its sandbox."""
+    """Whether this kernel can bar a process from abstract sockets and processes outside its sandbox."""
     return abi() >= SCOPED_SINCE
 
 
 def restrict() -> None:
     """Restrict this process and its children to their own abstract sockets and processes.
 
-    Paths are not restricted: with a rule about paths, bubblewrap could not mount.
+    Paths are not restricted, because bubblewrap could not mount anything under a rule about paths.
     """
     library = ctypes.CDLL(None, use_errno=True)
     attributes = struct.pack("=3Q", 0, 0, SCOPES)

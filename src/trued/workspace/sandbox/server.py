@@ -1,5 +1,5 @@
-"""A server in a sandbox: started like any command, reached through sockets that are sent into the sandbox, ended with
-its descendants."""
+"""A server in a sandbox. It is started like any command, reached through sockets that are sent into the sandbox, and
+ended with all its descendants."""
 
 import asyncio
 import contextlib
@@ -15,14 +15,14 @@ from typing import Any
 from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
-START = "import sys; exec(sys.stdin.buffer.read())"  # so that the server finds no file of the engine
-DAEMON_S = 2.0  # for a process in the background to start listening after its command ended
-PARTING_S = 3.0  # for the forwarder to exit, so that the server's last output is kept
+START = "import sys; exec(sys.stdin.buffer.read())"  # over stdin, so that the sandbox contains no file of the engine
+DAEMON_S = 2.0  # seconds in which a process in the background may start listening after its command ended
+PARTING_S = 3.0  # seconds in which the forwarder must exit, so that the server's last output is kept
 
 
 class SandboxServer:
-    """The `Server` in a sandbox. It has no address: a connection is one end of a socket pair whose other end is sent to
-    the forwarder."""
+    """Implements `Server` in a sandbox. The server has no address for the engine: a connection is one end of a socket
+    pair, whose other end is sent to the forwarder."""
 
     def __init__(self, isolation: str) -> None:
         self.port, self._isolation = _free_port(), isolation
@@ -49,7 +49,7 @@ class SandboxServer:
 
     def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            # MSG_DONTWAIT: a process that has a copy of the socket may have made it blocking
+            # MSG_DONTWAIT, because a process that has a copy of the socket may have made it blocking
             said = self._orders.recv(16, socket.MSG_DONTWAIT)
             self._code = int(said) if said else self._code
         if self._code is not None:
@@ -66,9 +66,9 @@ class SandboxServer:
         return self._ran
 
     async def _wait_for_end(self) -> CommandResult:
-        assert self._task is not None  # noqa: S101  (`begin` comes first)
+        assert self._task is not None  # noqa: S101  (`begin` was called before)
         done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
-        if not done:  # the server blocks the forwarder: end both from outside; the last output is lost
+        if not done:  # the server blocks the forwarder, so both are ended from outside, and the last output is lost
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task

@@ -1,7 +1,7 @@
-"""Host name, user, folders, time zone and ports of a check: the user's own in its first run, others in its second.
+"""Host name, user, folders, time zone and ports of a check: those of the user in its first turn, others in its second.
 
-Code must not be able to tell a check from ordinary use, because then it could be right in checks only. So no name here
-shows the engine, and everything that can differ between two ordinary machines differs between the two runs.
+Code must not be able to tell a check from ordinary use, because then it could be right only in checks. So no name here
+reveals the engine, and everything that can differ between two ordinary machines differs between the two turns.
 """
 
 import os
@@ -25,14 +25,14 @@ TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandb
 _PLAIN = re.compile(
     r"[A-Za-z0-9._/@+-]+"
 )  # such a path needs no quoting in JSON, in lists of paths and in shell scripts
-ELSEWHERE = "/srv"  # where checkouts may also lie; no sandbox shows the host's
-NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # nothing can be shown below these
+ELSEWHERE = "/srv"  # a usual folder for checkouts; no sandbox shows the host's /srv
+NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below these
 
 
 @dataclass(frozen=True, slots=True)
 class CheckSurroundings:
-    """Host name, user and places of a confined process, if the sandbox level can change them; and the names of its
-    folders on the host."""
+    """Host name, user and paths that a confined process sees, as far as the sandbox level can change them; and the
+    names of its own folders on the host."""
 
     host: str = ""  # "": the host name of the machine
     user: int | None = None  # None: our own user
@@ -49,15 +49,15 @@ class CheckSurroundings:
 
 
 def surroundings_for(*, second: bool) -> CheckSurroundings:
-    """The surroundings of the first or the second run of a check."""
-    if second:  # containers have such names
+    """The surroundings of the first or the second turn of a check."""
+    if second:  # a random host name, like those of containers
         return CheckSurroundings(secrets.token_hex(6), other_user().pw_uid, home="house", scratch="scratch")
     return CheckSurroundings()
 
 
 def usual_home(shown: Iterable[str], *, second: bool) -> str:
-    """Where HOME is inside: the user's own path, or the other user's. `shown`: what the sandbox shows at its own path;
-    an interpreter may have its folders in HOME itself."""
+    """The path of HOME inside the sandbox: the user's own, or another user's. `shown`: folders that the sandbox shows
+    at their own paths; HOME cannot be inside one of them."""
     own = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     fits = (
         _PLAIN.fullmatch(own) and _can_be_shown(own) and not any(folder_contains(one, own) for one in (*SYSTEM, *shown))
@@ -68,8 +68,9 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
     """The path of a checkout inside the sandbox: that of the user's own checkout; for a copy of a room, another path.
 
-    `shown`: what the sandbox shows at its own path, and places that an editable install names. None of them may lie in
-    the checkout: folders would have to be made there, or the interpreter would find the code unasked.
+    `shown`: folders that the sandbox shows at their own paths, and folders that an editable install names. None of them
+    may be inside the checkout: the sandbox would have to create folders there, or the interpreter would import code
+    from there that no check asked for.
     """
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"
@@ -83,15 +84,15 @@ def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
 
 
 def _can_be_shown(path: str) -> bool:
-    """Whether a folder can be shown at this path without hiding what every program needs."""
+    """Whether a folder can be shown at this path without hiding folders that every program needs."""
     return not any(folder_contains(one, path) for one in NO_PLACE) and not any(
         folder_contains(path, one) for one in (*SYSTEM, *NO_PLACE)
     )
 
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
-    """Whether something can be mounted here: no folder can be made in one that is shown read-only. A run of another
-    machine names a path that this one may not have."""
+    """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run may
+    be of another one) and is inside a folder that is shown read-only."""
     return Path(path).is_dir() or not any(folder_contains(one, path) for one in (*SYSTEM, *seen))
 
 
@@ -134,13 +135,13 @@ def other_zone(now: float | None = None) -> str:
 
 
 def describe_second_surroundings(level: str) -> str:
-    """What the second run changes at this sandbox level, for the record of the evidence."""
+    """What the second turn changes at this sandbox level, as the evidence records it."""
     common = "HOME, TMPDIR, user's name in the environment, time zone and date"
     return f"host name, user, {common}" if level == "bubblewrap" else common
 
 
 def free_ports() -> tuple[int, ...]:
-    """Free ports: a check without its own network may use only these."""
+    """Free ports. A check without a network of its own may use only these."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(PORTS)]
         for one in sockets:

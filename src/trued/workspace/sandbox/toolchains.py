@@ -1,11 +1,11 @@
-"""Finds the folders of the user's own tools: an agent must see them to run the project's tests."""
+"""Finds the folders of the user's own tools, which an agent must see to run the project's tests."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/opt", "/nix/store")
-# Folders below HOME that hold programs and no secrets; each is shown only if PATH leads into it.
+# Folders below HOME that contain programs and no secrets. Each is shown only if PATH leads into it.
 KNOWN = (
     (".pyenv", (".pyenv",)),
     (".nvm", (".nvm/versions",)),
@@ -34,7 +34,7 @@ def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
 
 
 def visible_path(path: str, folders: tuple[str, ...]) -> str:
-    """PATH without folders that are invisible in the sandbox: a shell would fail on a program in them."""
+    """PATH without folders that are invisible in the sandbox. A shell would fail on a program in such a folder."""
     seen = [Path(folder) for folder in (*SYSTEM, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
 

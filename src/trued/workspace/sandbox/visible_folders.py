@@ -1,4 +1,4 @@
-"""Which folders of the machine a confined process needs to see, and how to leave out those that it must not see."""
+"""Finds the folders of the machine that a confined process needs to see, and leaves out those that it must not see."""
 
 import functools
 import json
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
-# nearly every program needs /etc, but these files in it are secret, and an engine run by root could read them
+# Nearly every program needs /etc. But these files in it are secret, and visible if root runs the engine.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
 LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # often linked from /etc, and needed for the network
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
@@ -34,7 +34,7 @@ def spellings(paths: Iterable[str]) -> list[str]:
 
 
 def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
-    """`path` itself if nothing in it is hidden; else the files and folders in it that contain nothing hidden."""
+    """`path` itself, if nothing in it is hidden. Otherwise the files and folders in it that contain nothing hidden."""
     inside = [one for one in hidden if folder_contains(path, one)]
     if path in inside:
         return []
@@ -61,13 +61,13 @@ def system_links() -> list[tuple[str, str]]:
 def interpreter_folders(python: str) -> tuple[str, ...]:
     """Folders that must be readable so that this interpreter starts and finds its packages.
 
-    Paths that its environment only points to (an editable install) are left out on purpose: evidence must not come from
-    the user's working tree.
+    Paths to which its environment only points (an editable install) are left out on purpose, because evidence must not
+    come from the user's working tree.
     """
     if python == sys.executable:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     else:
-        # -I: so that no module in the current folder can change the answer
+        # -I, so that no module in the current folder can change the answer
         asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
         prefixes = json.loads(asked.stdout)
     found = [*prefixes, *_links(python)]
@@ -75,7 +75,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _links(python: str) -> list[str]:
-    """The prefix of every link on the way from the interpreter's name to its file."""
+    """The prefix folder of every link in the chain from the interpreter's path to its real file."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))
