@@ -227,7 +227,7 @@ def test_a_landed_run_is_no_reason_to_go_on_and_is_named_in_vain(place: Reposito
     place.handed("r-first")
     place.git("merge", "-q", "--ff-only", "trued/r-first")
     assert _base(place) == ""
-    with pytest.raises(BadInput, match="all of it is on a branch of yours already"):
+    with pytest.raises(BadInput, match="all of its commits are already on a branch of yours"):
         _base(place, "trued/r-first")
 
 

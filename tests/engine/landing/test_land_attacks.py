@@ -123,7 +123,7 @@ async def test_a_branch_that_somebody_deleted_is_not_made_again(place: Landable)
 async def test_another_name_of_a_branch_is_no_branch(place: Landable) -> None:
     record = await place.run()
     place.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
-    with pytest.raises(BadInput, match="alias is another name of main"):
+    with pytest.raises(BadInput, match="alias is another name for main"):
         await place.land(record, onto="alias")
     assert place.git("rev-parse", "main") == place.base
     assert place.git("status", "--porcelain") == ""

@@ -73,7 +73,7 @@ async def test_refs_are_made_once_and_what_counts_is_the_hash(tmp_path: Path, re
     two = await empty(tmp_path, base)
     await hub.fetch(two, [base])
     assert (await two.refs("commit/"))[ref] == base  # fetched by its hash, although the ref names another commit
-    with pytest.raises(StateFailed, match=f"its ref {ref} names another commit"):
+    with pytest.raises(StateFailed, match=f"somebody moved its ref {ref} to another commit"):
         await hub.push(one, [base])
     assert git(shared, "rev-parse", ref) == other  # our push did not move it back
 
@@ -88,7 +88,7 @@ async def test_a_commit_that_the_store_lost_is_one_sentence_and_leaves_nothing(
     git(shared, "update-ref", "-d", f"refs/trued/r-one/commit/{base}")
     git(shared, "gc", "-q", "--prune=now")
     two = await empty(tmp_path, base)
-    with pytest.raises(StateFailed, match=rf"does not have {base[:12]}.*sends it again"):
+    with pytest.raises(StateFailed, match=rf"it lacks {base[:12]}.*sends it again"):
         await hub.fetch(two, [base])
     assert await two.refs("") == {}
     await hub.push(one, [base])
@@ -110,7 +110,7 @@ async def test_a_store_that_is_away_is_waited_for_and_then_named(
     await slept
     assert list((await opened(shared).refs("r-one")).values()) == [base]
     shared.rename(away)
-    with pytest.raises(StateFailed, match="nothing is lost, resume later"):
+    with pytest.raises(StateFailed, match="no work is lost, resume later"):
         await opened(shared).refs("r-one")
 
 
@@ -184,7 +184,7 @@ async def test_a_hostile_repository_runs_nothing_on_the_second_machine(
     "address", ["git://host/x.git", "http://host/x.git", "ext::sh -c x", "--upload-pack=x", "here"]
 )
 def test_an_address_that_needs_no_login_or_runs_something_is_refused(address: str) -> None:
-    with pytest.raises(BadInput, match="not a store that work can travel through"):
+    with pytest.raises(BadInput, match="cannot be used as the hub's store"):
         check_address(address)
 
 

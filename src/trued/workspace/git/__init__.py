@@ -1,1 +1,1 @@
-"""Git: the private store, clones, landing."""
+"""Git: the private store, clones for agents, clean rooms for checks, and landing."""

@@ -1,4 +1,4 @@
-"""Commits that an agent made in its own clone: found by reading files, copied by hash, never trusted."""
+"""Reads commits that an agent made in its own clone. They are copied by hash; the agent's files are never trusted."""
 
 import os
 import re
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from trued.workspace.git.store import Store
 
-TIPS = 64  # at most that many refs of an agent's clone are read
+TIPS = 64  # how many refs of an agent's clone are read at most
 SUBJECTS = 20
-WITHIN_S = 20.0  # the agent's object folder may hold anything, even pipes that block for ever
+WITHIN_S = 20.0  # the agent's object folder may contain anything, even pipes that block git for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
@@ -74,14 +74,14 @@ async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, 
 
 
 async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
-    """Copy one commit as a pack: git checks every object, and no file of the agent is used as it is."""
+    """Copy one commit as a pack, so that git checks every object and uses no file of the agent as it is."""
     wanted = f"{tip}\n^{head}\n".encode()
     words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
     code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)
     if code != 0 or not pack:
         return ""
     await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)
-    commit = f"{tip}^{{commit}}"  # a tag stands for its commit
+    commit = f"{tip}^{{commit}}"  # for a tag, its commit
     whole, _, _ = await store.git.attempt("rev-list", "--quiet", "--objects", commit, "--not", head)
     return await store.git.line("rev-parse", "--verify", commit) if whole == 0 else ""
 

@@ -1,4 +1,4 @@
-"""How the work changed between two commits of a store, for views of a run."""
+"""Finds how the work changed between two commits of a store, for views of a run."""
 
 import subprocess
 from functools import lru_cache
@@ -20,7 +20,8 @@ def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> 
 
 @lru_cache(maxsize=256)
 def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """Cached, because commits never change. Raises LookupError (not cached) for a commit that is not there yet."""
+    """The same, cached, because commits never change. Raises LookupError, which is not cached, for a commit that the
+    store does not have yet."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:

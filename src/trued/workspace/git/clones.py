@@ -1,9 +1,9 @@
 """Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
 
-clones/<name>/   work and home (for the agent) · index (the engine's: the work tree as the agent received it)
+clones/<name>/   work and home (for the agent) · index (the engine's, of the work tree as the agent received it)
                  making (exists until the clone is complete) · state.json (exists from then on)
                  moving (exists while the clone is moved to another head) · taken.json (the tree committed last)
-damaged/         clones with an unreadable state or index: nobody uses or removes them
+damaged/         clones with an unreadable state or index, which the engine neither uses nor removes
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from trued.workspace.git.removal import remove_tree, remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
 from trued.workspace.git.tree_of_folder import write_tree_of_folder
 
-BRANCH = "work"  # the one branch of a clone
+BRANCH = "work"  # the only branch of a clone
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -52,7 +52,7 @@ class Clone:
 
     @property
     def state(self) -> CloneState | None:
-        """The state it started from; None if it cannot be read: then the clone is unusable."""
+        """The state that the clone started from. None if it cannot be read; then the clone is unusable."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
@@ -79,7 +79,7 @@ class Clone:
         try:
             return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
         except (OSError, ValueError, KeyError):
-            return ""  # then it is committed or rescued again, with the same result
+            return ""  # then the tree is committed or rescued again, with the same result
 
     def record_taken(self, tree: str) -> None:
         """Record that this tree is safe in the store."""
@@ -93,7 +93,7 @@ class Clones:
         self.store, self.folder, self.branch = store, folder, branch
         self._making = asyncio.Semaphore(
             os.cpu_count() or 1
-        )  # a few clones at a time, so that the first agent need not wait until all clones are made
+        )  # only a few clones are made at a time, so that the first agent need not wait until all are made
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -105,7 +105,7 @@ class Clones:
     # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name at `head`; create it, or move it there once for each token."""
+        """Return the clone of this name at `head`. It is created if needed, and moved to `head` once for each token."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -132,7 +132,7 @@ class Clones:
         clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
-        """Make room for a new clone. A damaged one may hold work, so it is moved aside."""
+        """Make room for a new clone. A damaged clone may contain work, so it is moved aside."""
         if clone.is_half_made:
             await remove_tree(clone.folder)
         elif os.path.lexists(clone.folder):
@@ -141,11 +141,11 @@ class Clones:
             clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
     async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
-        """Bring a used clone to another head, after rescuing its work; ignored files stay, as in any checkout."""
+        """Move a used clone to another head, after rescuing its work. Ignored files stay, as in any checkout."""
         async with self.store.index(clone.folder) as aside:
             tree = await write_tree_of_folder(self.store, clone.work, clone.index, aside)
             if not clone.moving.exists():
-                await self._rescue(name, tree, "the session went on from another commit")
+                await self._rescue(name, tree, "the session continued from another commit")
                 atomic_files.write(clone.moving, head, sync=False)
             await self.store.check_out(head, clone.work, aside)
             git = await self._git_folder(clone, head, old)
@@ -161,7 +161,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # the objects that the agent added stay in it: only the agent uses this folder
+        if reused:  # objects that the agent added stay in this folder, which only the agent uses
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -174,12 +174,13 @@ class Clones:
         return made
 
     async def _pack(self, folder: Path, head: str, present: str) -> None:
-        """Pack the commit and its tree, without objects that the folder already has; parents are cut off."""
+        """Pack the commit and its tree, without its parents, and without objects that the folder already has."""
         wanted = f"--shallow {head}\n{head}\n" + (f"^{present}\n" if present else "")
         options = ("--revs", "-q", "--delta-base-offset", "--threads=1", "--window=0")
         await self.store.git("pack-objects", *options, str(folder / "pack"), stdin=wanted.encode())
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
+        """Make the folder `git` the clone's `.git`. Returns the names and sizes of its packs."""
         shutil.copy2(clone.index, git / "index")
         remove_tree_now(clone.git)
         git.rename(clone.git)
@@ -199,11 +200,12 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """Commit the agent's work; undo and return its changes to `fixed` paths, or to all paths except `only`."""
+        """Commit the agent's work, without its changes to `fixed` paths, or without its changes outside `only`. The
+        result has the changes that were undone."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
-            raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
+            raise StateFailed(f"the clone {name} is not at {head[:12]}: its work cannot be committed")
         left = await self._tree_of(clone)
         tree, undone = left, dict[str, bytes | None]()
         if only:
@@ -233,7 +235,8 @@ class Clones:
     # -- removing ---------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
-        """Save work that is only in this clone under a rescue ref; return the commit, or "" if there is none."""
+        """Save work that is only in this clone under a rescue ref. Returns the commit, or "" if there is no such
+        work."""
         clone = self[name]
         if not clone.state or not clone.work.is_dir():
             return ""
@@ -275,7 +278,7 @@ class Clones:
 
 
 def _is_intact_index(index: Path, head: str) -> bool:
-    """Whether an index file is complete: it ends with its own hash."""
+    """Whether an index file is complete. A complete one ends with its own hash."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])

@@ -1,4 +1,4 @@
-"""Runs git so that only its arguments decide what it does: no hooks, filters, user or system configuration."""
+"""Runs git so that only its arguments decide what it does, without hooks, filters, user and system configuration."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ SETTINGS = (
     "gc.auto=0",
     "maintenance.auto=false",
 )
-# With `SENT`, git starts its writes and does not wait for them; a later write with `SYNCED` makes all of them durable.
+# With `SENT`, git starts its writes and does not wait for them. A later write with `SYNCED` makes all of them durable.
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git process that runs longer is taken to hang
@@ -80,9 +80,9 @@ async def end_process(process: Process) -> None:
 
 
 class Git:
-    """git on one folder (`--git-dir`) that only the engine writes.
+    """Runs git on one folder (`--git-dir`) that only the engine writes.
 
-    Every git process holds `lock` shared while it lives. It may outlive a killed engine for a moment, and the next
+    Every git process holds `lock` (shared) while it lives. It may outlive a killed engine for a moment, and the next
     engine has to wait for its last write.
     """
 
@@ -130,7 +130,7 @@ class Git:
         variables: Mapping[str, str] | None = None,
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
-        """Run git; return exit code, output and what it wrote to stderr. The code is TIMED_OUT if it hangs."""
+        """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr."""
         words = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self.shared_lock() as handles:
             try:
@@ -149,7 +149,7 @@ class Git:
             async with asyncio.timeout(within_s):
                 out, stderr = await process.communicate(stdin or None)
         except TimeoutError:
-            return TIMED_OUT, b"", f"no end after {within_s:g} s"
+            return TIMED_OUT, b"", f"git did not end within {within_s:g} s"
         finally:
             await end_process(process)
         return process.returncode or 0, out, stderr.decode(errors="replace")
@@ -169,5 +169,5 @@ class Git:
 
 
 def last_line(stderr: str) -> str:
-    """The last line of what git said; a word for nothing."""
+    """The last line of git's messages; "no message" if there is none."""
     return (stderr.strip().splitlines() or ["no message"])[-1]

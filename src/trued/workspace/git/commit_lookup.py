@@ -14,8 +14,8 @@ from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
 LOOK_S = 120.0  # seconds for one search in a repository; a git that takes longer is taken to hang
-GLANCE_S = 30.0  # seconds for a look that only serves to add a warning
-# Names of the main branch, the remote's first: many clones lack origin/HEAD, and their own main is old or missing.
+GLANCE_S = 30.0  # seconds for a search that can only add a warning
+# Names of the main branch, the remote's first. Many clones lack origin/HEAD, and their own main is old or missing.
 MAIN = (
     *("refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"),
     *("refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop"),
@@ -26,10 +26,10 @@ _POINTER = "gitdir: "
 
 @dataclass(frozen=True, slots=True)
 class NamedCommit:
-    """One commit of one repository, as somebody named it."""
+    """One commit of one repository, with the name that the user gave."""
 
-    git: Path  # the --git-dir; a linked worktree has its own
-    objects: Path  # the folder that all worktrees share
+    git: Path  # the --git-dir; a linked worktree has one of its own
+    objects: Path  # the folder with the objects, which all worktrees share
     root: Path | None  # the working tree; None if there is none
     commit: str
     revision: str  # as the user wrote it
@@ -43,11 +43,11 @@ class NamedCommit:
 async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
-    A path may contain an '@': if the whole text is an existing path, it is the repository. A revision goes before a
-    folder of the same name that is not a repository. Raises BadInput if nothing fits.
+    A path may contain an '@'. If the whole text is an existing path, it is the repository. If the text is both a
+    revision and a folder that is not a repository, it means the revision. Raises BadInput if nothing fits.
     """
     if not given:
-        raise BadInput("the commit is not named", then="write REPO[@REV], or a revision of this repository")
+        raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
     for path, revision in _readings(given):
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
@@ -121,7 +121,8 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
 
 
 async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
-    """Object folder and commit, from one git call. None if git's output is odd: then the caller asks for each alone."""
+    """Object folder and commit, from one git call. None if git's output is unexpected; then the caller asks for each
+    separately."""
     if "\0" in revision:
         return None
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
@@ -143,21 +144,21 @@ def _enclosing_repository(place: Path) -> Path | None:
 
 
 def _git_folder(top: Path) -> Path | None:
-    """The --git-dir of a folder, found without git, so that nothing in the folder decides whether it may be read."""
+    """The --git-dir of a folder. It is found without git, so that no configuration in the folder can influence this."""
     dot = top / ".git"
     try:
-        if _holds_git(dot):
+        if _is_git_folder(dot):
             return dot
         if dot.is_file() and dot.stat().st_size < 10_000:
             text = dot.read_text(errors="surrogateescape")
             pointed = top / text.removeprefix(_POINTER).rstrip("\n")
             return pointed if text.startswith(_POINTER) and (pointed / "HEAD").is_file() else None
-        return top if _holds_git(top) else None
+        return top if _is_git_folder(top) else None
     except (OSError, ValueError):
         return None
 
 
-def _holds_git(folder: Path) -> bool:
+def _is_git_folder(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
@@ -181,7 +182,7 @@ async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) ->
 
 
 async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
-    """The blobs that the repository has: usually none, and this check is quick."""
+    """Those of the blobs that the repository has. Usually it has none, and this check is quick."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)
@@ -200,13 +201,13 @@ async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return await process.wait() != 0  # a history that cannot be walked may contain anything
+        return await process.wait() != 0  # a history that cannot be read to its end may contain anything
     finally:
         await end_process(process)
 
 
 async def is_tracked(one: NamedCommit, path: Path) -> bool:
-    """Whether the history of the commit knows a file at this path of the working tree, whatever its content."""
+    """Whether the history of the commit has a file at this path of the working tree, whatever its content."""
     real = Path(os.path.realpath(path))
     if one.root is None or not real.is_relative_to(one.root):
         return False
@@ -223,10 +224,10 @@ async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
 
 
 async def find_branch_point(head: NamedCommit) -> NamedCommit:
-    """The commit where the work on a head began: its merge base with its upstream or the main branch. Raises BadInput
-    if there is none.
+    """The commit at which the work on a head began: its merge base with its upstream or the main branch. Raises
+    BadInput if there is none.
 
-    An upstream with the branch's own name is only a pushed copy of the same work, so main branches are tried before it.
+    An upstream with the branch's own name is only a pushed copy of the same work, so main branches are tried first.
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
@@ -250,12 +251,13 @@ async def _is_own_copy(git: Git, revision: str, upstream: str) -> bool:
 
 
 async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
-    """Files that differ from the commit. Our own store answers, so that no filter or hook of the repository runs."""
+    """Files of the working tree that differ from the commit. The engine's own store is used for the comparison, so that
+    no filter or hook of the repository runs."""
     index = one.git / "index"
     if one.root is None or one.revision != "HEAD" or not index.is_file():
         return ()
     aside = scratch / "look"
-    # copy2 keeps the index's time: git rechecks files that changed in the second when the index was written
+    # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     ways = (
         ("update-index", "-q", "--refresh"),

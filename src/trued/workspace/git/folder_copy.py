@@ -9,7 +9,7 @@ from trued.workspace.sandbox.process_start import start_process
 
 async def copy_tree(folder: Path, to: Path) -> None:
     """Copy a folder with modes, times and links as they are. Raises StateFailed if that fails."""
-    # much faster than shutil; on some file systems data is copied only when it changes
+    # `cp` is much faster than shutil; on some file systems, data is copied only when it changes
     process = await start_process(
         "cp", "-a", "--", str(folder), str(to), stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )

@@ -1,7 +1,7 @@
 """HubStore: the bare repository through which work travels between machines, by ssh, https or a path.
 
-Everything is identified by its hash. A commit is pushed to refs/trued/<run>/commit/<hash>, a ref that is made once and
-never moved. It is fetched by its hash, so that a ref that somebody moved, replaced or deleted changes nothing here.
+Everything is identified by its hash. A commit is pushed to refs/trued/<run>/commit/<hash>, a ref that is created once
+and never moved. Commits are fetched by hash, so it does no harm if somebody moves, replaces or deletes a ref.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from trued.workspace.git.store import Store
 
 PATIENCE_S = 300.0  # how long to retry while the store does not answer, as for a hub's database
-SILENCE_S = 10.0  # git has no timeout of its own: a git that prints nothing for that long is ended and started again
+SILENCE_S = 10.0  # a git that prints nothing for this long is ended and started again; it has no timeout of its own
 AGAIN_S = 1.0  # pause before a retry
-# git prints this when all objects are transferred: the store is reachable. For a large repository, git then works on
-# the objects for minutes, on this or the other machine, and prints nothing.
+# git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
+# of a large repository for minutes, on this or the other machine, and prints nothing.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
 PER_CALL = 200  # commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
-# ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. An agent would
-# not check who answers, either.
+# ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. The identity of
+# the host is not checked, because an agent would not check it, either.
 ANYBODY = (
     f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
     " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
@@ -48,14 +48,14 @@ NOBODY = {
     "GIT_SSH_COMMAND": ANYBODY,
 }
 LOGINS = (".netrc", ".git-credentials", ".config/git/credentials")  # where git and curl look for a login
-# Turns off settings that the user has for pushes: a store that does not support them would refuse all our pushes.
+# Turns off the user's settings for pushes. A store that does not support them would refuse every push.
 _PLAIN_PUSH = ("push.gpgSign=false", "push.pushOption=", "push.negotiate=false")
 _KEPT = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_CONFIG_GLOBAL")
-# A credential helper that gives git the login of the store's address. On git's command line, every user of the machine
-# could read the login.
+# A credential helper that gives git the login in the store's address. If the login were on git's command line, every
+# user of the machine could read it.
 _LOGIN = '!f() { printf "username=%s\\npassword=%s\\n" "$TRUED_STORE_USER" "$TRUED_STORE_PASSWORD"; }; f'
 _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
-# git's messages when the store answered with a refusal: a retry would get the same answer.
+# git's messages when the store refuses. A retry would get the same answer.
 _REFUSED = re.compile(
     r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
@@ -65,7 +65,7 @@ _REFUSED = re.compile(
 
 
 def check_address(address: str) -> None:
-    """Raise BadInput unless the address is a folder of this machine or of a kind that can require a login."""
+    """Raise BadInput unless the address is a folder of this machine, or has a protocol that can require a login."""
     parts = urlsplit(address) if "://" in address else None
     if parts and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"):
         return
@@ -73,17 +73,17 @@ def check_address(address: str) -> None:
         return
     if not parts and not address.startswith("-") and (Path(address).is_absolute() or _SCP.fullmatch(address)):
         return
-    what = f"{printable_address(address)} is not a store that work can travel through"
+    what = f"{printable_address(address)} cannot be used as the hub's store"
     raise BadInput(what, "[hub] store", "name a bare repository by ssh://…, https://…, or its absolute path")
 
 
 def printable_address(address: str) -> str:
-    """The address for people: without a login, and without control characters."""
+    """The address in a form for people, without a login and without control characters."""
     return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(one for one in address if one.isprintable()))
 
 
 def _without_login(address: str) -> str:
-    """The address without its login, if that has a password."""
+    """The address without its login, if the login has a password."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.password:
         return address
@@ -142,7 +142,7 @@ class HubStore:
         return (urlsplit(self.address).password or "") if "://" in self.address else ""
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files that give access to the store: no agent may see them."""
+        """Files that give access to the store, which no agent may see."""
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
@@ -161,17 +161,19 @@ class HubStore:
         return done.stdout.decode(errors="replace").strip()
 
     async def refuse_if_open(self) -> None:
-        """Raise BadInput if the store can be read without a login: agents could then read it despite their sandbox."""
+        """Raise BadInput if the store can be read without a login, because then agents could read it despite their
+        sandbox."""
         if self.folder:
-            return  # the sandbox hides it, and every run checks that it does
+            return  # the sandbox hides the folder, and every run checks that
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
-            what = f"the store {self.name} lets anybody in without a login: agents could read it"
+            what = f"the store {self.name} can be read without a login, so agents could read it"
             raise BadInput(what, "[hub] store", "require one")
 
     async def refs(self, run: str) -> dict[str, str]:
-        """The refs that the store lists for a run: ref → hash. They are not trusted: commits are fetched by hash.
+        """Ref → hash, for the refs that the store lists for a run. They need not be trusted: commits are fetched by
+        hash.
 
         Raises StateFailed if the store does not answer or refuses.
         """
@@ -180,8 +182,8 @@ class HubStore:
         return {name: commit for commit, name in pairs}
 
     async def push(self, local: "Store", commits: Iterable[str]) -> None:
-        """Push commits of the local store, each to a ref named by its hash. Refs that exist already stay as they are.
-        Raises StateFailed if somebody pointed such a ref at another commit."""
+        """Push commits of the local store, each to a ref that is named by its hash. Existing refs stay as they are.
+        Raises StateFailed if somebody moved such a ref to another commit."""
         wanted = sorted(set(commits))
         for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
             names = [local.ref(f"commit/{one}") for one in some]
@@ -192,8 +194,8 @@ class HubStore:
             await self._insist((*words, "--", self._named, *refs), "push to", local)
 
     async def fetch(self, local: "Store", commits: Iterable[str]) -> None:
-        """Fetch commits into the local store by hash, to refs of its own. Git refuses an object with another hash than
-        the one asked for; raises StateFailed if the store lacks a commit."""
+        """Fetch commits by hash, to refs of the local store. Git refuses an object whose hash is not the requested one.
+        Raises StateFailed if the hub's store lacks a commit."""
         wanted = sorted(set(commits))
         quiet = ("--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
@@ -215,13 +217,13 @@ class HubStore:
                 until, may_begin_again = (
                     time.monotonic() + self.patience_s,
                     False,
-                )  # the store did answer: start counting again
+                )  # the store did answer, so start counting again
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
                 waited = f"{self.patience_s:g} s"
                 raise StateFailed(
-                    f"cannot {doing} the store {self.name}, tried for {waited}: {why}; nothing is lost, resume later"
+                    f"cannot {doing} the store {self.name}, tried for {waited}: {why}; no work is lost, resume later"
                 )
             silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # longer, as the store may only be slow
             await asyncio.sleep(AGAIN_S)
@@ -264,7 +266,7 @@ class HubStore:
         return {"TRUED_STORE_USER": unquote(user), "TRUED_STORE_PASSWORD": unquote(self.password)}
 
     async def _ssh(self) -> str:
-        """The ssh that the user's own git would start, without prompts; ours if they name none."""
+        """The ssh command that the user's own git would start, without prompts; `SSH` if the user has set none."""
         if self._own_ssh is None and (self.folder or self.address.startswith("http")):
             self._own_ssh = ""  # it is not used
         elif self._own_ssh is None:
@@ -272,7 +274,7 @@ class HubStore:
         return f"{self._own_ssh} -o BatchMode=yes" if self._own_ssh else SSH
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        """The user's environment for git, with their login, without prompts and without most GIT_… variables."""
+        """The user's environment for git, so that the user's logins work; without prompts and most GIT_… variables."""
         own = {name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT}
         return {
             "PATH": os.defpath,
@@ -289,8 +291,8 @@ class HubStore:
 
 
 async def _read_output(process: Process, silence_s: float, at_the_end_s: float) -> tuple[int | None, str, str]:
-    """Read git's output until it ends; return exit code, output, stderr. The code is None if git prints nothing for
-    too long: for `at_the_end_s` once all objects are transferred, for `silence_s` before that."""
+    """Read git's output until it ends. Returns exit code, output and stderr. The code is None if git printed nothing
+    for too long: for `silence_s`, or for `at_the_end_s` after all objects were transferred."""
     assert process.stdout  # noqa: S101  (both are pipes)
     assert process.stderr  # noqa: S101
     out, stderr = bytearray(), bytearray()
@@ -316,7 +318,7 @@ async def _read_output(process: Process, silence_s: float, at_the_end_s: float) 
 
 
 def _message_lines(stderr: str) -> list[str]:
-    """Git's messages for people: without progress, a login or control characters."""
+    """Git's messages in a form for people, without progress, logins and control characters."""
     lines = [printable_address(line).strip() for line in re.split(r"[\r\n]+", stderr)]
     return [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
 
@@ -326,10 +328,10 @@ def _sentence(stderr: str) -> str:
     lines = _message_lines(stderr)
     if moved := next((line for line in lines if "stale info" in line), ""):
         name = moved.rpartition("->")[2].split("(")[0].strip()
-        return f"its ref {name} names another commit: somebody changed it; delete that ref there, and resume"
+        return f"somebody moved its ref {name} to another commit; delete that ref there, and resume"
     if lost := next((line for line in lines if "not our ref" in line), ""):
         name = lost.rpartition(" ")[2][:12]
-        return f"it does not have {name}; the machine that made it has it: `trued resume` there sends it again"
+        return f"it lacks {name}, which another machine made; `trued resume` on that machine sends it again"
     return next((line for line in lines if _REFUSED.search(line)), _last(stderr))
 
 

@@ -1,4 +1,5 @@
-"""Moves one of the user's branches forward, with the working trees that have it checked out, never by force."""
+"""Moves one of the user's branches forward, together with the working trees in which it is checked out, never by
+force."""
 
 import asyncio
 import contextlib
@@ -18,8 +19,8 @@ from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
 MOST_NAMED = 5  # files listed in one sentence
-# The user's filters and line ends apply, so that the files look as their own git would write them. Hooks do not run:
-# if core.hooksPath is inside the working tree, agents could have written the hooks.
+# The user's filters and line endings apply, so that files look as the user's own git would write them. Hooks do not
+# run, because agents could have written them if core.hooksPath is inside the working tree.
 QUIET = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -70,19 +71,19 @@ class TargetBranch:
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
         """The working trees to move with the branch. Raises BadInput if the branch cannot be moved now."""
         code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
-        if code == 0:  # a symbolic ref: git would move its target without that branch's working tree
-            raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
-        await self._free()
+        if code == 0:  # a symbolic ref: git would move its target, but not the working tree of the target branch
+            raise BadInput(f"{self.branch} is another name for {real.strip()}", then=f"--onto {real.strip()}")
+        await self._require_no_rebase()
         trees = await self._trees()
         changed = await self.store.changed_files(old, new)
         for tree in trees:
-            await self._clean(tree, new)
+            await self._require_clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
                 what = f"landing would overwrite {_few_paths(there)} in {tree}, which is not committed"
                 raise BadInput(what, then="commit it or move it away, then land again")
         return trees
 
-    async def _free(self) -> None:
+    async def _require_no_rebase(self) -> None:
         """Raise BadInput if the branch is being rebased."""
         common = Path(await self.store.source())
         for place in (common, *(common / "worktrees").glob("*")):
@@ -104,10 +105,10 @@ class TargetBranch:
         for tree in found:
             if not (tree / ".git").exists():
                 what = f"{self.branch} is checked out in {tree}, which does not exist"
-                raise BadInput(what, then="`git worktree prune` forgets it")
+                raise BadInput(what, then="run `git worktree prune`, then land again")
         return tuple(found)
 
-    async def _clean(self, tree: Path, new: str) -> None:
+    async def _require_clean(self, tree: Path, new: str) -> None:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
         code, out, stderr = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
@@ -129,8 +130,8 @@ class TargetBranch:
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Whether files and index are already those of `new`: an earlier landing was interrupted before it moved the
-        branch."""
+        """Whether files and index are already those of `new`, because an earlier landing was interrupted before it
+        moved the branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
@@ -149,8 +150,8 @@ class TargetBranch:
             raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Move files first and the branch last, while git locks the branch: if somebody else moved it meanwhile, their
-        move stands. Raises BadInput and restores the files if it fails."""
+        """Move files first and the branch last, while git locks the branch. If somebody else has moved the branch
+        meanwhile, it stays there. If moving fails, restores the files and raises BadInput."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
             try:
@@ -178,7 +179,7 @@ class TargetBranch:
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
-        """A transaction on the branch's ref; unless it is committed, it changes nothing."""
+        """A transaction on the branch's ref. It changes nothing unless it is committed."""
         words = await self._git_command("update-ref", "-m", why, "--stdin")
         process = await start_process(
             *words,
@@ -221,7 +222,7 @@ class TargetBranch:
         try:
             out, stderr = await asyncio.wait_for(process.communicate(), WITHIN_S)
         except TimeoutError:
-            return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
+            return TIMED_OUT, "", f"git did not end within {WITHIN_S:g} s"
         finally:
             await end_process(process)
         return process.returncode or 0, out.decode(errors="surrogateescape"), stderr.decode(errors="replace")
@@ -273,7 +274,8 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """Paths of new files where the user already has a file, ignored or not. Git itself would overwrite ignored ones."""
+    """Paths of new files at which the user already has a file, ignored or not. Git itself would overwrite ignored
+    files."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 

@@ -1,7 +1,7 @@
-"""Completes a checkout with content that a commit only refers to: LFS files and submodules, copied by hash from the
-user's repository.
+"""Adds content to a checkout to which the commit only refers: LFS files and submodules. They are copied by hash from
+the user's repository.
 
-Only content that the base refers to is copied. Where a head refers to other content, its checkout has what it
+Only content to which the base refers is copied. Where a head refers to other content, its checkout has what is
 committed: a pointer or an empty folder.
 """
 
@@ -24,7 +24,7 @@ PIECE_BYTES = 1 << 20
 
 
 async def complete_checkout(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
-    """Add large files and submodules to a checkout; return what is missing, as sentences."""
+    """Add large files and submodules to a checkout. Returns sentences about what is missing."""
     large = await _large_files(store, base, commit, work)
     modules = await _Submodules(store, index).bring(base, commit, work)
     return (*large, *modules)
@@ -60,12 +60,12 @@ def _replace_pointers(work: Path, paths: list[str], objects: Path) -> list[str]:
         except OSError:
             continue
         if found and not _replace_pointer(file, objects, found.group(1).decode(), int(found.group(2))):
-            lost.append(f"{path}: only a pointer to its content is here: `git lfs pull` fetches it")
+            lost.append(f"{path}: the repository has only a pointer to its content; `git lfs pull` fetches the content")
     return lost
 
 
 def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
-    """Replace a pointer by its content; False if the content is missing or does not have its hash."""
+    """Replace a pointer by its content. Returns False if the content is missing or has another hash."""
     content = objects / name[:2] / name[2:4] / name
     aside = file.with_name(f".{name[:16]}")
     hashed = hashlib.sha256()
@@ -91,7 +91,7 @@ def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
 
 
 class _Submodules:
-    """Other repositories inside this one, each at the commit that the base names."""
+    """The submodules of the user's repository, each at the commit that the base names."""
 
     def __init__(self, store: Store, index: Path) -> None:
         self.store, self.index = store, index
@@ -99,22 +99,22 @@ class _Submodules:
     async def bring(
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
-        """Check out submodules that both commits have at the same commit; return what is missing. `source`: the user's
-        repository, or the submodule that contains these."""
+        """Check out the submodules that are at the same commit on base and `commit`. Returns sentences about what is
+        missing. `source`: the user's repository, or the submodule that contains these."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
         if not here or not depth:
             return []
         places = await self._places(base, source or Path(await self.store.source())) if wanted else {}
         missing = [
-            f"{path}: the submodule is at another commit than on the base, which is not checked out"
+            f"{path}: the submodule is not checked out, because it is at another commit than on the base"
             for path in here
             if here[path] != wanted.get(path)
         ]
         for path in sorted(path for path in here if here[path] == wanted.get(path)):
             place = places.get(path)
             if place is None or not await self._check_out(here[path], place, work / path):
-                missing.append(f"{path}: the submodule is not here: `git submodule update --init` fetches it")
+                missing.append(f"{path}: the submodule is missing; `git submodule update --init` fetches it")
                 continue
             missing += await self.bring(here[path], here[path], work / path, place, depth - 1)
         return missing

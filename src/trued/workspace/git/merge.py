@@ -30,5 +30,6 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The file as one side has it. If both sides cannot share a path, git renames one file to PATH~COMMIT."""
+    """The file as one side has it. If the two sides' files cannot have the same path, git renames one to
+    PATH~COMMIT."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

@@ -6,13 +6,13 @@ from pathlib import Path
 from trued.workspace.git.command import SENT, Git
 from trued.workspace.git.store import Store, is_older
 
-STALE_S = 60.0  # moving a branch takes no minute: an older lock belongs to a dead process
+STALE_S = 60.0  # moving a branch takes less than a minute, so an older lock belongs to a dead process
 
 
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
-    """Fast-forward `branch` to `head`; return "" or the reason why not.
+    """Fast-forward `branch` to `head`. Returns "", or the reason why that failed.
 
-    `began`: commits of the user at which the branch may be. `side`: it is not the run's main branch.
+    `began`: commits of the user at which the branch may be. `side`: this is not the run's main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
@@ -22,15 +22,16 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     now = found.decode().strip()
     if now == head:
         return ""
-    # the ref `head` is set before the branch moves, the ref `published` after it: we left the branch at one of the two
+    # The ref `head` is set before the branch moves, the ref `published` after it. So an earlier call left the branch at
+    # one of these two commits.
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # a power cut lost one of these refs: every commit of this run counts as ours
+    if now and len(ours) < 2:  # a power cut lost one of these refs, so the branch may be at any commit of this run
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if is_older(lock, STALE_S):  # `begin` waited for earlier engines' git processes, and this is our only one
+    if is_older(lock, STALE_S):  # no other git of the engine is running: `begin` has waited for earlier ones
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")

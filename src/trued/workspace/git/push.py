@@ -14,9 +14,9 @@ _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) -> str:
-    """Move `ref` at the remote forward to the commit; return "" or why that failed, in one sentence.
+    """Move `ref` at the remote forward to the commit. Returns "", or one sentence about why that failed.
 
-    `objects` is the folder that has the commit if the user's repository does not.
+    `objects`: a folder that has the commit, in case the user's repository does not.
     """
     words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
     code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
@@ -32,7 +32,7 @@ async def tip_at(repo: Path, remote: str, branch: str) -> str:
 
 
 async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) -> tuple[int | None, str, str]:
-    """Run git as the user would; return exit code (None: it timed out), output and stderr."""
+    """Run git as the user would. Returns exit code (None: it timed out), output and stderr."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT},
         **more,

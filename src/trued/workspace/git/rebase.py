@@ -1,4 +1,4 @@
-"""Rebases or merges a run's commits onto another commit, in the private store, without running anything of the
+"""Rebases a run's commits onto another commit, or merges them, in the private store, without running any code of the
 repository."""
 
 import re
@@ -14,7 +14,7 @@ from trued.workspace.git.store import CommitAuthor, Store
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
 CONFLICT = 1  # git's exit code for a conflict
-KEPT = (b"author ", b"committer ", b"encoding ")  # not the signature: it is valid only for the original commit
+KEPT = (b"author ", b"committer ", b"encoding ")  # without the signature, which is valid only for the original commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class RebaseResult:
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that describe how a head was made, such as plans and logs. The target has another run's files there. They
-    cannot be merged as text, so the head's files replace the target's, which stay in the history."""
+    """Files that describe how a head was made, such as plans and logs. The target may have another run's files at the
+    same paths. They cannot be merged as text, so the head's files replace the target's, which stay in the history."""
 
     paths: tuple[str, ...]
     scratch: Path
@@ -78,7 +78,7 @@ async def merge_into(
 
 
 async def merge_base(store: Store, one: str, other: str) -> str:
-    """The commit where two histories parted; "" if they have none in common."""
+    """The newest commit that two histories have in common; "" if there is none."""
     code, out, _ = await store.git.attempt("merge-base", one, other)
     return out.decode().strip() if code == 0 else ""
 
@@ -102,7 +102,8 @@ async def require_merge_tree(store: Store) -> None:
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """Make a commit with the files of `commit` and the parent `parent`, so that git merges relative to this parent.
 
-    Its views are those of `parent`, so that the merge takes the head's. Also returns the views that differed.
+    Its views are those of `parent`, so that the merge takes the head's. Also returns the views in which `commit`
+    differed.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

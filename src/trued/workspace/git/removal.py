@@ -1,4 +1,4 @@
-"""Removes folders whatever is in them: read-only files, very deep paths, links."""
+"""Removes folders, whatever they contain: read-only files, very deep paths, links."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from trued.errors import StateFailed
 
 
 async def remove_tree(folder: Path) -> None:
-    """Remove a folder whatever is in it; links are removed, not followed. Raises StateFailed if it cannot
+    """Remove a folder, whatever it contains. Links are removed, not followed. Raises StateFailed if the folder cannot
     be removed."""
     await asyncio.to_thread(remove_tree_now, folder)
 
@@ -25,7 +25,7 @@ def remove_tree_now(folder: Path) -> None:
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
-        # rm and chmod walk by file descriptors, so no path is too long for them
+        # rm and chmod use file descriptors, so no path is too long for them
         subprocess.run(["chmod", "-R", "u+rwx", "--", str(folder)], capture_output=True, check=False)
         ran = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
         if os.path.lexists(folder):

@@ -47,7 +47,8 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
 
 
 def person_of(root: Path, environ: Mapping[str, str]) -> str:
-    """The user as their git knows them in this repository, "Ada <ada@example.org>"; "" if nobody told git."""
+    """The user's name and address in the git configuration of this repository, "Ada <ada@example.org>"; "" if not
+    set."""
     kept = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
     variables = {name: environ[name] for name in kept if name in environ} | {"GIT_CONFIG_NOSYSTEM": "1"}
     words = ("git", "-c", "user.useConfigOnly=true", "-c", "safe.directory=*", "var", "GIT_AUTHOR_IDENT")
@@ -60,15 +61,15 @@ def person_of(root: Path, environ: Mapping[str, str]) -> str:
 
 
 def create_root_commit(repository: Repository, branch: str, when: float) -> str:
-    """Make an empty first commit in a repository that has none, and start the run's branch with it; return
-    the commit."""
+    """Make an empty first commit in a repository that has none, and start the run's branch with it. Returns the
+    commit."""
     variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
     code, commit, stderr = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
     if code == 0:
         code, _, stderr = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
     if code != 0:
-        raise BadInput(f"git cannot begin the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise BadInput(f"git cannot create the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     return commit.strip()
 
 
@@ -82,8 +83,8 @@ class EarlierRunBranch:
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What an earlier run left on this branch; None if there was none. Only a commit by the engine counts: an agent's
-    work is committed under its role's name (as author or last trailer), whatever files it writes."""
+    """What an earlier run left on this branch; None if there was none. Only commits by the engine count. An agent
+    cannot fake one, because its work is committed under its role's name (as author or last trailer)."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
@@ -97,7 +98,7 @@ def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | N
 
 @dataclass(frozen=True, slots=True)
 class BranchStart:
-    """The user's commit that a branch of ours started from, or why it cannot be found."""
+    """The user's commit from which a run's branch started, or why it cannot be found."""
 
     base: str = ""
     why: str = ""
@@ -105,8 +106,8 @@ class BranchStart:
 
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
-    """Find where a run's branch left the user's history, from refs only. Agents work in clones and push nowhere, so
-    everything on a branch other than `trued/*` is the user's; files and commit messages are not consulted."""
+    """Find where a run's branch left the user's history, by refs alone, without files and commit messages. Agents work
+    in clones and push nowhere, so everything on a branch other than `trued/*` is the user's."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -114,27 +115,27 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
         return BranchStart(why=f"git cannot list its commits: {(stderr.strip().splitlines() or ['no message'])[-1]}")
     lines = listed.split()
     if not lines:
-        return BranchStart(why="all of it is on a branch of yours already", landed=True)
+        return BranchStart(why="all of its commits are already on a branch of yours", landed=True)
     below = [line[1:] for line in lines if line.startswith("-")]
     if not below:
         return _start_without_commits(root, tip)
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
         return BranchStart(
-            why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others"
+            why=f"it contains {len(newest) or len(below)} commits of yours, none of which contains the others"
         )
     names, _, roles = _git(root, "show", "--no-patch", f"--format=%an%n%cn%x09{ROLES}", newest[0])[1].partition("\t")
     if ENGINE in names.splitlines() or roles.strip():
-        return BranchStart(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
+        return BranchStart(why=f"{newest[0][:12]}, which is on a branch of yours, was itself made by a run")
     return BranchStart(newest[0])
 
 
 def _start_without_commits(root: Path, tip: str) -> BranchStart:
-    """The empty root commit, from which a run in a repository without commits starts; it contains no work."""
+    """The empty root commit, from which a run starts in a repository without commits."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
         return BranchStart(roots[0])
-    return BranchStart(why="no branch of yours holds a commit below it")
+    return BranchStart(why="no branch of yours contains a commit of its history")
 
 
 def resolve_ancestor(root: Path, tip: str, name: str) -> str:
@@ -188,7 +189,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
             then=f"if you trust it: git config --global --add safe.directory {folder}",
         )
     if code != 0 and "work tree" in stderr:
-        raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
+        raise BadInput(f"{folder} is inside a .git folder", then="name the folder of the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="run `git init` and commit, then try again")
     if len(answers) != 4 or _readable(out) != out:
@@ -199,16 +200,16 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
-    # the user's own filters may run here, as in any `git status`; nothing is written, not even the index
+    # The user's own filters may run here, as in any `git status`. Nothing is written, not even the index.
     words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     code, out, _ = _git(root, *words, variables=_only_users_filters(root))
     return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
-    """Variables with which git runs no filter that the repository's own configuration names: that came with the
-    repository. A filter of the same name in the user's own configuration applies instead, unless only the repository
-    names a `process` for it: git has no way to unset that."""
+    """Variables with which git runs no filter of the repository's own configuration, because that configuration may
+    have come with the repository. A filter of the same name in the user's own configuration applies instead, unless
+    only the repository names a `process` for it, which git cannot unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()
@@ -218,7 +219,7 @@ def _only_users_filters(root: Path) -> dict[str, str]:
         if key.startswith("filter."):
             named.add(key)
             users |= {key: value} if scope in ("system", "global") else {}
-    # by variables: a name with "=" in it cannot be given on the command line
+    # variables are used, because a name with "=" in it cannot be given on the command line
     pairs = [(key, users.get(key, "false" if key.endswith(".required") else "")) for key in sorted(named)]
     given = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(pairs)}
     given |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)}

@@ -1,4 +1,4 @@
-"""Makes a `.git` for a clean room, like that of a shallow clone: code that looks for one finds what a checkout has."""
+"""Makes a `.git` for a clean room, like that of a shallow clone, so that code in the room finds what a checkout has."""
 
 import asyncio
 import hashlib
@@ -11,18 +11,18 @@ from trued.workspace.git.store import Store
 
 BRANCH = "main"
 TEMPLATES = Path("/usr/share/git-core/templates")  # what git itself copies into a new repository
-SHA1 = 40  # characters of such a hash
+SHA1 = 40  # characters of a SHA-1 hash
 FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # the repository is removed with its room
 _ORIGIN = re.compile(r'^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url\s*=\s*(\S+)', re.MULTILINE)
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
 async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, place: Path) -> None:
-    """Make the repository at `place`, with one commit that holds the files in `work`, so that `git status` is clean.
+    """Make the repository at `place`, with one commit of the files in `work`, so that `git status` is clean.
 
-    `index`: the index of the checkout; it is moved. No code of the commit may have run in `work`. The commit has the
-    subject and the parent of `commit`, and the author of `base`, because the engine's own names may not show. Nothing
-    else of the store can be read there.
+    `index`: the index of the checkout; it is moved. No code of the commit may have run in `work`. The new commit has
+    the subject and the parent of `commit`, and the author of `base`, so that it does not reveal the engine. The
+    repository contains nothing else of the store.
     """
     objects = place / "objects"
     if TEMPLATES.is_dir():

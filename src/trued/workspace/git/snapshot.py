@@ -1,4 +1,4 @@
-"""Commits the user's working tree to a private repository; the user's index, refs and files stay as they are."""
+"""Commits the user's working tree to a private repository. The user's index, refs and files stay as they are."""
 
 import os
 import secrets
@@ -27,8 +27,8 @@ class Worktree:
     head: str
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
-    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files; left out unless somebody changed them
-    hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang on a pipe or a network folder
+    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files; left out if they are unchanged
+    hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang, on a pipe or a network folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Snapshot:
 
 
 async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
-    """Commit all changes of the working tree and all new files that are not ignored; return HEAD itself if it is clean.
+    """Commit all changes of the working tree and all new files that are not ignored. If there are none, returns HEAD.
 
-    `private` is a bare repository of the engine that borrows the user's objects. Hooks, filters, fsmonitor and the
-    repository's configuration are not used: files are taken byte for byte. Submodules stay at the commit in HEAD; links
-    are not followed. Raises CannotJudge if git cannot read the working tree.
+    `private` is a bare repository of the engine that also reads the user's objects. Hooks, filters, fsmonitor and the
+    repository's configuration are not used, so files are stored byte for byte. Submodules stay at the commit in HEAD;
+    links are not followed. Raises CannotJudge if git cannot read the working tree.
     """
     git = await _repository(worktree, private)
     index = private / f"index.{secrets.token_hex(6)}"
@@ -65,14 +65,14 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     notes = _notes([path for path, named in inner.items() if not named])
     if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes, inner=inner)
-    # the date is not taken from the clock: the same files on the same HEAD give the same commit
+    # The date is fixed, so that the same files on the same HEAD give the same commit.
     words = ("commit-tree", tree, "-p", worktree.head)
     commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    """The private repository, created if it does not exist; two gates that start at the same time share it."""
+    """The private repository. It is created if it does not exist; two gates that start at the same time share it."""
     try:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
@@ -85,7 +85,7 @@ async def _repository(worktree: Worktree, private: Path) -> Git:
 
 
 async def _make(worktree: Worktree, private: Path) -> None:
-    """Create the repository elsewhere and rename it into place. If another process was quicker, use that one's."""
+    """Create the repository at another path and rename it. If another process was quicker, its repository stays."""
     private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
     try:
@@ -105,19 +105,20 @@ async def _make(worktree: Worktree, private: Path) -> None:
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:
-    """Write atomically, and only if needed: the git of another process may be reading the file."""
+    """Write atomically, and only if needed, because the git of another process may be reading the file."""
     if not path.is_file() or path.read_bytes() != content:
         atomic_files.write(path, content, sync=False)
 
 
 def _alternates_line(path: Path) -> bytes:
-    """The path as a line for `alternates`: git would take a path that begins with a quotation mark as quoted."""
+    """The path as a line for `alternates`. A path that begins with a quotation mark gets `./`
+    before it, because git would take it as a quoted path."""
     name = os.fsencode(path)
     return (b"./" + name if name.startswith(b'"') else name) + b"\n"
 
 
 def ignore_rules(worktree: Worktree) -> bytes:
-    """The user's ignore rules besides `.gitignore`: for all repositories, then for this one."""
+    """The user's ignore rules besides `.gitignore`: those for all repositories, then those for this one."""
     if worktree.ignored is not None:
         return worktree.ignored
     texts = [b""]
@@ -130,7 +131,8 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Paths to add, paths that are gone, and inner repositories (left out) with the commit that HEAD has for each."""
+    """Paths to add, paths to remove, and inner repositories → the commit that HEAD has for each. Inner repositories are
+    not among the paths."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s

@@ -17,12 +17,12 @@ from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
 from trued.workspace.git.removal import remove_tree_now
 
-# A `.gitattributes` file may ask git to convert files. These attributes overrule it: files are taken byte for byte.
+# A `.gitattributes` file may ask git to convert files. These attributes overrule it, so files are stored byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 UNDONE_READ = 50  # undone files whose content is read; nobody reads more
-AT_ONCE = 32  # git processes at a time for the files of one commit: each holds some of our file descriptors
-LISTED = 7  # commits whose file lists are cached: base, start and head are asked for again and again
+AT_ONCE = 32  # git processes at a time for the files of one commit; each needs some of the engine's file descriptors
+LISTED = 7  # commits whose file lists are cached, because base, start and head are read again and again
 REMEMBERED, SMALL = 512, 1 << 16  # how many contents are cached (manifests, settings, tests), and the most bytes of one
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
@@ -35,9 +35,10 @@ _PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 @dataclass(frozen=True, slots=True)
 class CommitAuthor:
-    """Who made a commit (a role, or the engine) and when. Only this makes commits with equal trees and parents differ.
+    """Who made a commit (a role, or the engine) and when. Commits with equal trees, parents and messages differ only in
+    this.
 
-    With a `person` ("Ada <ada@example.org>") the commit is in their name, and its last trailer names the role.
+    With a `person` ("Ada <ada@example.org>"), the commit is in that person's name, and its last trailer names the role.
     """
 
     name: str
@@ -55,7 +56,7 @@ class CommitAuthor:
         )
 
     def variables(self) -> dict[str, str]:
-        """The variables that make git use this author; the committer is the person, else the engine."""
+        """The variables that make git use this author. The committer is the person, or the engine if there is none."""
         stamp = f"@{int(self.when)} +0000"
         if found := _PERSON.fullmatch(self.person):
             return {
@@ -95,7 +96,7 @@ class Store:
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
-        # what a full hash names never changes, so each hash is looked up once
+        # The object of a full hash never changes, so each hash is looked up only once.
         self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
         self._trees: dict[str, str] = {}
         self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -126,7 +127,7 @@ class Store:
         await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
 
     async def _stored_base(self) -> str:
-        """The base that the store already has; usually read from a file, without starting git."""
+        """The base that the store already has. It is usually read from a file, without starting git."""
         file = self.folder / self.ref("base")
         if file.is_file():
             return file.read_text(errors="replace").strip()
@@ -138,9 +139,9 @@ class Store:
         await self.bring_all(source, {name: commit}, depth=depth)
 
     async def bring_all(self, source: str, commits: Mapping[str, str], *, depth: int = 0) -> None:
-        """Copy commits from a folder of objects by hash; git refuses an object that does not have the hash asked for.
+        """Copy commits by hash from a folder of objects. Git refuses an object whose hash is not the requested one.
 
-        With `depth` that many commits of their history, else all of it. Raises BadInput if they cannot be copied.
+        `depth`: how many commits of their history to copy; 0 for all. Raises BadInput if they cannot be copied.
         """
         trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -163,10 +164,10 @@ class Store:
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
-        """Remove locks on the run's refs: only a killed git can have left them."""
+        """Remove locks on the run's refs, which only a killed git can have left."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # other runs use it, too; but if it is old, a killed git left it
+        shallow = self.folder / "shallow.lock"  # other runs use this lock, too; if it is old, a killed git left it
         if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
@@ -175,7 +176,7 @@ class Store:
         return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()]
 
     def remove_broken_refs(self, *names: str) -> None:
-        """Remove refs that a power cut left empty: git can neither read nor overwrite them."""
+        """Remove refs that a power cut left empty, because git can neither read nor overwrite them."""
         for name in names:
             file = self.folder / self.ref(name)
             if file.is_file() and not _REF.fullmatch(file.read_bytes()):
@@ -189,11 +190,11 @@ class Store:
             await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
             (aside / "info").mkdir(exist_ok=True)
             (aside / "info" / "attributes").write_text(ATTRIBUTES)
-            # reading the repository is safe whoever owns it: the user named it, and hooks and filters are off
+            # Reading the repository is safe, whoever owns it: the user named it, and hooks and filters are off.
             (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
             aside.rename(self.folder)
         except OSError as error:
-            if not self.folder.is_dir():  # else another process was quicker
+            if not self.folder.is_dir():  # otherwise another process was quicker
                 raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
         finally:
             remove_tree_now(aside)
@@ -210,9 +211,7 @@ class Store:
             f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"
         )
         if code != 0:
-            raise BadInput(
-                f"{self.repo} is no longer a git repository: {stderr.strip()}", then="put it back and resume"
-            )
+            raise BadInput(f"{self.repo} is no longer a git repository: {stderr.strip()}", then="restore it and resume")
         return out.decode().strip()
 
     # -- trees and commits ------------------------------------------------------------------------------------------
@@ -254,7 +253,7 @@ class Store:
         return await self.git.line("commit-tree", tree, *above, stdin=text, variables=author.variables())
 
     async def set_ref(self, ref: str, commit: str) -> None:
-        """Point a ref of this run to a commit. Its sync also makes the writes before it durable, so do it last."""
+        """Point a ref of this run to a commit. This also makes all earlier writes durable, so do it last."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
     async def refs(self, *prefixes: str) -> dict[str, str]:
@@ -291,7 +290,7 @@ class Store:
     async def commit_without_history(
         self, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Make a commit without parents that holds exactly these files."""
+        """Make a commit without parents that contains exactly these files."""
         hashes = await self._write_blobs(files.values())
         wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
         async with self.index(scratch) as index:
@@ -303,7 +302,7 @@ class Store:
         return commit
 
     async def _write_blobs(self, contents: Iterable[bytes]) -> list[str]:
-        """Write contents into the store, several at a time because a plan may have hundreds of files; return their
+        """Write contents into the store, several at a time, because a plan may have hundreds of files. Returns their
         hashes."""
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -326,8 +325,8 @@ class Store:
     async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Give `fixed` paths the content that `head` has; return the new tree and what the old one had there (None:
-        nothing)."""
+        """Give `fixed` paths the content that they have in `head`. Returns the new tree, and path → what `tree` had
+        there (None: nothing)."""
         wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
@@ -336,8 +335,8 @@ class Store:
     async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Take only the `only` paths from `tree`, the rest from `head`; return the new tree and what `tree` had
-        elsewhere."""
+        """Take the `only` paths from `tree`, and all others from `head`. Returns the new tree, and path → what `tree`
+        had there, for the others that differed."""
         differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
@@ -375,7 +374,7 @@ class Store:
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
-        """Squash everything that `head` adds to `onto` into one commit on `onto`; `owned` files stay as in `onto`."""
+        """Squash everything that `head` adds to `onto` into one commit on `onto`. `owned` files stay as in `onto`."""
         tree, _ = await self.restore_paths(await self.tree(head), onto, owned, scratch)
         if tree == await self.tree(onto):
             return onto
@@ -422,7 +421,7 @@ class Store:
         return await self.git("cat-file", "blob", named[1]) if named else None
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Path → content of these files, without those that the commit lacks; read by one git process."""
+        """Path → content of these files, without those that the commit lacks. One git process reads them all."""
         listed = await self.entries(commit)
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
@@ -471,7 +470,8 @@ class Store:
 
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
-    """Whether the path is in `fixed`, or below it: an agent may have put a folder in the place of a file."""
+    """Whether the path is in `fixed` or below such a path, because an agent may have put a folder in place of a
+    file."""
     return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 

@@ -1,7 +1,7 @@
-"""Writes the files of an agent's folder into the store as a git tree; the agent's own `.git` is not used.
+"""Writes the files of an agent's folder into the store as a git tree, without using the agent's own `.git`.
 
-Git uses the store as its repository and an index of the engine; the folder is only read. Files that the tree's
-`.gitignore` matches stay out; files that the agent hid by other means (`info/exclude`, index flags) are included. A
+Git uses the store as its repository and an index of the engine; it only reads the folder. Files that the tree's
+`.gitignore` matches are left out; files that the agent hid by other means (`info/exclude`, index flags) are included. A
 repository inside the folder counts as plain files.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from trued.workspace.git.command import TIMED_OUT, GitFailed
 from trued.workspace.git.store import Store
 
-# Files of a set-up and Python's cache are not work, whether or not the project ignores them.
+# Files that a set-up installs and Python's cache are not work, even if the project does not ignore them.
 SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
@@ -31,8 +31,8 @@ class ChangedPaths:
 async def git_on_folder(
     store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
 ) -> tuple[int, bytes, str]:
-    """Run git on the folder. A named pipe would block git for ever; pipes contain no work, so they are removed and git
-    is run again."""
+    """Run git on the folder. If git hangs, a named pipe may be the reason. Pipes contain no work, so they are removed,
+    and git is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
     ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
@@ -51,8 +51,9 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """Write the tree of `work`, compared with `index`, which is not changed; `aside` becomes the new index."""
-    # copy2 keeps the index's time: git rechecks files that changed in the second when the index was written
+    """Write the tree of `work`. Files are compared with `index`, which stays unchanged; `aside` becomes the new
+    index."""
+    # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
     if listed.gone:
@@ -97,7 +98,7 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
 
 
 def is_content(work: Path, path: str) -> bool:
-    """Whether the path is a file or link inside the folder, not behind a link."""
+    """Whether the path is a file or link inside the folder, and not reached through a link."""
     parts = path.split("/")
     if any((work / "/".join(parts[:depth])).is_symlink() for depth in range(1, len(parts))):
         return False
@@ -127,5 +128,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """Make all files readable: an agent may have removed its own access to files, but they are still its work."""
+    """Make all files readable. An agent may have removed its own access to files, but they are still its work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

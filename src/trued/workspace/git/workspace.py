@@ -1,4 +1,4 @@
-"""GitWorkspace: implements `Workspace` with git: a private store, clones for agents and clean rooms for checks."""
+"""GitWorkspace implements `Workspace` with git: a private store, clones for agents and clean rooms for checks."""
 
 import asyncio
 import hashlib
@@ -48,20 +48,20 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS, INDEX = "rooms", "index"
-ALONE, CONNECTED = "x", "y"  # a command's folder begins with this letter: without, or with the host's network
-SIDE_BY_SIDE = 2  # idle cores needed to run two commands at once
-# How long to wait for idle cores (as a part of the time that would be saved, and at most), and between two looks. A
-# short load, such as the end of the last sandbox, must not cost the time of a whole test run.
+ALONE, CONNECTED = "x", "y"  # first letter of a command's folder: without and with the host's network
+SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
+# How long to wait for idle cores: as a fraction of the time that would be saved, at most, and between two looks. A
+# short load, such as the end of the last sandbox, should not prevent a parallel run.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
-SET_UP_BYTES = 1 << 20  # most output of a set-up
+SET_UP_BYTES = 1 << 20  # the most output of a set-up that is kept
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
 class GitWorkspace:
-    """Where the agents of one run work and its checks run. See `Workspace` for what each method promises.
+    """The place where the agents of one run work and its checks run. `Workspace` documents the methods.
 
-    `confinement` is what agents may see besides system and interpreter; checks run at the same sandbox level, without
-    network and without these extras. Call `begin` before anything else, also after a restart.
+    `confinement`: what agents may see besides the system and the interpreter. Checks run at the same sandbox level, but
+    without network and these extras. Call `begin` before anything else, also after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
@@ -76,7 +76,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
         self._looking_inside = asyncio.Lock()
-        # room → its path inside the sandbox, once something has run in it; for commands that avoid some places, or not
+        # room → its path inside the sandbox, once something has run in it; the path may differ for commands with
+        # `avoided` folders (True) and without (False)
         self._shown: dict[Path, dict[bool, str]] = {}
         self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run
@@ -88,11 +89,11 @@ class GitWorkspace:
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
             hidden=(*confinement.hidden, str(self.home)),
-            scoped=confinement.scoped and can_scope(),  # every order records it, so it must be what the kernel can do
+            scoped=confinement.scoped and can_scope(),  # every order records this, so it must be true on this kernel
         )
 
     async def begin(self) -> None:
-        """Copy the base into the store, and remove what a killed process left half done."""
+        """Copy the base into the store, and remove what a killed process left unfinished."""
         with _state_errors(self.folder):
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
@@ -128,7 +129,7 @@ class GitWorkspace:
             )
 
     async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
-        """Run a command in a clone, confined as its agent is."""
+        """Run a command in a clone, with the same confinement as its agent."""
         clone = self.clones[clone_folder_name(name)]
         path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
         tools = toolchain_folders(path, own)
@@ -142,7 +143,7 @@ class GitWorkspace:
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         reports = sight.level == BUBBLEWRAP
         launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, reports_exit=reports)
-        place = self._new_room_folder(sight.network)  # an empty folder: it only shows that a command is running
+        place = self._new_room_folder(sight.network)  # an empty folder, which only shows that a command is running
         try:
             place.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
@@ -206,8 +207,8 @@ class GitWorkspace:
         return await self.store.links(commit)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """Files of submodules in a room of this commit. A room has only submodules that are on this machine and at the
-        commit that the base names."""
+        """Path → blob of the files of submodules in a room of this commit. A room has only submodules that are on this
+        machine and at the commit that the base names."""
         named = frozenset((await self.store.links(commit)).items())
         if not named:
             return {}
@@ -239,7 +240,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def room(self, commit: str) -> AsyncIterator[Path]:
-        """A fresh checkout without `.git`, always removed afterwards."""
+        """Make a fresh checkout without `.git`, and remove it after the block."""
         place = self.folder / "rooms" / secrets.token_hex(6)
         work = place / "work"
         with _state_errors(self.folder):
@@ -286,7 +287,7 @@ class GitWorkspace:
         return self._lacking.get(commit, ())
 
     async def execute(self, command: Command) -> CommandResult:
-        """Run a command confined, without network, in a HOME and TMPDIR that nobody used before."""
+        """Run a command confined, with the network that it asks for, and with a new HOME and TMPDIR."""
         place = self._new_room_folder(command.network)
         chosen = surroundings_for(second=command.second)
         own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
@@ -307,8 +308,8 @@ class GitWorkspace:
             await remove_tree(place)
 
     def _places(self, command: Command, own: Mapping[str, str]) -> dict[str, str]:
-        """Path on the host → path inside, where the sandbox can show folders elsewhere: the room where the user's
-        checkout lies, HOME and TMPDIR where they usually are."""
+        """Path on the host → path inside, if the sandbox can show folders at other paths: the room at the path of the
+        user's checkout, HOME and TMPDIR at their usual paths."""
         if self._agents.level != BUBBLEWRAP:
             return {}
         seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]
@@ -338,13 +339,15 @@ class GitWorkspace:
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
-            # with `ports` it needs no more: bubblewrap gives it a loopback of its own, Landlock opens only these ports
+            # With `ports` no other network is needed: bubblewrap gives the command a loopback of its own, and Landlock
+            # opens only these ports.
             network="none" if ports else command.network,
             ports=ports,
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
         )
-        # A sandbox with a network of its own restricts no ports; by a list of them a server would know where it is.
+        # A sandbox with a network of its own restricts no ports, and a list of ports would reveal the check to a
+        # server.
         named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
         told = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
         variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}
@@ -378,7 +381,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
-        """Run a command confined as a server for one `async with` block."""
+        """Run a command confined, as a server, until the end of the block."""
         served = SandboxServer(describe_isolation(self._agents.level))
         served.begin(self.execute(behind_forwarder(command, port_env, served)))
         try:
@@ -405,7 +408,8 @@ class GitWorkspace:
         return describe_second_surroundings(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
-        """The room of a folder: a command may write to its whole room, not only to the folder in which it starts."""
+        """The room that contains this folder. A command may write to its whole room, not only to the folder in which it
+        starts."""
         rooms = self.folder / "rooms"
         real = Path(os.path.realpath(folder))
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
@@ -430,7 +434,7 @@ class GitWorkspace:
 
 
 class MovedText:
-    """Replaces paths of the host in texts by those that a command sees. The host's paths have random names in them, so
+    """Replaces paths of the host in texts by the paths that a command sees. The host's paths contain random names, so
     nothing else is replaced by accident."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
@@ -451,7 +455,7 @@ class MovedText:
 
 @contextmanager
 def _state_errors(folder: Path) -> Iterator[None]:
-    """Turn an OSError on private state into one sentence (StateFailed)."""
+    """Turn an OSError on private state into a StateFailed with one sentence."""
     try:
         yield
     except OSError as error:
@@ -474,7 +478,7 @@ def _result_of(ended: CommandExit, isolation: str) -> CommandResult:
 
 
 async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """Run the command; raise CannotJudge if the sandbox did not start, which is not a result of the command."""
+    """Run the command. Raises CannotJudge if the sandbox did not start, because that says nothing about the command."""
     ended = await run_confined(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
@@ -483,10 +487,10 @@ async def _run_or_refuse(launch: ConfinedCommand, *, channel: bool, inherited: t
 
 
 def clone_folder_name(name: str) -> str:
-    """The clone's name if it is safe as a folder and in a ref, otherwise a safe name that is unique to it.
+    """The clone's name, if it is safe as a folder and in a ref; otherwise a safe name that is unique to it.
 
-    It differs from `support.hashing.folder_name`, which always adds a hash. Folders that exist have these names, so
-    neither function may change.
+    This differs from `support.hashing.folder_name`, which always adds a hash. Neither function may change, because
+    existing folders have these names.
     """
     if (
         re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
