@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Outcomes, Tried
-from trued.proof.build import NOT_ON_BASE, ON_BASE, ends_alike, held_against_base, run_build
+from trued.proof.build import NOT_ON_BASE, ON_BASE, correct_by_base, ends_alike, run_build
 
 BASE: dict[str, str | None] = {"shop.py": "def price():\n    return 1\n"}
 COMPILES = "python3 -m compileall -q shop.py"
@@ -86,7 +86,7 @@ NO_ROUTE, NO_NUMPY = ended("failed", "exit 1", "no route"), ended("unjudged", "m
 def test_a_build_is_excused_only_by_what_the_base_shows_in_the_same_room(
     head: Tried, base: Tried, outcome: str
 ) -> None:
-    assert str(held_against_base(head, base).outcome) == outcome
+    assert str(correct_by_base(head, base).outcome) == outcome
 
 
 @pytest.mark.spec("PIPE-14")

@@ -43,13 +43,13 @@ async def run_build(
     found = await _run(workspace, contract, command, commit)
     if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
         base = await _run(workspace, contract, command, contract.base)
-        found = BuildResult(held_against_base(found.tried, base.tried), found.drivers)
+        found = BuildResult(correct_by_base(found.tried, base.tried), found.drivers)
     scan = Scanner(workspace, contract, commit, tell)
     detail = await scan(found.tried.detail, f"the output of the build {command}")
     return BuildResult(found.tried.model_copy(update={"detail": detail}), found.drivers)
 
 
-def held_against_base(head: Tried, base: Tried) -> Tried:
+def correct_by_base(head: Tried, base: Tried) -> Tried:
     """The result of a build on the head that did not pass, corrected by the base's result in the same kind of room.
 
     If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the

@@ -1,7 +1,7 @@
 """Finds files whose content in an ordinary checkout differs from that in a clean room.
 
 A room has every file exactly as git stores it. In an ordinary checkout, git changes files that have certain attributes
-(`ident`, `eol=crlf`, an encoding, a filter), so code could be right in a room and wrong in every clone. Only reads.
+(`ident`, `eol=crlf`, an encoding, a filter), so code could be right in a room and wrong in every clone.
 """
 
 import re

@@ -120,7 +120,8 @@ class FactCache:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def _forget_oldest(self) -> None:
-        """Remove the oldest bases: they can be run again. Failures of heads are never removed."""
+        """Remove the results on the oldest bases, where checks can be run again. Failures of heads are never
+        removed."""
         if self.folder is None:
             return
         with contextlib.suppress(OSError):  # another verification may be removing them, too

@@ -199,8 +199,8 @@ def _bare(text: str) -> str:
 
 
 def _wrapped(value: Any, times: int) -> list[Any]:
-    """The value itself, and what becomes of it in up to `times` steps, each of which puts it into a list or tuple,
-    takes it out of one, or prints it."""
+    """The value, and all that up to `times` steps make of it. A step puts it into a list or tuple, takes it out of one,
+    or prints it."""
     found, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for one in waiting for again in _around(one)}

@@ -81,7 +81,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
 
     added = await added_lines(workspace, contract.base, texts)
-    seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.runs_out_of_sight())
+    seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.has_untraced_pass())
     warnings = list_warnings(contract, due, judged, seen)
     notes = dict.fromkeys([*map(not_run, contract.unguarded), *contract.undecided, *trial.undecided, *warnings])
     return Verdict(

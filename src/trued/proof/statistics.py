@@ -77,7 +77,7 @@ async def _without_quotes(found: Figures, scan: Scanner, command: str) -> Figure
     return found.model_copy(
         update={
             "why": await scan(found.why, f"why nothing was measured by {command}"),
-            "said": await scan(found.said, f"what tests of {command} said"),
+            "said": await scan(found.said, f"the output of the tests of {command}"),
             "skipped": found.skipped if await scan(names, f"what {command} skipped") == names else (),
         }
     )

@@ -366,13 +366,13 @@ class CommitTrial:
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
 
-    def runs_out_of_sight(self) -> bool:
-        """Whether something passed (a check, or the head's own test) without a trace of the code that it ran."""
+    def has_untraced_pass(self) -> bool:
+        """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""
         if self.brought:
             return True
         passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
         checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]
-        return any(name in passed and (is_out_of_sight(check) or not self.ran.get(name)) for name, check in checks)
+        return any(name in passed and (is_untraced(check) or not self.ran.get(name)) for name, check in checks)
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
         """Tests that belong to another requirement, which alone reports their results."""
@@ -395,7 +395,7 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
     return fact if left == fact.tried else fact.model_copy(update={"tried": left})
 
 
-def is_out_of_sight(check: Check) -> bool:
+def is_untraced(check: Check) -> bool:
     """Whether the check runs code in a process of its own, where the engine cannot see which files are used."""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)

@@ -33,7 +33,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
-from trued.proof.trial import CommitTrial, is_out_of_sight
+from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.unverified import CODE
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
@@ -92,7 +92,7 @@ class UnguardedCode:
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a
         command line, a server, a page) are left out."""
-        return {one.id: code for one in self.trial.due if code and not any(map(is_out_of_sight, one.checks))}
+        return {one.id: code for one in self.trial.due if code and not any(map(is_untraced, one.checks))}
 
     async def _unwatched(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""

@@ -20,7 +20,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
 
-PREPARED = ".virtualenvs/prepared"  # where the sandbox shows what `prepare` filled, below HOME
+PREPARED = ".virtualenvs/prepared"  # path below HOME at which the sandbox shows the environment of `prepare`
 INSIDE = Path(__file__).parents[1] / "probes"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # of a long output; most from its end, where failures are printed
 _CONTROLS = re.compile(

@@ -21,7 +21,7 @@ from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
-MOST_FILES, MOST_BYTES = 200, 200_000  # most files that are followed, and most bytes that are read of each
+MOST_FILES, MOST_BYTES = 200, 200_000  # how many files are followed, and how many bytes of each are read
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")

@@ -18,7 +18,7 @@ from typing import Any
 
 from trued.errors import CannotJudge
 
-RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of pytest, pure Python
+RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # pytest and what it needs
 ENVIRONMENT = "project"  # the usual name of a virtual environment inside
 OLDEST_FOR_OURS = (3, 11)  # on an older Python, pytest needs packages that the engine does not supply
 EDITABLE = ("*.pth", "*editable*.py", "*.egg-link")

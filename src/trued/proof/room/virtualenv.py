@@ -46,7 +46,7 @@ def site_packages(environment: Path, interpreter: Interpreter) -> Path:
 
 
 def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
-    """Make an empty virtual environment with pip. `over`: it also finds the interpreter's own packages."""
+    """Make an empty virtual environment with pip. `over`: let it also find the interpreter's own packages."""
     site = site_packages(environment, interpreter)
     (environment / "bin").mkdir(parents=True)
     site.mkdir(parents=True)

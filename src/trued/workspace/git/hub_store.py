@@ -146,7 +146,7 @@ class HubStore:
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
-        homes = dict.fromkeys((home, *_account_home()))  # ssh does not look at HOME
+        homes = dict.fromkeys((home, *_account_home()))  # ssh uses the home folder of the account, not HOME
         keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
         given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_in_settings(), home)
         named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
@@ -268,7 +268,7 @@ class HubStore:
     async def _ssh(self) -> str:
         """The ssh command that the user's own git would start, without prompts; `SSH` if the user has set none."""
         if self._own_ssh is None and (self.folder or self.address.startswith("http")):
-            self._own_ssh = ""  # it is not used
+            self._own_ssh = ""  # not looked up, because ssh is not used
         elif self._own_ssh is None:
             self._own_ssh = self._environ.get("GIT_SSH_COMMAND", "") or await asyncio.to_thread(self._ssh_in_settings)
         return f"{self._own_ssh} -o BatchMode=yes" if self._own_ssh else SSH

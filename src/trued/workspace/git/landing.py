@@ -150,8 +150,8 @@ class TargetBranch:
             raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Move files first and the branch last, while git locks the branch. If somebody else has moved the branch
-        meanwhile, it stays there. If moving fails, restores the files and raises BadInput."""
+        """Move files first and the branch last, while git locks the branch. A move by somebody else
+        meanwhile is not overwritten. If moving fails, restores the files and raises BadInput."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
             try:

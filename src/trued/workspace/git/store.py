@@ -111,7 +111,7 @@ class Store:
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
         """Copy `base` with its history into the store, after waiting for git processes of a killed engine.
 
-        `beside`: more commits of the same repository, by the names of their refs.
+        `beside`: name of a ref → another commit of the same repository, to be copied, too.
         """
         await self.git.wait_for_earlier_git()
         self._unlock()
