@@ -123,7 +123,7 @@ def main() -> None:
         for pipe, text in ((script, order["script"]), (library, order["library"]), (asking, json.dumps(case))):
             if pipe == asking and order["library"] and select.select([reading], [], [], START_S)[0]:
                 os.read(reading, 1)  # wait until the library is loaded, or the process has ended
-            with contextlib.suppress(BrokenPipeError):  # it has ended already
+            with contextlib.suppress(BrokenPipeError):  # the process has already ended
                 write(pipe, text.encode())
             began = time.monotonic()  # before the call begins and could stop this process
             os.close(pipe)
