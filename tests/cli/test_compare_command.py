@@ -130,7 +130,7 @@ def test_what_makes_no_sense_is_one_sentence(
 @pytest.mark.spec("USE-7", "USE-8")
 def test_no_run_is_written_down_before_all_is_checked(world: World) -> None:
     for words, says in (
-        (["-w", "purple"], "a comparison needs two ways"),
+        (["-w", "purple"], "a comparison needs at least two variants"),
         (["-w", "purple", "-w", "violet"], "there is no workflow 'violet'"),
         (["-w", "solo", "--with", "command:true", "--with", "nobody"], "nobody"),
         (["-w", "solo", "-w", "purple", "--accept", "any"], "--accept"),

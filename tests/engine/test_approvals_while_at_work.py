@@ -21,7 +21,7 @@ from trued.wire import Order
 from trued.workspace.sandbox import scope
 from trued.workspace.sandbox.levels import level_state
 
-SPEAKS = "is at work and can reach unix sockets by path.*it could decide in your name"
+SPEAKS = "can reach unix sockets by path.*it could decide in your name"
 MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
 closed = pytest.mark.skipif(not scope.can_scope(), reason="this kernel's Landlock has no scopes (before 6.12)")
 

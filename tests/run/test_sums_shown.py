@@ -51,7 +51,7 @@ def test_a_hand_over_quotes_nothing_that_could_draw_or_pose_as_its_own_words() -
         "# Hand-over: x [2J ## What is proven - all of it",
         "## State",
         "## What is proven",
-        "## What is not",
+        "## What is not proven",
         "## What was tried",
         "## What was used",
         "## How to continue",

@@ -15,7 +15,7 @@ from trued.inputs.settings.folders import user_home
 from trued.model import Settings
 from trued.workflows.registry import descriptor, descriptors
 
-PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # best replies, budgets and records first
+PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best replies, budgets and records first
 MODELS = {  # for the built-in coder, if no agent is installed but an API key is there
     "anthropic": "claude-sonnet-4-5",
     "openai": "gpt-5",
@@ -84,7 +84,7 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
     for name in settings.login:
         if name not in ("*", *agent_names()):
             agent_of(name)
-            raise BadInput(f"the login of {name}", "[login]", "name the agent without its model")
+            raise BadInput(f"{name} names a model", "[login]", "name the agent without its model")
     for name in dict.fromkeys(agents):
         one = agent_status(name, agent_of(name), settings, environ)
         if one.missing:
@@ -107,7 +107,7 @@ def select_agents(
     seen = ready_agents(installed_agents(settings, environ), settings, environ)
     if not seen:
         lacking = [role for role in needed if role not in named] if named else []
-        raise BadInput(*_nobody(installed_agents(settings, environ), lacking))
+        raise BadInput(*_no_agent_error(installed_agents(settings, environ), lacking))
     agents = propose_agents(seen, workflow.other_vendor_roles)
     by_name = {one.name: one for one in seen}
     logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
@@ -125,8 +125,8 @@ def ready_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mappi
 
 
 def propose_agents(seen: Sequence[AgentStatus], checking: Collection[str] | None = None) -> dict[str, str]:
-    """Role → agent. With agents of two vendors, examining and checking roles get another vendor than building roles.
-    `checking`: the checking roles; None: those of all workflows."""
+    """Role → agent. If agents of two vendors are there, roles that examine or check get another vendor than roles that
+    build. `checking`: the roles that check; None: those of all workflows."""
     if not seen:
         return {}
     first = seen[0]
@@ -157,7 +157,7 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that only other workflows have. Many share a name with a project's own agents (`qa`, `spec`)."""
+    """Roles that only other workflows have. Many of them are also names of a project's own agents (`qa`, `spec`)."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
@@ -176,9 +176,9 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _nobody(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """The parts of the error if no agent can start: how to get an agent, and what works without one. `lacking`: roles
-    without an agent, if the user named agents for others."""
+def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
+    """The arguments of the BadInput that is raised if no agent can start: how to get an agent, and what works without
+    one. `lacking`: roles without an agent, if the user named agents for other roles."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)

@@ -1,4 +1,4 @@
-"""Amendments: a person changes a sealed contract. Each is a step of its own that records who and why."""
+"""Amendments: a person changes a sealed contract. Each amendment is a step that records who changed what, and why."""
 
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ class ContractChange(Value):
     remove: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    criteria: tuple[str, ...] = ()  # criteria to add that nothing checks yet, by id or by their part; EVERY: all
+    criteria: tuple[str, ...] = ()  # criteria to add to the contract: ids, ids of their parts, or EVERY
     who: str
     why: str
 
@@ -115,8 +115,8 @@ def _check_change(contract: Contract, record: RunRecord, change: ContractChange)
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names stand for, as requirements. If a criterion names a command,
-    that command is its check. Raises BadInput for a name that stands for none."""
+    """The criteria outside the contract that these names mean, as requirements. If a criterion names a command, that
+    command is its check. Raises BadInput for a name that means none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -192,7 +192,7 @@ def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tupl
             update={"carried": {**given.carried, **added.carried}, "serve": given.serve or added.serve}
         )
     listed = (*requirements, *(added.requirements if added else ()))
-    every = [_one(one, change) for one in listed if one.id not in change.remove]
+    every = [_amended(one, change) for one in listed if one.id not in change.remove]
     ids = {one.id for one in every}
     whole = tuple(one.model_copy(update={"parts": tuple(name for name in one.parts if name in ids)}) for one in every)
     return given.model_copy(update={"requirements": whole}), [
@@ -207,7 +207,7 @@ def _plan(inputs: Inputs) -> Plan | None:
     return parse_plan(goal.text, goal.source.file) if is_plan(goal.text, goal.source.file) else None
 
 
-def _one(one: Requirement, change: ContractChange) -> Requirement:
+def _amended(one: Requirement, change: ContractChange) -> Requirement:
     more = change.supersedes.get(one.id, ())
     keep = one.keep or one.id in change.keep
     superseded = tuple(dict.fromkeys((*one.supersedes, *more)))
@@ -216,7 +216,7 @@ def _one(one: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether cases count as held out, and why: cases from a file do if agents cannot read the file."""
+    """Whether the contract's cases count as held out, and why: cases from files do if agents cannot read the files."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):

@@ -9,7 +9,7 @@ from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
 
-if TYPE_CHECKING:  # heavy imports are made where needed: a run may be waiting for an answer
+if TYPE_CHECKING:  # heavy modules are imported where needed: a person's answer should take effect at once
     from trued.model import Judged
 
 SHOWN = 80  # characters of a question in a list of several
@@ -28,7 +28,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether only people's decisions remain to be recorded on the branch, so that resuming calls no agent."""
+    """Whether the run only has to write people's decisions to its branch, so that resuming it calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -36,7 +36,7 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements; if one is refused, on none. An entry None means the contract.
+    """Record a decision on all of these requirements, or on none if one is refused. None stands for the contract.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """
@@ -45,14 +45,14 @@ def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], dec
     record = store.journal.run(run_id)
     redact = store.redact(store.inputs(record.id))
     decision = replace(decision, who=decision.who.strip(), why=str(redact(decision.why.strip())))
-    for given in [_sayable(store, record, one, decision) for one in dict.fromkeys(requirements)]:
+    for given in [_checked_decision(store, record, one, decision) for one in dict.fromkeys(requirements)]:
         if not store.journal.approve(record.id, given, instead=decision.instead):
             _refuse_second(store, record, given)
         store.writer(record).emit(decision_event(given))
-    return _regraded(store, record)
+    return _regrade(store, record)
 
 
-def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
+def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
     """Grade an ended run again, unless its workflow has to process the decision first."""
     verdict = store.verdict(record.id) if store.final_verdict(record.id) else None
     record = store.journal.run(record.id)
@@ -65,10 +65,10 @@ def _regraded(store: RunStore, record: RunRecord) -> RunRecord:
     if outcome.state == "waiting" or not (news := store.unprocessed_approvals(record.id)):
         return conclude_run(store, record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})
-    return end_run(store, record, End("waiting", Waiting.code, _goes_on(record, news)))
+    return end_run(store, record, End("waiting", Waiting.code, _next_step(record, news)))
 
 
-def _goes_on(record: RunRecord, news: list[Approval]) -> str:
+def _next_step(record: RunRecord, news: list[Approval]) -> str:
     rejected = [one for one in news if one.rejected]
     if not rejected:
         return f"everything is decided; continue with: trued resume {record.id}"
@@ -76,7 +76,7 @@ def _goes_on(record: RunRecord, news: list[Approval]) -> str:
     return f"{said}; `trued resume {record.id}` passes it to the agents"
 
 
-def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
+def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
     """The decision as the journal will store it. Raises BadInput if it cannot be made."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
     from trued.proof.contract import contract_hash
@@ -106,7 +106,7 @@ def _sayable(store: RunStore, record: RunRecord, requirement: str | None, decisi
         rejected=decision.rejected,
         way=decision.way,
     )
-    _decidable(store, record, given, instead=decision.instead)
+    _check_decidable(store, record, given, instead=decision.instead)
     return given
 
 
@@ -117,7 +117,7 @@ def _check_name_and_reason(decision: Decision) -> None:
         raise BadInput("a decision needs a reason", then="--reason TEXT")
 
 
-def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
+def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
     """Raise BadInput for a second decision, and for approving a requirement that is refuted or already proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
@@ -125,7 +125,7 @@ def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: 
         _refuse_second(store, record, given)
     if given.rejected:
         return
-    bare = _bare(store, record.id, name)
+    bare = _judged_without_approvals(store, record.id, name)
     if bare.grade is Grade.REFUTED:
         what = f"{name} is refuted by a check"
         raise BadInput(what, then="fix the work, or start a new run with another requirement")
@@ -133,7 +133,7 @@ def _decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: 
         raise BadInput(f"{name} is proven already and needs no approval", then=f"`trued why {name} {record.id}`")
 
 
-def _bare(store: RunStore, run_id: str, name: str) -> "Judged":
+def _judged_without_approvals(store: RunStore, run_id: str, name: str) -> "Judged":
     """The requirement's judgement without approvals."""
     return next(one for one in store.latest_verdicts(run_id)[name].requirements if one.id == name)
 

@@ -8,7 +8,7 @@ from trued.model.events.people import CommentGiven
 from trued.model.step_keys import EXAMINERS, call_name
 from trued.support.redaction import plain
 
-MOST = 4000  # characters: a comment is a few sentences; longer texts belong into the requirements
+MOST = 4000  # characters: a comment is a few sentences; longer texts belong in the requirements
 
 
 def record_comment(
@@ -17,8 +17,8 @@ def record_comment(
     """Record a comment. `to`: a role or a call; "" is every role. The comment goes into the next brief; with `now`, a
     running call is stopped and continues with the comment.
 
-    Raises BadInput for a run that has ended, an empty or very long text, an unknown role or call, and a role that
-    writes cases: it writes them from the requirements only.
+    Raises BadInput for a run that has ended, an empty or very long text, an unknown role or call, and for a role that
+    writes cases: cases come from the requirements only.
     """
     text = str(store.redact(store.inputs(record.id))(plain(text).strip()))
     if record.has_ended:
@@ -28,7 +28,7 @@ def record_comment(
     if not text:
         raise BadInput("the comment is empty", then=f'trued comment {record.id} "what you want to say"')
     if len(text) > MOST:
-        raise BadInput(f"the comment has {len(text)} characters; {MOST} are allowed", then="say it shorter")
+        raise BadInput(f"the comment has {len(text)} characters; {MOST} are allowed", then="shorten it")
     calls = calls_at_work(store, record)
     stops = _call_to_stop(record, calls, to) if now else ""
     if to and not stops and to not in store.inputs(record.id).roles:
@@ -37,7 +37,7 @@ def record_comment(
     role = calls.get(stops, "") if stops else to
     if role in EXAMINERS:
         what = f"{role} writes its cases from the requirements alone, so that they prove something"
-        raise BadInput(what, then=f"change those: trued amend {record.id}")
+        raise BadInput(what, then=f"change the requirements: trued amend {record.id}")
     said = Comment(to=to, text=text, who=who, way=way, stops=stops)
 
     def event(number: int) -> CommentGiven:
@@ -66,7 +66,7 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
         return fitting[0]
     if not calls:
         what = f"no call of run {record.id} is at work"
-        raise BadInput(what, then="leave out --now: the next brief will have it")
+        raise BadInput(what, then="leave out --now: the comment then goes into the next brief")
     what = f"{len(fitting) or 'no'} calls at work are meant by {to!r}" if to else f"{len(calls)} calls are at work"
     raise BadInput(f"{what}: {'; '.join(calls)}", "--to", "name one of them")
 

@@ -32,7 +32,7 @@ Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to reach the goal. `by`: its agents, as a text for people, if they differ between variants."""
+    """A workflow and agents to compare. `by`: the agents, as a text for people, if they differ between variants."""
 
     request: Request
     by: str = ""
@@ -53,7 +53,7 @@ class PreparedRun:
 def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[PreparedRun]:
     """Check all variants as far as possible before anything is written."""
     if len(variants) < FEWEST:
-        what = "a comparison needs two ways"
+        what = "a comparison needs at least two variants"
         raise BadInput(what, then="name two: -w purple -w solo, or --with claude --with codex")
     repository = open_repository(variants[0].request.repository, empty=True)
     if not repository.head:
@@ -62,8 +62,8 @@ def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[Prepar
     inputs = _prepared(engine, variants)
     ways = [(one.settings.workflow, tuple(sorted(one.settings.agents.items()))) for one in inputs]
     if twice := next((workflow for (workflow, agents) in ways if ways.count((workflow, agents)) > 1), ""):
-        what = f"two of them would be {twice} with the same agents"
-        raise BadInput(what, then="name each way once: -w purple -w solo, or --with claude --with codex")
+        what = f"two variants would be {twice} with the same agents"
+        raise BadInput(what, then="name each variant once: -w purple -w solo, or --with claude --with codex")
     names = unique_names(f"{one.settings.workflow} {way.by}".strip() for one, way in zip(inputs, variants, strict=True))
     return [PreparedRun(name, one, repository) for name, one in zip(names, inputs, strict=True)]
 
@@ -83,18 +83,18 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
     """The inputs, in the given order. A workflow that takes only plans gets the text that another workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
-    for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
+    for number in sorted(range(len(variants)), key=lambda number: _reading_order(variants[number].request)):
         request = variants[number].request.model_copy(update={"branch": ANEW})
-        if read and _in_words(request, read):
+        if read and _needs_goal_in_words(request, read):
             request = request.model_copy(update={"goal": without_front_matter(read.goal.text)})
         found = prepare_inputs(request, engine.store.home, engine.store.environ, any_agent=engine.runtime is not None)
-        made[number] = _inside(found)
+        made[number] = _with_local_forge(found)
         read = read or (None if descriptor(found.settings.workflow).takes is Input.PLAN else found)
     return [made[number] for number in range(len(variants))]
 
 
-def _late(request: Request) -> int:
-    """The order of reading: a tracker's ticket first, a plan last."""
+def _reading_order(request: Request) -> int:
+    """The request's place in the order of reading: a tracker's ticket comes first, a plan last."""
     takes = _takes(request)
     return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
 
@@ -104,7 +104,7 @@ def _takes(request: Request) -> Input | None:
     return descriptor(request.workflow).takes if request.workflow else None
 
 
-def _in_words(request: Request, read: Inputs) -> bool:
+def _needs_goal_in_words(request: Request, read: Inputs) -> bool:
     takes = _takes(request)
     if takes in (None, Input.TICKET):
         return False
@@ -120,7 +120,7 @@ def _is_plan(goal: Goal) -> bool:
         return False
 
 
-def _inside(inputs: Inputs) -> Inputs:
+def _with_local_forge(inputs: Inputs) -> Inputs:
     """The inputs with a local forge: in a comparison nothing is pushed, and a pull request is a file of its run."""
     forge = inputs.settings.forge.model_copy(update={"kind": "local"})
     return inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})

@@ -21,26 +21,26 @@ async def start_runs(engine: Engine, requests: Sequence[Request]) -> RunEnds:
     ready = [await engine.ready(one) for one in requests]
     if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
         what = f"{words[0][:80]!r} is not a ticket, and only tickets can run at the same time"
-        raise BadInput(what, then="put a goal in words in quotation marks, and start plans one by one")
+        raise BadInput(what, then="quote a goal that has several words, and start plans one by one")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((one for one in branches if branches.count(one) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
     engine.shared = SharedSlots.of(min(inputs.settings.cap for inputs, _ in ready))
     begun = [engine.begin(inputs, repository, at_once=True) for inputs, repository in ready]
-    return await _together(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
+    return await _await_all(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
 
 
 async def resume_runs(
-    engine: Engine, runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
+    engine: Engine, runs: Sequence[str], resume: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> RunEnds:
     """Resume all runs, under the smallest of their limits on agents."""
     records = [engine.store.journal.run(one) for one in dict.fromkeys(runs)]
     engine.shared = SharedSlots.of(min(engine.store.inputs(one.id).settings.cap for one in records))
-    return await _together(engine, [(record, go_on(record.id)) for record in records])
+    return await _await_all(engine, [(record, resume(record.id)) for record in records])
 
 
-async def _together(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
-    """Await all runs. One that fails does not end the others; a signal ends all, or only those that were cancelled."""
+async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
+    """Await all runs. If one fails, the others continue. A signal ends the cancelled runs or, if none is, all runs."""
     tasks = [(record.id, asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):

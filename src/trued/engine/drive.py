@@ -59,4 +59,4 @@ def refuse_other_edition(record: RunRecord, inputs: Inputs) -> None:
     if descriptor(record.workflow).branch_state is None:
         raise Diverged(f"{what}: start a new run; its work is on {record.branch}")
     command = f"trued run {quote(inputs.goal.source.file or 'SPECIFICATION')} --from {record.branch}"
-    raise Diverged(f"{what}: `{command}` continues from its branch, and builds nothing again that still holds")
+    raise Diverged(f"{what}: `{command}` continues from its branch, and rebuilds nothing that still holds")

@@ -60,7 +60,7 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
-START_S = 5.0  # how long a store may take to answer before a run begins: its address may be wrong
+START_S = 5.0  # how long we wait for the store to answer before a run begins: its address may be wrong
 CANCEL_S = 30.0  # how long a driver may take to end its agents
 CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
@@ -117,7 +117,7 @@ class Engine:
         return await fit_for_travel(inputs, repository)
 
     async def send(self, record: RunRecord) -> None:
-        """Put a new run's base into the store, so that any machine can begin with it. Does nothing without a store."""
+        """Send a new run's base to the hub's store, so that any machine can begin the run. Does nothing without one."""
         if not (travel := self.store.travel(record)):
             return
         with self.store.journal.claim(record.id):
@@ -127,8 +127,10 @@ class Engine:
     def begin(
         self, inputs: Inputs, repository: Repository, *, at_once: bool = False, queue: str = ""
     ) -> tuple[RunRecord, Inputs]:
-        """Record a new run, with events for what people should know about its start. `at_once`: this
-        process drives it next. `queue`: workers drive it, once it is put into this queue."""
+        """Record a new run, with events for what people should know about its start.
+
+        `at_once`: this process drives it next. `queue`: workers drive it, once it is put into this queue.
+        """
         record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
@@ -144,7 +146,7 @@ class Engine:
             )
         )
         if inputs.start:
-            why = "what it calls passed is proven again"
+            why = "everything that it marks as passed is proven again"
             emit(BranchContinued(branch=record.branch, start=inputs.start, base=record.base, why=why))
         if inputs.ticket and inputs.ticket.missing:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
@@ -170,20 +172,20 @@ class Engine:
     ) -> RunRecord:
         """Continue a run. `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again.
 
-        A finished run stays as it is. Exceptions: a run that gets more `rounds`, and a run that was not proven if a
-        person has edited the files that it works by.
+        A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run whose
+        files a person has edited.
         """
         record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record
         self.check_machine(record)
         inputs = self.store.inputs(record.id)
-        said: dict[str, object] = {
+        overrides: dict[str, object] = {
             "yes": yes or inputs.settings.yes,
             "wait": inputs.settings.wait if wait is None else wait,
         }
-        said["limits"] = limits_in_force(self.store, record.id)
-        settings = inputs.settings.model_copy(update={"plan_only": False, **said})
+        overrides["limits"] = limits_in_force(self.store, record.id)
+        settings = inputs.settings.model_copy(update={"plan_only": False, **overrides})
         again = record.has_ended
         return await self.drive(record, inputs.model_copy(update={"settings": settings}), again=again)
 
@@ -222,7 +224,7 @@ class Engine:
         if record.has_ended:
             return record
         self.store.journal.cancel(record.id)
-        await self._driver_ended(record)
+        await self._wait_for_driver(record)
         record = self.store.journal.run(record.id)
         if record.has_ended:
             return record
@@ -243,15 +245,15 @@ class Engine:
         return end_run(self.store, record, CANCELLED)
 
     async def clean_up(self, record: RunRecord) -> None:
-        """Remove clones and rooms that drives on this machine left of a run that has ended, wherever that was. Raises
-        Busy while a process of this machine drives it."""
+        """Remove the clones and rooms that this machine still has of an ended run, wherever the run ended. Raises Busy
+        while a process of this machine drives the run."""
         with RunLock(self.store.home, record.id).hold():
             inputs = self.store.inputs(record.id)
             await self._spool(record, inputs).stop_all()
             await self.store.workspace(record, inputs).clean_up()
 
-    async def _driver_ended(self, record: RunRecord) -> None:
-        """Wait until the process that drives the run has ended; it was already asked to. Raises Busy if it does not."""
+    async def _wait_for_driver(self, record: RunRecord) -> None:
+        """Wait until the process that drives the run, which was asked to end, has ended. Raises Busy if it does not."""
         for _ in range(int(CANCEL_S * 10)):
             if not (driver := self.store.journal.driver(record.id)):
                 return
@@ -345,7 +347,7 @@ class Engine:
         answer = None if reached else await self.person(question)
         reached = reached or (reachable_by_agents(self.store, record) if answer else "")
         if reached:
-            why = f"an agent is at work and can reach {reached}: it could decide in your name"
+            why = f"a running agent can reach {reached}: it could decide in your name"
             self.store.writer(record).emit(QuestionNotAsked(why=why), question.key)
         return None if reached else answer
 

@@ -19,7 +19,7 @@ KNOWN = 3  # after this many earlier calls of a role by an agent, the estimate u
 # Ranges for a call without history: requests to the model, context beyond prompt and brief, output tokens, time.
 REQUESTS: Range = (6, 40)
 CONTEXT: Range = (4_000, 40_000)
-SAID: Range = (2_000, 25_000)
+OUTPUT: Range = (2_000, 25_000)
 SECONDS: Range = (60, 900)
 CACHED = 0.8  # share of repeated input that comes from a provider's cache
 OVERHEAD = {  # tokens of an agent's own prompt and tools, as measured with a coding role's tools
@@ -71,8 +71,10 @@ class Estimate:
     @property
     def sentence(self) -> str:
         calls, usd, seconds = self.over("calls"), self.over("usd"), self.over("seconds")
-        money = f"about {_between(usd, _money)}" if usd[1] else "no known cost"
-        return f"{_between(calls, lambda one: f'{one:.0f}')} calls, {money} and {_between(seconds, _time)} of work"
+        money = f"about {_range_text(usd, _money)}" if usd[1] else "no known cost"
+        return (
+            f"{_range_text(calls, lambda one: f'{one:.0f}')} calls, {money} and {_range_text(seconds, _time)} of work"
+        )
 
     @property
     def data(self) -> dict[str, Any]:
@@ -86,18 +88,20 @@ def estimate_run(store: RunStore, run_id: str) -> Estimate:
     settings, price = inputs.settings, price_lookup(inputs.settings)
     events, reply = store.journal.events(run_id), partial(_last_reply, store, run_id)
     wanted = descriptor(settings.workflow).calls(SealedWork(inputs.goal, settings, events, reply))
-    cast = [
+    planned = [
         PlannedRole(role, agent, fewest, most, price(agent, _model(store, run_id, role)), len(inputs.goal.text))
         for role, (fewest, most) in wanted.items()
         if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
     ]
-    return estimate(cast, store.journal.past, limits_in_force(store, run_id))
+    return estimate(planned, store.journal.past, limits_in_force(store, run_id))
 
 
-def estimate(cast: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: RunLimits) -> Estimate:
-    parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in cast)
+def estimate(
+    planned: Sequence[PlannedRole], past: Callable[[str, str], Sequence[Spend]], limits: RunLimits
+) -> Estimate:
+    parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in planned)
     found = Estimate(parts)
-    remarks = [*_ceilings(parts, cast), *_stated(parts), *_limited(found, limits)]
+    remarks = [*_price_remarks(parts, planned), *_basis_remarks(parts), *_limit_remarks(found, limits)]
     return Estimate(parts, tuple(remarks))
 
 
@@ -110,7 +114,7 @@ def _part(one: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
         )
         basis = f"as {len(past)} earlier calls"
     else:
-        usd, tokens, seconds = _stated_call(one)
+        usd, tokens, seconds = _typical_call(one)
         basis = "stated"
 
     def all_of(each: Range) -> Range:
@@ -121,36 +125,36 @@ def _part(one: PlannedRole, past: Sequence[Spend]) -> RoleEstimate:
     )
 
 
-def _stated_call(one: PlannedRole) -> tuple[Range, Range, Range]:
+def _typical_call(one: PlannedRole) -> tuple[Range, Range, Range]:
     kind = one.agent.partition(":")[0]
     prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + one.brief / 4
     sent = [requests * (prompt + context) for requests, context in zip(REQUESTS, CONTEXT, strict=True)]
     cached = CACHED if kind in OVERHEAD else 0.0
     price = one.price
     each = (1 - cached) * price.usd_in + cached * price.usd_cached
-    usd = [(tokens * each + said * price.usd_out) / 1_000_000 for tokens, said in zip(sent, SAID, strict=True)]
-    tokens = [tokens + said for tokens, said in zip(sent, SAID, strict=True)]
+    usd = [(tokens * each + said * price.usd_out) / 1_000_000 for tokens, said in zip(sent, OUTPUT, strict=True)]
+    tokens = [tokens + said for tokens, said in zip(sent, OUTPUT, strict=True)]
     return (usd[0], usd[1]), (tokens[0], tokens[1]), SECONDS
 
 
-def _ceilings(parts: Sequence[RoleEstimate], cast: Sequence[PlannedRole]) -> list[str]:
-    unknown = sorted({one.agent for one in cast if one.price.source == "ceiling"})
-    stated = {one.agent for one, part in zip(cast, parts, strict=True) if part.basis == "stated"}
+def _price_remarks(parts: Sequence[RoleEstimate], planned: Sequence[PlannedRole]) -> list[str]:
+    unknown = sorted({one.agent for one in planned if one.price.source == "ceiling"})
+    stated = {one.agent for one, part in zip(planned, parts, strict=True) if part.basis == "stated"}
     if not (named := [one for one in unknown if one in stated]):
         return []
-    rate = next(one.price for one in cast if one.price.source == "ceiling")
+    rate = next(one.price for one in planned if one.price.source == "ceiling")
     per = f"${rate.usd_in:g} in and ${rate.usd_out:g} out for a million tokens"
     return [f"the price of {', '.join(named)} is unknown: estimated at the ceiling, {per}"]
 
 
-def _stated(parts: Sequence[RoleEstimate]) -> list[str]:
+def _basis_remarks(parts: Sequence[RoleEstimate]) -> list[str]:
     if names := sorted({part.agent for part in parts if part.basis == "stated" and part.agent}):
         return [f"fewer than {KNOWN} earlier calls of {', '.join(names)} in this role: estimated from typical calls"]
     return []
 
 
-def _limited(found: Estimate, limits: RunLimits) -> list[str]:
-    told = []
+def _limit_remarks(found: Estimate, limits: RunLimits) -> list[str]:
+    remarks = []
     for what, limit, said in (
         ("usd", limits.usd, _money(limits.usd)),
         ("tokens", limits.tokens, f"{limits.tokens:,} tokens"),
@@ -159,11 +163,11 @@ def _limited(found: Estimate, limits: RunLimits) -> list[str]:
     ):
         low, high = found.over(what)
         if limit and high > limit:
-            told.append(f"the limit of {said} {'will' if low > limit else 'may'} be reached before the end")
-    return told
+            remarks.append(f"the limit of {said} {'will' if low > limit else 'may'} be reached before the end")
+    return remarks
 
 
-def _between(both: Range, said: Callable[[float], str]) -> str:
+def _range_text(both: Range, said: Callable[[float], str]) -> str:
     low, high = said(both[0]), said(both[1])
     return low if low == high else f"{low}–{high}"
 

@@ -35,21 +35,19 @@ class HandoverFacts:
 
 
 def write_handover(store: RunStore, record: RunRecord) -> str:
-    """Write HANDOVER.md and return its path, if a limit, a lack of progress or the environment ended the work, or if
-    work was given up.
-
-    Otherwise remove the file of an earlier halt, and return "".
+    """Write HANDOVER.md and return its path if a limit, a lack of progress or the environment ended the work, or if
+    work was given up. Otherwise remove an older HANDOVER.md and return "".
     """
     from trued.engine.ways_on import ways_on  # imported here: only needed when a run ends
 
     events = tuple(store.journal.events(record.id))
-    stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)  # work was given up
+    stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)
     file = store.folder(record.id) / "files" / NAME
     if record.state not in ("limited", "unjudged") and not (stuck and record.state in HALTED):
         file.unlink(missing_ok=True)
         return ""
     contract = store.contract(record.id)
-    standing = HandoverFacts(
+    facts = HandoverFacts(
         record,
         record.state,
         record.why or "no progress: two rounds in a row had the same gaps and changed nothing",
@@ -60,7 +58,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         (*ways_on(store, record), *_commands(record)),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    atomic_files.write(file, handover_text(standing).encode(), sync=False)
+    atomic_files.write(file, handover_text(facts).encode(), sync=False)
     return str(file)
 
 
@@ -121,7 +119,7 @@ def _requirements(one: HandoverFacts) -> Iterator[str]:
     lines += [f"{_short_line(name)}: no check has been run on it yet" for name in one.wanted if name not in judged]
     if one.verdict:
         lines += [f"objection: {_short_line(each.what)}" for each in one.verdict.objections]
-    yield _section("What is not", tuple(lines), "Everything is proven.")
+    yield _section("What is not proven", tuple(lines), "Everything is proven.")
 
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:

@@ -28,7 +28,7 @@ def preview_owner(pid: int = 0) -> str:
 def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
     """Raise BadInput while an agent of the run is at work and can reach the person's own session."""
     if reached := reachable_by_agents(store, record):
-        what = f"an agent of run {record.id} is at work and can reach {reached}: it could decide in your name"
+        what = f"a running agent of run {record.id} can reach {reached}: it could decide in your name"
         raise BadInput(
             what, then=f"decide when the agent has ended, or `trued cancel {record.id}`; `trued doctor` explains"
         )
@@ -41,7 +41,9 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
     """
     from trued.workspace.sandbox.levels import reachable_sockets  # imported here: only decisions need it
 
-    return ", ".join(dict.fromkeys(one for sight in _at_work(store, record) for one in reachable_sockets(sight)))
+    return ", ".join(
+        dict.fromkeys(one for confinement in _at_work(store, record) for one in reachable_sockets(confinement))
+    )
 
 
 def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
@@ -55,5 +57,5 @@ def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
     alone = alone or any(is_live_preview(one) for one in (folder / PREVIEWS).glob("*"))
     if called or connected or alone:
-        sight = store.workspace(record, store.inputs(record.id)).confinement()
-        yield sight if called or connected else replace(sight, network="none")
+        confinement = store.workspace(record, store.inputs(record.id)).confinement()
+        yield confinement if called or connected else replace(confinement, network="none")

@@ -1,4 +1,4 @@
-"""The limits of a run, who changed them, and what its models cost."""
+"""The limits of a run, how people change them, and what its models cost."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # imported where limits are changed or prices are looked up: 
     from trued.run.budget import QuotaWindow
     from trued.wire import Price
 
-LIMITS_FIXED = ("done", "stopped", "cancelled")  # a run that is "not proven" may get more rounds, and so new limits
+LIMITS_FIXED = ("done", "stopped", "cancelled")  # states; a run that is "not proven" may get more rounds and new limits
 
 
 class LimitStep(Value):

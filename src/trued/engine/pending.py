@@ -32,7 +32,8 @@ class Wait(Value):
 def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
     """Everything the run waits for: open questions and what requirements lack; if there is neither, what halted it.
 
-    `to_decide`: `JournalStore.runs_to_decide()`, for callers with many runs: of all others, nothing more is read.
+    `to_decide`: the result of `JournalStore.runs_to_decide()`. Callers with many runs pass it, so that questions and
+    verdicts are read only for the runs in it.
     """
     if record.has_ended:
         return []
@@ -73,14 +74,15 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         and (requirement := asked.get(one.id))
         and (final or is_manual(requirement))
     ]
-    unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
-    since = _since(store, record) if by_person or unread else {}  # slow for a long run
+    unapproved = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
+    since = _since(store, record) if by_person or unapproved else {}  # slow for a long run
     for one, requirement in by_person:
         yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
     yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
-    if unread:
-        what = f"nobody has approved the contract that {', '.join(unread)} depend{'s' if len(unread) == 1 else ''} on"
-        when = max(since.get(name, record.updated_at) for name in unread)
+    if unapproved:
+        verb = "depends" if len(unapproved) == 1 else "depend"
+        what = f"nobody has approved the contract that {', '.join(unapproved)} {verb} on"
+        when = max(since.get(name, record.updated_at) for name in unapproved)
         yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
 
 
@@ -124,7 +126,7 @@ def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
 
 
 def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    """The wait of a run that needs no decision: somebody has to resume it."""
+    """What a run without open decisions waits for: somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
         from trued.run.budget import command_for_more, reason_of_limit  # only here: most runs are not limited
@@ -142,7 +144,8 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _answered(store: RunStore, record: RunRecord) -> str:
-    """The answer for which the run stopped, if it was given meanwhile: its reason still says that one is missing."""
+    """A sentence about the answer that the run stopped for, if somebody has given it since; else "". (The run's `why`
+    still says that the answer is missing.)"""
     for one in store.journal.questions(record.id)[::-1]:
         if one.answer and one.key in record.why:
             return f"{one.who or 'somebody'} answered {one.answer}: the run continues when it is resumed"

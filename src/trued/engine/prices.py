@@ -60,7 +60,7 @@ def without_provider(model: str) -> str:
 def _maintained(model: str) -> Price | None:
     if not model:
         return None
-    if _newer():
+    if _is_package_newer():
         return _maintained_price(model) or _tabled(model)
     return _tabled(model) or (_maintained_price(model) if importlib.util.find_spec(MAINTAINED) else None)
 
@@ -86,7 +86,7 @@ def _table() -> dict[str, Any]:
 
 
 @cache
-def _newer() -> bool:
+def _is_package_newer() -> bool:
     if importlib.util.find_spec(MAINTAINED) is None:
         return False
     made_from = str(_table()["source"]).rpartition(" ")[2]

@@ -45,8 +45,10 @@ async def offer_run(
 ) -> ForgePullRequest | Mapping[str, str] | str:
     """Offer the run's finished head as a pull request while the run is being driven.
 
-    Returns the pull request; or, if sensitive files change, these files with reasons: then a person has to land it;
-    or, if the repository with its remote is on another machine, how to open the pull request there.
+    Returns one of:
+    - the pull request;
+    - the sensitive files that change, with the reasons why they are sensitive: a person has to land the run;
+    - if the repository is on another machine, a sentence on how to open the pull request there.
     """
     travel, kind = store.travel(record), store.inputs(record.id).settings.forge.kind
     if travel and not travel.is_origin and kind != "local":  # remotes and tokens are where the run was begun
@@ -89,22 +91,25 @@ async def pull_request_work(
         spent=(*orchestrator_spending(ticket, events), *spending_by_role(events)),
         evidence=tuple(_evidence(store, record.id, contract.base_facts if contract else ())),
         claimed=tuple(_claimed(events)),
-        said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_remarks(ticket, events)),
+        said=(
+            *(f"{path} is a sensitive file: {why}" for path, why in trusted.files.items()),
+            *_remarks(ticket, events),
+        ),
         draft=draft,
         when=record.created_at,
     )
 
 
 def write_rounds(store: RunStore, record: RunRecord) -> None:
-    """Write ROUNDS.md, a view for people, renewed whenever the run ends."""
+    """Write ROUNDS.md, a summary for people. It is written again whenever the run ends."""
     events = store.journal.events(record.id)
-    if told := tuple(verification_rounds(events)):
+    if rounds := tuple(verification_rounds(events)):
         folder = store.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
         atomic_files.write(
             folder / ROUNDS,
             rounds_document(
-                told, (*orchestrator_spending(store.inputs(record.id).ticket, events), *spending_by_role(events))
+                rounds, (*orchestrator_spending(store.inputs(record.id).ticket, events), *spending_by_role(events))
             ),
             sync=False,
         )

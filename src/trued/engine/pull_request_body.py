@@ -30,7 +30,7 @@ class RoleSpending:
     cached: int = 0
     peak: int = 0  # the largest context that it ever had
     usd: float = 0.0
-    mark: str = ""  # ~ if it is estimated or computed, ≤ if it is a stated ceiling
+    mark: str = ""  # before `usd`: ~ for an estimated or computed cost, ≤ for a ceiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its pictures before (on the base, else the first failure on the work) and after."""
+    """Page → its pictures "before" (on the base, else the first failure on the head) and "after" (passed)."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})

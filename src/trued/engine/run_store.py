@@ -52,8 +52,8 @@ class RunStore:
     verdicts, approvals, amendments.
 
     `listen` is called with every event that is written through this store. `read_only`: nothing is created or changed.
-    `watches`: for callers that read the same runs again and again and must use little memory: the evidence of a
-    contract and of the newest verdict is a `StoredEvidence`.
+    `watches`: for a caller that reads the same runs again and again. To save memory, the evidence of contracts and of
+    newest verdicts is then a `StoredEvidence`.
     """
 
     def __init__(
@@ -206,8 +206,8 @@ class RunStore:
         return read if facts is None else read.model_copy(update={"base_facts": facts})
 
     def _parted(self, text: str, *place: str) -> "tuple[str, StoredEvidence | None]":
-        """A step's result, split into the JSON without the evidence at `place`, and that evidence. A store that does
-        not watch splits nothing: it returns the whole text and None."""
+        """A step's result in two pieces: the JSON without the evidence at `place`, and that evidence. A store that does
+        not watch returns the whole text and None."""
         from trued.engine.stored_evidence import StoredEvidence
 
         return StoredEvidence.taken_out_of(text, *place) if self._watches else (text, None)
@@ -220,7 +220,7 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The newest verdict, with approvals applied: on the finished work, else the newest on each task."""
+        """The verdict on the finished work, with approvals applied; before that, the newest verdicts on all tasks."""
         from trued.proof.contract import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
@@ -252,7 +252,7 @@ class RunStore:
         return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """Everything that the run's verdicts rest on, oldest first."""
+        """The evidence of all of the run's verdicts, oldest first, each once."""
         final = self.final_verdict(run_id)
         verdicts = [*self.task_verdicts(run_id), *([final] if final else [])]
         return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
@@ -285,10 +285,8 @@ class RunStore:
     # -- approvals -----------------------------------------------------------------------------------------------------
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, each with the reason if it no longer applies to the work that was judged last.
-
-        Approvals of an earlier contract are left out.
-        """
+        """Approvals and rejections, without those of an earlier contract. If one no longer applies to the work that was
+        judged last, its `stale` says why."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:

@@ -42,7 +42,7 @@ SESSION = (
     *("DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO"),
     *("TMUX", "TMUX_PANE", "STY", "DOCKER_HOST"),
 )
-LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # no two that look alike
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # for ids; no two look alike
 
 
 def prepare_inputs(
@@ -116,7 +116,7 @@ def prepare_inputs(
 def _of_chosen_parts(
     requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
 ) -> Requirements | None:
-    """The requirements that the chosen parts of the plan can meet. Raises BadInput if there are no parts."""
+    """The requirements that the chosen parts of the plan can meet. Raises BadInput if the workflow takes no parts."""
     if not settings.chunks and not settings.phases:
         return requirements
     option = "--chunk" if settings.chunks else "--phase"
@@ -139,7 +139,7 @@ def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowD
 
 
 def input_kind(goal: Goal) -> Input:
-    """What kind of input the goal is, by what it looks like. Raises BadInput for a file that could be anything."""
+    """What kind of input the goal looks like. Raises BadInput for a file that is not recognised."""
     file = goal.source.file
     if is_feature_list(goal.text) or SPECIFICATION.fullmatch(PurePath(file).name):
         return Input.SPECIFICATION
@@ -158,7 +158,7 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
     if not repository.head and not workflow.starts_empty:
         what = f"the repository {repository.root} has no commit yet"
         able = " or ".join(f"`-w {one.name}`" for one in descriptors() if one.starts_empty)
-        raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without")
+        raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without one")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
         what = f"{path} is not a folder, and {workflow.name} writes into {folder}"
@@ -296,7 +296,7 @@ def _check_variables(settings: Settings) -> None:
 
 
 def _instructions(root: Path) -> str:
-    """The project's instructions to agents, without links that lead out of the repository."""
+    """The project's instructions to agents. Symbolic links that lead out of the repository are not followed."""
     texts = [(name, (root / name).resolve()) for name in INSTRUCTIONS]
     inside = [(name, path) for name, path in texts if path.is_file() and path.is_relative_to(root.resolve())]
     return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in inside)

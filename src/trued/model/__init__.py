@@ -1,7 +1,7 @@
 """The domain's values: frozen, without I/O. Every public name can be imported from here.
 
-A module is loaded when one of its names is first imported: a short command needs few of these classes, and making all
-of them takes longer than its work.
+A module is loaded when one of its names is first imported. A short command needs few of these classes, and building
+all of them would take longer than the command itself.
 """
 
 from typing import TYPE_CHECKING

@@ -10,7 +10,7 @@ from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
-Lacks: TypeAlias = Literal["", "attest", "approve"]  # missing: a person's attestation, or the contract's approval
+Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 
 
 class Tried(Value):
@@ -18,8 +18,8 @@ class Tried(Value):
 
     id: str
     outcome: Outcomes
-    kind: str = ""  # of failure: returned, raised, missing, exit, stdout, time, …
-    detail: str = ""  # what the head printed or returned; never leaves the engine for held-out cases
+    kind: str = ""  # how it failed: returned, raised, missing, exit, stdout, time, …
+    detail: str = ""  # what the head printed or returned; for held-out cases it never leaves the engine
     seconds: float = 0.0
 
 
@@ -29,10 +29,10 @@ class Shot(Value):
     name: str  # the screenshot's name among the artifacts of its evidence
     sha256: str
     page: str  # the path that the check opened; for a test, the page's path at its end
-    url: str = ""  # the browser's address
+    url: str = ""  # the address that the browser showed
     viewport: str = ""  # such as 1280x800
-    test: str = ""  # id of the test; the screenshot was taken at its end
-    trace: str = ""  # sha256 of the recording: `playwright show-trace`
+    test: str = ""  # id of the test at whose end the screenshot was taken
+    trace: str = ""  # sha256 of the recording that `playwright show-trace` opens
 
 
 class Picture(Shot):
@@ -63,7 +63,7 @@ class Evidence(Value):
     interpreter: str = ""
     versions: dict[str, str] = {}
     isolation: str
-    room: str = ""  # what the check saw around it; results of two rooms are not compared
+    room: str = ""  # names the clean room's contents around the check; results from different rooms are not compared
     exit_code: int | None = None
     tried: tuple[Tried, ...] = ()
     output: str = ""
@@ -78,10 +78,10 @@ class Evidence(Value):
 
 
 class MissingFromEnvironment(Value):
-    """Something that the checks need, that no commit can bring along, and that is not there."""
+    """Something that the checks need and this machine lacks, and that no commit can supply."""
 
-    name: str  # name of the module, program or service, to search for it
-    what: str  # a sentence: the module inflection is not installed
+    name: str  # name of the module, program or service, so that people can search for it
+    what: str  # a sentence, such as: the module inflection is not installed
     fix: str = ""  # what a person can do about it
 
     def __str__(self) -> str:
@@ -103,10 +103,11 @@ class Judged(Value):
     holds: bool  # nothing failed or is disputed; at most a person's approval is missing
     lacks: Lacks = ""  # what only a person can add
     parts: tuple[str, ...] = ()  # requirements that it consists of
-    own: "Judged | None" = None  # its verdict without its parts; None without parts or in an earlier version
-    rests_on: str = ""  # the user's cases, an examiner's cases, or a person's approval
+    own: "Judged | None" = None  # its judgement without its parts; None if it has none, or in older journals
+    rests_on: str = ""  # what the grade rests on: the user's cases, an examiner's cases, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
-    # For a criterion of a part of the work that is not in the contract, and that nothing checks: the id of that part.
+    # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work
+    # (such as a chunk) that the criterion belongs to.
     outside: str = ""
 
     @property
@@ -121,14 +122,16 @@ class Judged(Value):
 
 
 class FactNote(str):
-    """A note that only reports what the engine did, or something that a grade already reflects. Any other note names
-    something that no check covers. `Verdict.reported` and `Contract.reported` store which notes are of this kind."""
+    """A note that only states a fact: something that the engine did, or that a grade already reflects.
+
+    Any other note names something that no check covers. `Verdict.reported` and `Contract.reported` list the fact notes.
+    """
 
     __slots__ = ()
 
 
 class Verdict(Value):
-    """Judged requirements of one commit. Only `run.prove` and `run.finish` make one."""
+    """The judged requirements of one commit. The engine computes it from evidence; no agent can make one."""
 
     subject: str
     commit: str = ""
@@ -139,11 +142,9 @@ class Verdict(Value):
     beside: tuple[Judged, ...] = ()  # other requirements that were evaluated on the same commit; not part of `holds`
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that belong to no requirement: a person's comment, an empty diff
-    undecided: tuple[
-        str, ...
-    ] = ()  # all notes: what no check covers, and what is only reported; listed in every report
-    reported: tuple[str, ...] | None = None  # the notes that only report; None in an earlier version
-    owned: tuple[str, ...] = ()  # files that the engine owned then; not part of the work
+    undecided: tuple[str, ...] = ()  # all notes: what no check covers, and facts; every report lists them
+    reported: tuple[str, ...] | None = None  # those of `undecided` that are facts (FactNote); None in older journals
+    owned: tuple[str, ...] = ()  # files that the engine itself had written; not part of the work
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
@@ -171,24 +172,25 @@ class Verdict(Value):
 
     @property
     def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
-        """What prevented judging requirements or existing tests, each once. An agent cannot repair it."""
+        """What the environment lacked, so that requirements or existing tests could not be judged; each once. No agent
+        can fix it."""
         every = (*self.requirements, *self.suites)
         return tuple(dict.fromkeys(part for one in every for part in one.missing))
 
     @property
     def lacks_only_environment(self) -> bool:
-        """Whether nothing failed, and the work could not be judged only because the environment lacks something
-        (`missing_from_environment`). Such an end counts as no attempt: a person has to fix the environment."""
+        """Whether nothing failed, and only something that the environment lacks (`missing_from_environment`) kept the
+        work from being judged. This counts as no attempt: a person has to fix the environment."""
         every = (*self.requirements, *self.suites)
-        innocent = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
-        return bool(self.commit and self.missing_from_environment) and innocent and not self.gaps
+        none_failed = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
+        return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
         """Everything that is missing, each once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
-        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may be a gap of several
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # several requirements may share a gap
 
 
 class Author(Value):
@@ -202,7 +204,7 @@ class Author(Value):
 
 
 class Contract(Value):
-    """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
+    """Requirements and checks, sealed before work starts. It is stored outside every clone, under its hash."""
 
     _as_before = newer_fields("suites", "unguarded", "unserved", "reported", "red_suites")
 
@@ -215,16 +217,16 @@ class Contract(Value):
     serve: Serve | None = None
     interface: tuple[str, ...] = ()
     carried: dict[str, str] = {}  # path → base64: files that are copied over base and head
-    authors: dict[str, Author] = {}  # check → who wrote it; the others are the user's own
+    authors: dict[str, Author] = {}  # check → its author, for checks that the user did not write
     guards: tuple[str, ...] = ()  # checks that can refute but never prove: the base's own tests, build, lint, types
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
-    undecided: tuple[str, ...] = ()  # all notes of sealing: what no check covers, and what is only reported
+    undecided: tuple[str, ...] = ()  # all notes made while sealing: what no check covers, and facts
     interpreter: str = ""  # the interpreter that runs the checks, on base and head
-    base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
-    suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade; can refute every requirement
+    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base, each run three times
+    suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
-    red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but in which nothing passes on the base
-    reported: tuple[str, ...] = ()  # the notes in `undecided` that only report what the engine did
+    red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
+    reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write
 
     @property

@@ -6,11 +6,11 @@ from typing import NamedTuple
 # The fields of a reply that claim a result.
 CLAIMING_FIELDS = ("result", "decision", "status", "passes", "passed")
 
-# Named tuples, away from everything else: `stats` reads thousands of them, and needs no other value.
+# Named tuples in a module of their own: `stats` reads thousands of them, and needs no other value.
 
 
 class StoredAnswer(NamedTuple):
-    """The end of a call."""
+    """How one agent call ended, and what its reply claims."""
 
     run: str
     key: str
@@ -22,7 +22,7 @@ class StoredAnswer(NamedTuple):
 
 
 class StoredVerdict(NamedTuple):
-    """A verdict."""
+    """The grades of one verdict."""
 
     run: str
     key: str

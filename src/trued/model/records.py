@@ -17,7 +17,7 @@ Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own ter
 
 
 class Question(Value):
-    """A question that waits for a person's answer; "" while there is none."""
+    """A question to a person. `answer` is "" until somebody answers."""
 
     id: int = 0
     key: str
@@ -106,11 +106,11 @@ class TakenComments(Value):
 
 
 class Heard(Value):
-    """The approvals that a step processed at one commit, and the requirements without which it continued."""
+    """What a step learned from people at one commit: the decisions that it processed, and those still missing."""
 
     head: str
-    words: tuple[Approval, ...] = ()
-    parked: tuple[str, ...] = ()  # requirements that the step continued without
+    words: tuple[Approval, ...] = ()  # approvals and rejections
+    parked: tuple[str, ...] = ()  # requirements that nobody had decided on; the step continued without
 
 
 class RunRecord(Value):

@@ -38,7 +38,7 @@ class Requirement(Value):
     parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is their worst grade
     proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
     author: str = ""  # the role that wrote it; "" for the user's own words
-    aside: str = ""  # the claim that nothing has to be built: background, or done; unproven until a person agrees
+    aside: str = ""  # why nothing has to be built for it, as an agent claims; unproven until a person agrees
 
 
 class Ready(Value):
@@ -58,7 +58,7 @@ class Serve(Value):
 
 
 class Environment(Value):
-    """How checks are run; sealed with the contract, inferred where absent."""
+    """The environment in which checks run, sealed with the contract. What the user does not set is inferred."""
 
     path: tuple[str, ...] = ()
     prepare: tuple[str, ...] = ()  # commands that may use package registries; checks may not
@@ -72,7 +72,7 @@ class Environment(Value):
         return other.model_copy(update={**given, "variables": {**other.variables, **self.variables}})
 
 
-EXISTING_TESTS = "existing tests"  # it has a blank, so no requirement of a user or an agent can have this id
+EXISTING_TESTS = "existing tests"  # this id has a space, so no user's or agent's requirement can have it
 
 
 class Requirements(Value):
@@ -88,7 +88,7 @@ class Requirements(Value):
     carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
     suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine, never by a file
     unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, and why
-    red_suites: tuple[Requirement, ...] = ()  # from the contract that is sealed again
+    red_suites: tuple[Requirement, ...] = ()  # of a contract that is sealed again: see `Contract.red_suites`
 
 
 class Task(Value):
@@ -167,7 +167,7 @@ class Ticket(Value):
     preview: str = ""
     text: str  # the whole ticket, verbatim
     source: Source = Source()
-    missing: tuple[str, ...] = ()  # sentences about what it does not say
+    missing: tuple[str, ...] = ()  # what it does not say, one sentence each
     whole: str = ""  # id of the requirement for all of it; "" in runs of older versions means "plan"
 
     @property

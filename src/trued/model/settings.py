@@ -52,9 +52,11 @@ class RunLimits(Limit):
     feature: Limit = Field(default_factory=Limit)
     task: Limit = Field(default_factory=Limit)
     roles: dict[str, Limit] = {}
-    quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, if the agent reports it; 0: all
+    quota: int = Field(
+        default=0, ge=0, le=100
+    )  # highest used share of a subscription's window, in per cent, if the agent reports it; 0: no limit
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
-    call_tokens: int = Field(default=2_000_000, gt=0)  # likewise reserved: thirty requests with a full context
+    call_tokens: int = Field(default=2_000_000, gt=0)  # reserved likewise: thirty requests with a full context
     # the assumed price of a model that no price table has
     ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 
@@ -90,8 +92,8 @@ class WebhookSettings(Value):
 
 
 class NotifySettings(Value):
-    """How a person is notified that a run waits for them, has ended or has reached a limit. Only their own settings
-    file can set this, because the command is run with their rights."""
+    """How a person is notified that a run waits, has ended or has reached a limit. Only the person's own settings file
+    can set this, because the command runs with the person's rights."""
 
     kinds: tuple[NotifyKind, ...] = NOTIFY_KINDS
     webhook: WebhookSettings | None = None
@@ -120,7 +122,7 @@ class Commands(Value):
 
 
 class TeamSettings(Value):
-    """How many attempts a team makes, and which roles play."""
+    """How many attempts a team makes, and which roles take part."""
 
     attempts: int = Field(default=10, ge=1)  # of dev and QA on one task
     heal: bool = True  # False: one attempt per task
@@ -143,8 +145,8 @@ class PreviewSettings(Value):
         return self.url.replace("{branch}", slug).replace("{commit}", commit)
 
 
-def _can_be_enough(grade: object) -> object:
-    """Refuse values that are not a grade, and grades that show nothing; the error lists the accepted grades."""
+def _check_accepted(grade: object) -> object:
+    """Return the grade. Raises ValueError for a value that is no grade, and for a grade below `tested`."""
     enough = [str(one) for one in Grade if one >= Grade.TESTED]
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is not a grade"
@@ -159,9 +161,8 @@ class Settings(Value):
     agents: dict[str, str] = {}  # role → agent; "*" for all others
     roles: dict[str, str] = {}  # role of the workflow → name of the role file to use
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
-    coverage_target: float = Field(
-        default=80.0, ge=0, le=100
-    )  # per cent of lines; coders get it as a target, but no grade depends on it
+    # per cent of lines: a target that coders are told; no grade depends on it
+    coverage_target: float = Field(default=80.0, ge=0, le=100)
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
@@ -169,9 +170,7 @@ class Settings(Value):
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
     commit_author: Literal["user", "role"] = "user"  # the author of commits; with "user", the role is a trailer
-    accept: Annotated[Grade, BeforeValidator(_can_be_enough)] = (
-        Grade.ATTESTED
-    )  # the lowest grade that counts as success
+    accept: Annotated[Grade, BeforeValidator(_check_accepted)] = Grade.ATTESTED  # the lowest grade that is a success
     sandbox: SandboxLevel = "auto"
     allow_unsandboxed: bool = False
     readable: tuple[str, ...] = ()
@@ -187,11 +186,11 @@ class Settings(Value):
     login: dict[str, LoginPolicy] = {}  # agent → how it may log in; "*" for all others
     bring: tuple[str, ...] = ()  # agents that may load the project's own hooks, servers and skills
     wait: bool = True  # wait until a provider's limit has passed; False: the run ends and can be resumed
-    prompts: Literal["policy", "ask"] = "policy"  # actions outside a role's tools are refused, or asked about
+    prompts: Literal["policy", "ask"] = "policy"  # actions outside a role's tools: refuse them, or ask the person
     limits: RunLimits = Field(default_factory=RunLimits)
     prices: dict[str, Rate] = {}  # the user's own prices, by model or agent
-    environment: Environment = Field(default_factory=Environment)  # of checks, if the requirements file has none
-    serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none
+    environment: Environment = Field(default_factory=Environment)  # for checks; a requirements file takes precedence
+    serve: Serve | None = None  # for pages, previews and HTTP cases; a requirements file takes precedence
     preview: PreviewSettings = Field(default_factory=PreviewSettings)
     forge: ForgeSettings = Field(default_factory=ForgeSettings)
     tickets: TicketSettings = Field(default_factory=TicketSettings)

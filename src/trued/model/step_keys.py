@@ -13,7 +13,7 @@ PROOF, FINISH = "prove#", "finish#"
 JUDGED = (PROOF, FINISH, AMENDMENT)  # a run's verdict is read from one of these
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
-SENT = "sent#"  # records what was sent to the shared store; a workflow's own step can have this name, too
+SENT = "sent#"  # a step that records what was sent to the shared store; a workflow may use this name, too
 SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and Postgres
 
 

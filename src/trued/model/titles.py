@@ -4,7 +4,7 @@ TITLE_LIMIT = 80  # characters: a title fits on one line of a terminal
 
 
 def cut_title(words: str, limit: int = TITLE_LIMIT) -> str:
-    """The words, at most `limit` characters of them: a longer text ends at a word, with "…"."""
+    """The text, cut to `limit` characters: a longer text is cut after a word, and ends with "…"."""
     if len(words) <= limit:
         return words
     whole = words[:limit].rpartition(" ")[0].rstrip(" ,;:.")

@@ -13,7 +13,7 @@ class Value(BaseModel):
 
 
 def newer_fields(*names: str) -> Any:
-    """A serializer that writes these fields only if they are set: hashes of values of older versions stay valid.
+    """A serializer that writes these fields only if they are set, so that values of older versions keep their hashes.
 
     Assign it to any name in the class body. (Pydantic asks for a first parameter called `self`.)
     """

@@ -8,15 +8,15 @@ from trued.support import atomic_files
 
 
 class LeaseFile:
-    """A file in a folder that no agent sees. Times are seconds since this machine was started, sleep included: a clock
-    that nobody can set back."""
+    """A file in a folder that no agent sees. Times are seconds since this machine was started, including sleep: nobody
+    can set that clock back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.unwritten = ""  # why the last extension could not be written
 
     def extend(self, until: float) -> None:
-        """Let agents work until this time. If it cannot be written, the time written last applies."""
+        """Let agents work until this time. If the file cannot be written, the time in it still applies."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_files.write(self.path, f"{until:.3f}", sync=False)

@@ -1,4 +1,4 @@
-"""Sets of paths: single files, and whole folders that end in "/" (`docs/feature/x/`)."""
+"""Sets of paths: single files, and whole folders, which end in "/" (`docs/feature/x/`)."""
 
 from collections.abc import Collection, Iterable
 

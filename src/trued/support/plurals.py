@@ -9,6 +9,6 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def few(names: Sequence[str], most: int, joint: str = ", ") -> str:
-    """`a, b and 3 more`: the first names, `most` at the most, and how many more there are."""
+    """`a, b and 3 more`: at most `most` of the names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return joint.join(names[:most]) + more

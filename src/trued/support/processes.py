@@ -29,12 +29,12 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
 
 def inside_agent() -> str:
-    """The call whose agent this process belongs to; empty if there is none."""
+    """The agent call that started this process, directly or not; "" if none did."""
     return os.environ.get(MARKER, "")
 
 
 def agent_around() -> str:
-    """The environment variable that shows that an agent started us, directly or not; or ""."""
+    """The environment variable, ours or an ancestor's, which shows that an agent started this process; "" for none."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
         if found := [name for name in AGENT_VARIABLES if name in carried]:
@@ -100,7 +100,8 @@ def pid_of(identity: str) -> int:
 
 
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
-    """Kill every process of this call, found by marker, below a process, or by identity; return how many."""
+    """Kill every process of this call and return how many. They are found by the marker, as descendants of `below`, and
+    by the identities in `known`."""
     identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
 
     def matching_pids() -> set[int]:
@@ -120,7 +121,11 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
 
 def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
-    """Signal a process through a pidfd; `still` is called when the pidfd is open, so that a reused pid is never hit."""
+    """Send a signal to a process. Returns whether it was sent.
+
+    `still`: whether the pid still belongs to the intended process. It is called once the pidfd is open, so that a
+    process which reuses the pid is never hit.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         try:
             handle = os.pidfd_open(pid)

@@ -10,9 +10,9 @@ from urllib.parse import quote, quote_plus
 
 SHORTEST = 8  # a shorter "secret" could be an ordinary word
 LONGEST_LINE = 64 * 1024  # longer lines are cut, so that an endless line cannot fill the memory
-OVERLAP = 1024  # characters kept back at a cut: longer than any key shape below
+OVERLAP = 1024  # characters kept back at a cut, so that a key which begins before it is recognised
 
-# Strings that are keys by their shape. Each has a bounded length: see `Stream`.
+# Strings that look like keys. The lengths are bounded, because `Stream` sees only a part of a long line at a time.
 _SHAPES = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:
       sk-ant-[A-Za-z0-9_-]{20,400}                        # Anthropic

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 WITHIN_S = 60
-# A repository's settings could name programs: none of them is started.
+# These options keep git from starting programs that a repository's settings name.
 QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.external=")
 
 

@@ -78,10 +78,10 @@ def spend_of(row: Mapping[str, Any]) -> "Spend":
 
 
 class KnownSpends:
-    """The spends of one run that were read so far: a long run reads only its new rows.
+    """A cache of one run's spends, so that a long run reads only its new rows.
 
-    Rows are numbered in the order of writing, and a row that is written again gets a higher number. If numbers were
-    changed by hand, the next `read` notices, unless another driver has written in between: a run has only one.
+    Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices rows
+    that were removed or renumbered by hand, as long as no other process writes to the run; a run has only one driver.
     """
 
     def __init__(self) -> None:
@@ -94,9 +94,9 @@ class KnownSpends:
     def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":
         """All spends of the run, in the order of writing.
 
-        `query` returns the rows with a higher number than the given one, in order; each also says how many rows the run
-        has (`size`) and the sum of their numbers (`total`). If there is no such row, it returns these two and no `n`.
-        If they show that known rows were removed or numbered anew, everything is read again.
+        `query` returns the rows with a higher number (`n`) than the given one, in order. Each row also has the number
+        of all rows of the run (`size`) and the sum of their numbers (`total`). If there is no such row, `query` returns
+        one row whose `n` is None. If `size` and `total` do not fit the known rows, everything is read again.
         """
         if not self._take(query(self._last)):
             self._forget()

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 BUSY_S = 20.0  # longer than any write of trued takes: after that, another process hangs in the middle of a write
 
-# An event's data without its brief, and with only the claims of its reply: the rest is nine tenths of a journal.
+# LEAN: an event's data without its brief, and with only the claims of its reply. What is left out is nine tenths of a
+# journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -51,9 +52,9 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# FOLDED: lean data for views that fold events, with only role and agent of an asked call, and whether it continues a
-# conversation. The first two come before the brief, so the data is cut at `, "brief": ` without parsing it, and the
-# last one ends the data; inside a string, these quotes would be escaped.
+# FOLDED: lean data for views that fold events. Of an asked call it keeps only `role`, `agent` and `resume`. Parsing
+# long briefs would be slow, so the stored text is cut instead: role and agent come before `, "brief": `, and
+# `"resume": true}` ends the text. A brief cannot imitate either, because quotes inside a string are escaped.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
 _NAMED = """json_patch(json_object('role', json_extract(data, '$.role'), 'agent', json_extract(data, '$.agent')),
     case json_type(data, '$.resume') when 'true' then '{"resume": true}' else '{}' end)"""
@@ -619,7 +620,7 @@ def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
     words = str(error)
     if "UNIQUE" in words:
-        return Busy("another process drives this run, too: its lock was removed; end one of them")
+        return Busy("two processes drive this run, because its lock file was removed; end one of them")
     if "locked" in words or "busy" in words:
         return Busy(f"{path} is busy: another process has held it for {BUSY_S:.0f} s; try again")
     what = {

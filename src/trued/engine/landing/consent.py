@@ -12,23 +12,23 @@ OPTIONS = ("yes", "no")
 async def ask_consent(
     context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges
 ) -> LandingResult | None:
-    """Get a person's consent to exactly these changes, once. Returns None if they consent, else the result of a
-    landing that ends here."""
+    """Ask a person, once, for consent to exactly these changes. Returns None if the person agrees, else the result with
+    which the landing ends."""
     journal, request = context.store.writer(context.record), context.request
     key = f"agreed to {found.digest[:SHORT]}"
     if not found or context.store.journal.step(context.record.id, key):
         return None
-    told = "\n".join(f"  {line}" for line in describe_changes(found))
+    listed = "\n".join(f"  {line}" for line in describe_changes(found))
     who = request.who if len(request.agree) >= SHORT and found.digest.startswith(request.agree) else ""
     if not who and not request.agree:
-        text = f"The run changes files that tools execute or trust automatically:\n{told}\nLand it with these?"
+        text = f"The run changes files that tools execute or trust automatically:\n{listed}\nLand it with these?"
         answer = await context.person(Question(key=key, text=text, options=OPTIONS))
         who = answer[2] if answer and answer[0] == "yes" else ""
         if answer and not who:
-            return _asking(context, candidate, found, code=1, why="you did not agree to these changes")
+            return _refusal(context, candidate, found, code=1, why="you did not agree to these changes")
     if not who:
         what = "changes files that tools execute or trust automatically (CI, hooks, agent settings)"
-        return _asking(context, candidate, found, code=3, why=f"run {context.record.id} {what}")
+        return _refusal(context, candidate, found, code=3, why=f"run {context.record.id} {what}")
 
     async def step() -> str:
         return who
@@ -38,7 +38,7 @@ async def ask_consent(
     return None
 
 
-def _asking(
+def _refusal(
     context: LandingContext, candidate: LandingCandidate, found: SensitiveChanges, *, code: int, why: str
 ) -> LandingResult:
     name = context.record.id

@@ -1,4 +1,4 @@
-"""Lands a finished run: exactly the commit that was proven, or one that is proven again on a moved target."""
+"""Lands a finished run: the commit that was proven or, if the target branch has moved, a new commit that is proven."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -59,8 +59,10 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         context = await up_to_chunk(context, request.through) if request.through else context
         if request.way == "pr" or request.draft or (not request.way and not request.onto and is_offered(context)):
             return await offer(context, proven=unfit is None)
-        if not (tip := await context.target.tip() or await _nothing_yet(context)):
-            raise BadInput(f"there is no branch {context.onto!r} in {record.repository}", then=await _others(context))
+        if not (tip := await context.target.tip() or await _empty_root(context)):
+            raise BadInput(
+                f"there is no branch {context.onto!r} in {record.repository}", then=await _branch_hint(context)
+            )
         await context.workspace.store.bring(await context.workspace.store.source(), tip, f"onto/{tip}")
         if done := await _landed_before(context, tip):
             return done
@@ -106,7 +108,7 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
         raise BadInput(f"{onto} is the run's own branch", then="name another one: --onto BRANCH")
     workspace = store.workspace(record, inputs)
     await workspace.begin()
-    await _follow(store, record, workspace)
+    await _move_local_branch(store, record, workspace)
     target = TargetBranch(workspace.store, onto, store.environ)
     own = await TargetBranch(workspace.store, record.branch, store.environ).tip()
     if own and own != record.head:
@@ -117,7 +119,7 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
     return LandingContext(store, record, inputs, contract, workspace, request, target, person)
 
 
-async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
+async def _move_local_branch(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
     """Move the run's local branch to the work of other machines, unless somebody else moved it."""
     if not store.travel(record):
         return
@@ -129,7 +131,7 @@ async def _follow(store: RunStore, record: RunRecord, workspace: GitWorkspace) -
         await workspace.publish(record.head)  # if the branch points elsewhere, the caller reports it
 
 
-async def _nothing_yet(context: LandingContext) -> str:
+async def _empty_root(context: LandingContext) -> str:
     """The empty root commit if the run began in an empty repository and its target branch does not exist yet, or ""."""
     store, base = context.workspace.store, context.record.base
     if context.onto != context.inputs.onto or await store.entries(base):
@@ -137,7 +139,7 @@ async def _nothing_yet(context: LandingContext) -> str:
     return base if await store.git.line("rev-list", "--count", base) == "1" else ""
 
 
-async def _others(context: LandingContext) -> str:
+async def _branch_hint(context: LandingContext) -> str:
     known = [name for name in await context.target.branches() if not name.startswith("trued/")][:8]
     return f"--onto BRANCH, one of {', '.join(known)}" if known else "make one with `git branch`"
 
@@ -148,14 +150,14 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
     for one in reversed(begun_landings(context.store, context.record.id)):
         same = (one.onto, one.head) == (context.onto, head) and await store.has_commit(one.commit)
         if same and await rebase.has_ancestor(store, tip, one.commit):
-            return _over(context, one)
+            return _already_landed(context, one)
     if await rebase.has_ancestor(store, tip, head):
         one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
-        return _over(context, one)
+        return _already_landed(context, one)
     return None
 
 
-def _over(context: LandingContext, one: LandingRecord) -> LandingResult:
+def _already_landed(context: LandingContext, one: LandingRecord) -> LandingResult:
     events = context.store.journal.events(context.record.id)
     if not any((event.onto, event.commit) == (one.onto, one.commit) for _, event in of_kind(events, WorkLanded)):
         _emit_landed(context, one)
@@ -175,13 +177,13 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if refused := await ask_consent(context, candidate, found):
         return refused
     part = bool(context.request.through)  # only a part of the run lands: its commit has not been proven as a whole yet
-    again = await _proven_again(context, candidate) if candidate.how != FAST or part else None
+    again = await _prove_again(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
-        return _short(context, candidate, again)
+        return _not_proven(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
     if rejected:  # a person rejected it while it was proven again
         return rejected
-    return await _moved(context, candidate, again, found)
+    return await _move_branch(context, candidate, again, found)
 
 
 async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | LandingResult:
@@ -224,7 +226,7 @@ async def _views(context: LandingContext) -> rebase.HeadViews:
 async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> rebase.RebaseResult:
     record = context.record
     message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
-    # dated like the run's end, so that repeating the merge gives the same commit
+    # the merge has the date of the run's end, so that repeating it makes the same commit
     who = await context.target.person(record.updated_at)
     return await rebase.merge_into(context.workspace.store, tip, record.head, message, who, views)
 
@@ -239,8 +241,8 @@ def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str)
 # -- proof of another commit than the run's ----------------------------------------------------------------------------
 
 
-async def _proven_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
-    """Prove the new commit: a verdict belongs to one commit, and a new base needs new red results."""
+async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
+    """Prove the new commit. The run's verdict is about another commit, and checks must also fail on the new base."""
     known = context.store.evidence(context.record.id) if context.request.through else ()
     proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
     sealed, verdict, key = await proof.seal_and_prove(context.contract, candidate.tip, candidate.commit, candidate.part)
@@ -252,7 +254,7 @@ async def _proven_again(context: LandingContext, candidate: LandingCandidate) ->
         return again
     journal, key = context.store.writer(context.record), f"{candidate.part}/carried"
     if not context.store.journal.step(context.record.id, key):
-        who = context.request.who if context.request.carry else await _said_again(context, candidate, lacking)
+        who = context.request.who if context.request.carry else await _confirm_approvals(context, candidate, lacking)
         if not who:
             return again
 
@@ -265,14 +267,16 @@ async def _proven_again(context: LandingContext, candidate: LandingCandidate) ->
     return replace(again, words=(*words.contract, *lacking))
 
 
-async def _said_again(context: LandingContext, candidate: LandingCandidate, lacking: tuple[Approval, ...]) -> str:
+async def _confirm_approvals(
+    context: LandingContext, candidate: LandingCandidate, lacking: tuple[Approval, ...]
+) -> str:
     given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
     text = f"Approved for {context.record.head[:12]}:\n{given}\nDoes this also apply to {candidate.commit[:12]}?"
     answer = await context.person(Question(key="carry", text=text, options=OPTIONS))
     return answer[2] if answer and answer[0] == "yes" else ""
 
 
-def _short(context: LandingContext, candidate: LandingCandidate, again: SecondProof) -> LandingResult:
+def _not_proven(context: LandingContext, candidate: LandingCandidate, again: SecondProof) -> LandingResult:
     name, outcome = context.record.id, again.outcome
     words = carried_approvals(context.contract, again.contract, context.store.approvals(name))
     lacking = [one.requirement for one in needed_approvals(again, words.single)]
@@ -294,7 +298,7 @@ def _short(context: LandingContext, candidate: LandingCandidate, again: SecondPr
 # -- the move ----------------------------------------------------------------------------------------------------------
 
 
-async def _moved(
+async def _move_branch(
     context: LandingContext, candidate: LandingCandidate, again: SecondProof | None, found: SensitiveChanges
 ) -> LandingResult:
     record, target, tip, commit = context.record, context.target, candidate.tip, candidate.commit

@@ -1,4 +1,5 @@
-"""Lands the first chunks of a plan without the rest: the commit on which the last of them was judged, proven again."""
+"""Lands the first chunks of a plan without the rest: takes the commit that the last of them was judged on, and proves
+it again."""
 
 from dataclasses import replace
 
@@ -18,7 +19,7 @@ from trued.workspace.git import rebase
 
 
 async def up_to_chunk(context: LandingContext, chunk: str) -> LandingContext:
-    """The landing of everything up to this chunk: its commit, the contract for it, and the objections to landing it.
+    """The context for landing everything up to this chunk: with its commit, its contract, and the open objections.
 
     Raises BadInput if the plan has no such chunk, nobody has worked on it, its commit also holds work on other chunks,
     or a part of it has no requirement of its own.
@@ -98,7 +99,7 @@ async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str
         commit = _judged_at(context.store, record, name) or start
         changed = paths_outside(await context.workspace.changed_files(start, commit), owned)
         if not changed and name not in skipped:
-            what = f"nothing was changed for chunk {name}: what was there before it is not its work"
+            what = f"nothing was changed for chunk {name}: what was there before does not count as its work"
             found += [Finding(what=what, requirement=one.id, by="the engine") for one in part.serving(name)]
         start = commit
     return found

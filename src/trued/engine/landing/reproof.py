@@ -38,10 +38,10 @@ class SecondProof:
 
 @dataclass(frozen=True)
 class CarriedApprovals:
-    """Approvals of the run: of its contract, with the rejections that still apply, and of single requirements."""
+    """Approvals of the run that can be carried over to another commit."""
 
-    contract: tuple[Approval, ...] = ()
-    single: tuple[Approval, ...] = ()
+    contract: tuple[Approval, ...] = ()  # approvals of the contract, and rejections that still apply
+    single: tuple[Approval, ...] = ()  # approvals of single requirements
 
 
 def carried_approvals(before: Contract, after: Contract, approvals: Iterable[Approval]) -> CarriedApprovals:
@@ -58,7 +58,7 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
 
 
 def _agreed(contract: Contract) -> dict[str, object]:
-    """What a person approves, without guards, which can only refute."""
+    """What an approval of the contract covers: everything but guards, which can only refute."""
 
     def approved_parts(one: Requirement) -> tuple[object, ...]:
         checks = {check_hash(check) for check in one.checks} - set(contract.guards)
@@ -86,7 +86,7 @@ class RebasedProof:
     inputs: Inputs
     workspace: GitWorkspace
     objections: tuple[Finding, ...] = ()  # unsettled objections
-    known: tuple[Evidence, ...] = ()  # the run's evidence: if it is about the same files, the worst result counts
+    known: tuple[Evidence, ...] = ()  # the run's evidence: where it is about the same files, the worse result counts
 
     async def seal_and_prove(
         self, contract: Contract, base: str, commit: str, part: str

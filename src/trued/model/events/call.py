@@ -31,7 +31,7 @@ class CallAsked(JournalEvent, kind="asked"):
 
     role: str
     agent: str
-    brief: str = ""  # empty, like the fields below, in readings that leave out texts
+    brief: str = ""  # empty, like the fields below, if events were read without their texts
     chars: int = 0  # length of the brief
     resume: bool = False  # the agent continues its earlier conversation
 
@@ -46,7 +46,7 @@ class CallAnswered(JournalEvent, kind="answered"):
     why: str
     reply: dict[str, Any] | None = None
     attempts: int
-    asks: int  # how often it was asked: 2 if its first reply broke the contract
+    asks: int  # how often the agent was asked: 2 if its first reply was invalid
     resumed: bool
     reaped: int  # processes that it left behind
     commit: str
@@ -105,7 +105,7 @@ class QuotaReported(JournalEvent, kind="quota"):
 
 
 class CallRepeated(JournalEvent, kind="run again"):
-    """Nothing was left of a call that died: it is made again."""
+    """A call died and left nothing behind, so it is made again."""
 
     attempt: int
     why: str

@@ -191,7 +191,7 @@ class BuildRan(JournalEvent, kind="built"):
 
 
 class ClaimRefuted(JournalEvent, kind="claim refuted"):
-    """An agent claims something that git shows otherwise."""
+    """An agent claims something that git contradicts."""
 
     what: str
 

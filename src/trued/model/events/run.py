@@ -40,7 +40,7 @@ class AgentsDetected(JournalEvent, kind="agents found"):
 
 
 class WorkingTreeDirty(JournalEvent, kind="working tree is dirty", omits=("place", "why")):
-    """There are uncommitted changes, which are no part of the work."""
+    """The repository has uncommitted changes, which are not part of the work."""
 
     files: tuple[str, ...]
     place: str = ""
@@ -123,7 +123,7 @@ class RoundsAdded(JournalEvent, kind="rounds added"):
     """A person granted more rounds to a run that had ended without proof."""
 
     rounds: int
-    finishes: int  # how often the run had been finished by then, so that a replay adds them at the same place
+    finishes: int  # how often the run had finished by then: a replay adds the rounds at the same place
     who: str
 
 

@@ -105,7 +105,8 @@ def _reason(message: str) -> str:
 
 
 def _storable(located: Located) -> Located:
-    """Refuse what JSON cannot hold: dates, infinities, broken characters. Contracts are stored as JSON."""
+    """Return the value. Raises BadInput for what JSON cannot hold (dates, infinities, broken characters): contracts are
+    stored as JSON."""
     todo: list[tuple[Spot, Any]] = [((), located.value)]
     count = 0
     while todo:
