@@ -11,7 +11,7 @@ from trued.run.backoff import (
     AFTER_S,
     BACK_OFF_S,
     BLIND_S,
-    PATIENCE_S,
+    LONGEST_WAIT_S,
     WORKED_S,
     GiveUp,
     PastWait,
@@ -45,7 +45,7 @@ def decided(
     [
         (20.0, 1, (), 23.0),  # a few seconds more: clocks differ
         (5 * HOUR, 1, (), 5 * HOUR + 3),  # a subscription's window
-        (PATIENCE_S - 10, 1, (), PATIENCE_S - 7),
+        (LONGEST_WAIT_S - 10, 1, (), LONGEST_WAIT_S - 7),
         (0.5, 1, (), 3.5),
         (2.0, 2, (PastWait(5, told=True),), 5.0),
         (2.0, 3, (PastWait(5, told=True),) * 2, 15.0),  # wrong twice: wait longer
@@ -134,5 +134,5 @@ def test_nobody_waits_longer_than_patience_allows(told_in: float, number: int, t
     found = decided(refused(told_in), number, waits)
     if isinstance(found, WaitUntil):
         left = found.until - NOW
-        assert left <= (PATIENCE_S if told_in else BLIND_S) + 1e-3
-        assert not told_in or left >= min(told_in, PATIENCE_S - AFTER_S)
+        assert left <= (LONGEST_WAIT_S if told_in else BLIND_S) + 1e-3
+        assert not told_in or left >= min(told_in, LONGEST_WAIT_S - AFTER_S)

@@ -35,15 +35,17 @@ STATES: dict[type[Exception], str] = {
 }
 
 
-async def drive_workflow(run: Run, is_cancelled: Callable[[], bool], told: asyncio.Event, *, alone: bool = True) -> End:
+async def drive_workflow(
+    run: Run, is_cancelled: Callable[[], bool], must_end: asyncio.Event, *, alone: bool = True
+) -> End:
     """Run the workflow to its end and return how it ended.
 
-    `is_cancelled`: whether somebody cancelled the run. `told` is set when its driver has to end. `alone`: handle
+    `is_cancelled`: whether somebody cancelled the run. `must_end` is set when its driver has to end. `alone`: handle
     signals here; if one process drives several runs, `concurrent_runs` handles them.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:
-        with stop_on_signals(is_cancelled, told=told, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
+        with stop_on_signals(is_cancelled, must_end=must_end, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:

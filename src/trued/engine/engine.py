@@ -268,8 +268,8 @@ class Engine:
         """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
         self.store.journal.refuse_if_open()
         refuse_other_edition(record, inputs)
-        loop, told = asyncio.get_running_loop(), asyncio.Event()
-        with self.store.journal.claim(record.id, lambda: _set_soon(loop, told)):
+        loop, must_end = asyncio.get_running_loop(), asyncio.Event()
+        with self.store.journal.claim(record.id, lambda: _set_soon(loop, must_end)):
             record = self.store.journal.run(record.id)  # the run may have ended before we held the claim
             if record.has_ended and not (again and record.state in CONTINUABLE):
                 return record
@@ -287,7 +287,7 @@ class Engine:
                 travel.record_machine(self.store.writer(record), inputs)
             run = self.open_run(record, inputs)
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
-            end = await drive_workflow(run, is_cancelled, told, alone=self.shared is None)
+            end = await drive_workflow(run, is_cancelled, must_end, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
             if end.outcome and run.steps.state.position.unpublished:  # the run's branch could not be moved
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))

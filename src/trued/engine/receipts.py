@@ -124,12 +124,12 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
             tell=tell,
         )
     verdict = apply_approvals(verdict, account.words)
-    beyond = Surroundings(account.accept, account.words, account.owned, _engine())
+    beyond = Surroundings(account.accept, account.words, account.owned, _engine_version())
     return statement(judging, verdict, beyond)
 
 
 async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contract:
-    """The contract; its cases count as visible if the history of either commit contains their file."""
+    """The bundle's contract. Its cases count as visible if the history of either commit contains their file."""
     if (
         not sealed.contract.held_out
         or not (names := _cases_of(sealed))
@@ -141,7 +141,8 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """Git's blob ids of the bundle's requirements file; empty if there is none, or if it holds other requirements."""
+    """Git's blob ids of the bundle's requirements file; empty if there is none, or if its checks are not the sealed
+    ones."""
     name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
     try:
@@ -231,12 +232,12 @@ async def write_receipt(
     contract: Contract, verdict: Verdict, keeping: ReceiptRequest, *, repository: Path, home: Path
 ) -> None:
     """Write receipt and bundle, or nothing if either cannot be made."""
-    beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine())
+    beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine_version())
     key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
     data = encode_receipt(statement(contract, verdict, beyond), key)
-    parse_receipt(data)  # a receipt that cannot be read is not written
+    parse_receipt(data)  # raises if the receipt could not be read again
     if keeping.bundle:
-        _write(keeping.bundle, await _bundled(contract, keeping.asked, repository))
+        _write(keeping.bundle, await _make_bundle(contract, keeping.asked, repository))
     if keeping.receipt:
         atomic_files.write(keeping.receipt, data)
 
@@ -252,44 +253,44 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
         accept=inputs.settings.accept,
         approvals=tuple(store.approvals(run_id)),
         owned=store.owned_files(run_id),
-        asked=_unchanged(inputs),
+        asked=_unchanged_requirements_file(inputs),
     )
     await write_receipt(contract, verdict, whole, repository=Path(record.repository), home=store.home)
 
 
 async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRequest) -> None:
     """Write a receipt of the verdict on the commit that landed last."""
-    brought = finished_landings(store, run_id)
-    if not brought:
+    landed = finished_landings(store, run_id)
+    if not landed:
         raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` lands it")
-    if (found := contract_and_verdict(store, run_id, brought[-1])) is None:
+    if (found := contract_and_verdict(store, run_id, landed[-1])) is None:
         await write_run_receipt(store, run_id, keeping)
         return
     contract, verdict = found
-    inputs, words = store.inputs(run_id), brought[-1].words
+    inputs, words = store.inputs(run_id), landed[-1].words
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
         approvals=words,
         owned=store.owned_files(run_id),
-        asked=_unchanged(inputs),
+        asked=_unchanged_requirements_file(inputs),
     )
     place = Path(store.journal.run(run_id).repository)
     await write_receipt(contract, apply_approvals(verdict, words), whole, repository=place, home=store.home)
 
 
-def _unchanged(inputs: Inputs) -> Path | None:
+def _unchanged_requirements_file(inputs: Inputs) -> Path | None:
     """The requirements file, if it has not changed since the run started."""
     path = Path(inputs.requirements_file) if inputs.requirements_file else None
     same = path and path.is_file() and not set(git_blob_names(_bytes(path))).isdisjoint(inputs.requirements_blobs)
     return path if same else None
 
 
-def _engine() -> str:
+def _engine_version() -> str:
     return f"trued {version('trued')}"
 
 
-async def _bundled(contract: Contract, asked: Path | None, repository: Path) -> Bundle:
+async def _make_bundle(contract: Contract, asked: Path | None, repository: Path) -> Bundle:
     side = await commit_lookup.find_commit(f"@{contract.base}", repository.absolute())
     there = await _contents(Git(side.objects), {blob for blob in contract.frozen.values() if blob})
     frozen = {path: there[blob] for path, blob in contract.frozen.items() if blob in there}

@@ -20,7 +20,7 @@ MOST_FILES = 500  # most specification files that are read in one repository
 
 
 def load_named_requirements(path: Path) -> Requirements:
-    """Load the user's file: requirements with checks, or Markdown."""
+    """Load the user's file: a requirements file with checks, or a specification in Markdown."""
     if path.suffix.lower() in MARKDOWN:
         from trued.inputs import specifications as sources  # imported here: only needed for Markdown
 
@@ -66,10 +66,14 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
         return Requirements(requirements=()), ()
     touched = taken.keys() & set(await workspace.changed_files(base, head))
     before = sources.read_specifications(taken, await _read_specification_texts(workspace, base, taken, blobs[base]))
-    _trusted(before)
+    _refuse_untrusted(before)
     after = sources.read_specifications(taken, await _read_specification_texts(workspace, head, taken, blobs[head]))
     due, left = _due(before.requirements, touched)
-    added = [_bare(one) for one in after.requirements if one.text not in {same.text for same in before.requirements}]
+    added = [
+        _without_checks(one)
+        for one in after.requirements
+        if one.text not in {same.text for same in before.requirements}
+    ]
     due += [one for one in unique_ids(added, {one.id for one in before.requirements}) if one.source.file in touched]
     said = [f"not touched by this change, and not judged: {file}" for file in left]
     if any(one.checks for one in after.requirements if one.text not in {same.text for same in before.requirements}):
@@ -103,7 +107,7 @@ async def _read_specification_texts(
     return texts
 
 
-def _trusted(asked: Requirements) -> None:
+def _refuse_untrusted(asked: Requirements) -> None:
     """Raise Untrusted if requirements set up an environment or a server: only the user may do that."""
     if asked.environment != Environment() or asked.serve:
         raise Untrusted(
@@ -113,11 +117,11 @@ def _trusted(asked: Requirements) -> None:
 
 
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """The requirements that have checks or whose files this change touches; and the files left out."""
+    """The requirements to judge (they have checks, or this change touches their file), and the files left out."""
     files = {one.source.file for one in every}
     about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)
 
 
-def _bare(one: Requirement) -> Requirement:
+def _without_checks(one: Requirement) -> Requirement:
     return one.model_copy(update={"checks": (), "supersedes": (), "keep": False})

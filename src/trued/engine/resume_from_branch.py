@@ -19,14 +19,14 @@ from trued.workspace.git.repository import (
 )
 
 PREFIX = "trued/"
-ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature that failed
+ASIDE = "-failed-"  # part of the name of a branch that keeps the work on a failed feature
 
 
 @dataclass(frozen=True)
 class KnownRuns:
     """Branches and bases of the runs in the journal."""
 
-    branches: Collection[str] = ()  # of runs that can be resumed or have ended: continued only on request
+    branches: Collection[str] = ()  # of all runs that were not cancelled: they are continued only on request
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod
@@ -38,7 +38,7 @@ class KnownRuns:
 
 @dataclass(frozen=True)
 class ForgottenRun:
-    """A run that is missing in the journal, as its branch describes it."""
+    """A run that the journal does not know, as its branch describes it."""
 
     branch: str
     specification: str
@@ -65,19 +65,23 @@ def find_branch_to_continue(
     if base and named in ("", "HEAD"):
         raise BadInput("--base is the commit that a run's branch started from", "--base", "name the branch: --from")
     if named:
-        return None if named == "HEAD" else _onward(root, _earlier_run_branch(root, named, state.file), known, base)
+        return (
+            None
+            if named == "HEAD"
+            else _continued_branch(root, _earlier_run_branch(root, named, state.file), known, base)
+        )
     wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
     for branch in list_branches(root, PREFIX):
-        found = _left(root, branch, state.file) if branch not in known.branches else None
+        found = _find_earlier_run(root, branch, state.file) if branch not in known.branches else None
         left = load(state.read)(found.state) if found else None
         if not found or not left or left.digest != wanted or f"{PREFIX}{left.run}" in known.branches:
             continue
         if branch in known.bases or not find_branch_start(root, found.tip).landed:
-            return _onward(root, found, known, "")
+            return _continued_branch(root, found, known, "")
     return None
 
 
-def _onward(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> ContinuedBranch:
+def _continued_branch(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> ContinuedBranch:
     if base:
         if not (commit := resolve_ancestor(root, left.tip, base)):
             raise BadInput(f"{base} is not an ancestor of {left.branch}", "--base", "name your commit it started from")
@@ -91,13 +95,13 @@ def _onward(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> 
     return ContinuedBranch(left.branch, left.tip, found.base)
 
 
-def _left(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
+def _find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
     """The state on the branch; None for the user's own branches and for work that a run set aside."""
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 
 def _earlier_run_branch(root: Path, branch: str, file: str) -> EarlierRunBranch:
-    found = _left(root, branch, file)
+    found = _find_earlier_run(root, branch, file)
     if found is None:
         what = f"{branch} is not a branch of an earlier run that can be continued"
         raise BadInput(what, "--from", f"name one with the engine's {file}, or HEAD to start over")
@@ -108,6 +112,6 @@ def find_forgotten_run(root: Path, run: str) -> ForgottenRun | None:
     """The run with this id, known only from its branch in this repository; None if there is none."""
     for one in descriptors():
         state = one.branch_state
-        if state and (found := _left(root, f"{PREFIX}{run}", state.file)):
+        if state and (found := _find_earlier_run(root, f"{PREFIX}{run}", state.file)):
             return ForgottenRun(found.branch, load(state.read)(found.state).specification, one.name)
     return None

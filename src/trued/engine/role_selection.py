@@ -28,7 +28,8 @@ class TrustedFiles:
 
 
 def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
-    """The trusted files. Raises Untrusted if one of trued's own is not; role files of other tools are checked later."""
+    """The trusted files. Raises Untrusted if a settings or role file of trued is not trusted. Role files of other tools
+    are checked when a role needs them."""
     what = files_to_trust(root)
     agreed = TrustedFiles(
         root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what)
@@ -37,18 +38,18 @@ def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
     return agreed
 
 
-def select_roles(shelf: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:
+def select_roles(role_set: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:
     """The roles of a run: those of its workflow, and those that the user named.
 
     A role file of another tool is used if it has the name of such a role, or if the user named it.
     """
-    taken = (shelf.packaged - roles_of_other_workflows(settings.workflow) - settings.roles.keys()) | set(
+    taken = (role_set.packaged - roles_of_other_workflows(settings.workflow) - settings.roles.keys()) | set(
         settings.roles.values()
     )
-    taken |= {name for name in settings.agents if name in shelf.roles}
+    taken |= {name for name in settings.agents if name in role_set.roles}
     unneeded = roles_of_other_workflows(settings.workflow) - taken - settings.roles.keys()
-    roles = {name: role for name, role in apply_role_choices(shelf, settings.roles).items() if name not in unneeded}
-    files = {name: _file(shelf.role(name), agreed.root) for name in sorted(taken)}
+    roles = {name: role for name, role in apply_role_choices(role_set, settings.roles).items() if name not in unneeded}
+    files = {name: _file(role_set.role(name), agreed.root) for name in sorted(taken)}
     agreed.need({file for file in files.values() if file in agreed.what.others})
     return {
         name: role

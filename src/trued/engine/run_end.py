@@ -1,4 +1,4 @@
-"""Records how a run ended, and renews the files for people that depend on it."""
+"""Records how a run ended, and updates the files for people that show it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
 
 
 def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> None:
-    """Update the run's copy of the plan: a view that changes with every verdict and approval."""
+    """Write the run's copy of the plan again, with ticks that follow the newest verdict and approvals."""
     goal, contract = store.inputs(record.id).goal, store.contract(record.id)
     if contract is None or verdict is None:
         return

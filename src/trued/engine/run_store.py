@@ -292,7 +292,7 @@ class RunStore:
         if contract is None:
             return given
         from trued.proof.contract import contract_hash
-        from trued.run.approvals import WHOLE, Since, asked_of, head_by_decision, standing
+        from trued.run.approvals import WHOLE, Since, asked_of, current_decisions, head_by_decision
 
         name = contract_hash(contract)
         given = [one for one in given if one.requirement != WHOLE or one.contract in ("", name)]
@@ -308,7 +308,7 @@ class RunStore:
             return Since(paths_outside(found[1], owned), found[0]) if found else Since(known=False)
 
         asked = {one.id: asked_of(one) for one in contract.requirements}
-        return standing(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
+        return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
     def unprocessed_approvals(self, run_id: str) -> list[Approval]:
         """Approvals and rejections that the run's workflow has not processed yet."""

@@ -18,7 +18,7 @@ SETTINGS = "settings of trued"  # one of the reasons
 # these files are sensitive in any folder, and so are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
-TOLD = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
+VIEWS = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
 
 
@@ -39,7 +39,7 @@ def sensitivity_of(path: str) -> str:
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]
     for kind, patterns in _kinds():
-        if kind == SETTINGS and low.startswith(TOLD):
+        if kind == SETTINGS and low.startswith(VIEWS):
             continue
         if any(_fits(low, pattern.lower()) for pattern in patterns):
             return kind
@@ -55,13 +55,13 @@ def _kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Whether the path matches the pattern, or is a file in the place of one of its folders."""
+    """Whether the path matches the pattern, or is a file where the pattern has a folder."""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
 async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) -> SensitiveChanges:
     """The sensitive files that differ between two commits."""
-    # imported when a change is looked at: it needs the roles, a path does not
+    # imported here: this module needs all roles, and `sensitivity_of` does not
     from trued.engine.trust import TABLE, settings_table
 
     changed = await workspace.changed_files(before, after)

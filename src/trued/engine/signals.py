@@ -12,16 +12,16 @@ from trued.errors import Cancelled, Interrupted
 def stop_on_signals(
     is_cancelled: Callable[[], bool] = lambda: False,
     *,
-    told: asyncio.Event | None = None,
+    must_end: asyncio.Event | None = None,
     signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
 ) -> Iterator[None]:
-    """Cancel the current task on SIGINT and SIGTERM, and when `told` is set; then raise Interrupted, or Cancelled if
-    `is_cancelled` says that a person cancelled the run."""
+    """Cancel the current task on SIGINT and SIGTERM, and when `must_end` is set. Then raise Cancelled if a person
+    cancelled the run (`is_cancelled`), else Interrupted."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
         with suppress(RuntimeError, ValueError):  # signals only work in the main thread
             loop.add_signal_handler(one, lambda: task and task.cancel())
-    watching = loop.create_task(_cancel_when(told, task)) if told and task else None
+    watching = loop.create_task(_cancel_when(must_end, task)) if must_end and task else None
     try:
         yield
     except asyncio.CancelledError as error:
@@ -36,6 +36,6 @@ def stop_on_signals(
                 loop.remove_signal_handler(one)
 
 
-async def _cancel_when(told: asyncio.Event, task: "asyncio.Task[object]") -> None:
-    await told.wait()
+async def _cancel_when(must_end: asyncio.Event, task: "asyncio.Task[object]") -> None:
+    await must_end.wait()
     task.cancel()

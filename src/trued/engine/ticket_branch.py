@@ -46,7 +46,7 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """The picture's absolute path, if the file exists and is named like a picture (a link: the file that it leads to).
+    """The absolute path of the picture, with links resolved, if that file exists and has the suffix of a picture.
     Otherwise "" for an absolute path, and any other name unchanged."""
     try:
         place = (beside / name).resolve()
@@ -61,7 +61,7 @@ def _picture(name: str, beside: Path) -> str:
 
 @dataclass(frozen=True)
 class TicketBranch:
-    """A branch that the run may use; with start and base if it is from an earlier run of the ticket."""
+    """A branch that the run may use. `start` and `base` are set if an earlier run of the ticket left work on it."""
 
     branch: str
     start: str = ""
@@ -98,7 +98,7 @@ async def _choose_branch(store: RunStore, ticket: Ticket, repository: Repository
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
         if offered and offered.state != "open":
             continue  # a closed or merged pull request stays as it is: a new one is opened
-        return await _standing(branch, own, repository, forge)
+        return await _usable_branch(branch, own, repository, forge)
     raise AssertionError("there is always a next number")
 
 
@@ -113,11 +113,11 @@ def _same(one: Ticket | None, other: Ticket) -> bool:
     return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 
 
-async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> TicketBranch:
+async def _usable_branch(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> TicketBranch:
     here = tip_of(repository.root, branch)
     there = await tip_at(repository.root, forge.remote, branch) if forge.remote else ""
     if tip_of(repository.root, above := branch.partition("/")[0]):
-        what = f"there is a branch {above} in {repository.root}, so that git can have none called {branch}"
+        what = f"there is a branch {above} in {repository.root}, so git cannot create {branch}"
         raise BadInput(what, then=f"rename it: git branch -m {above} …")
     if not here and not there:
         return TicketBranch(branch)
@@ -126,6 +126,6 @@ async def _standing(branch: str, own: list[RunRecord], repository: Repository, f
         where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
         raise BadInput(f"the branch {branch} {where} has other work", then="rename or remove it, and start again")
     if branch == repository.branch:
-        what = f"{branch} is checked out in {repository.root}, so that no run can move it"
+        what = f"{branch} is checked out in {repository.root}, so no run can move it"
         raise BadInput(what, then="git switch to another branch")
     return TicketBranch(branch, start=left.head, base=left.base) if left.head != left.base else TicketBranch(branch)

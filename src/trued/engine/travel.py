@@ -1,8 +1,8 @@
 """Travel: how the work of one run gets from machine to machine, through the store that the user's settings name.
 
-The journal already holds everything that a run was started with, and what agents must not see. Everything
-else, in git or in files (base, results, kept pictures), is pushed to the store, and recorded as sent, before the step
-that names it is recorded. A machine that continues the run fetches it by the hashes in the journal.
+The journal already holds a run's inputs and everything that agents must not see. All other work, in git or in files
+(base, results, kept pictures), is pushed to the store and recorded as sent, before the step that names it is recorded.
+A machine that continues the run fetches it by the hashes in the journal.
 """
 
 import asyncio
@@ -83,9 +83,9 @@ class Travel:
             await self.hub.fetch(store, lacking)
         await store.set_ref("base", self._base)
         for commit in dict.fromkeys(one.artifacts for one in sent if one.artifacts):
-            await self._lay_out(store, commit)
+            await self._write_kept_files(store, commit)
 
-    async def _lay_out(self, store: Store, commit: str) -> None:
+    async def _write_kept_files(self, store: Store, commit: str) -> None:
         """Write the kept files of a commit to where the run looks for them."""
         names = [path for path in await store.entries(commit) if not (self.folder / ARTIFACTS / path).exists()]
         for name, content in (await store.read_all(commit, names) if names else {}).items():
@@ -125,8 +125,8 @@ class Travel:
         self._looked = True
 
     async def _kept_files(self, sent: Sequence[SentWork]) -> str:
-        """A commit of the kept files that were not sent; "" if there are none. Evidence may show held-out cases, so the
-        commit is in no history that an agent's clone has."""
+        """A commit of the kept files that were not sent yet; "" if there are none. Kept files may show held-out cases,
+        so no agent's clone has this commit in its history."""
         folder = self.folder / ARTIFACTS
         names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
         for commit in (one.artifacts for one in sent if names and one.artifacts):
@@ -180,7 +180,7 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call: then its files cannot be fetched."""
+        """Whether another machine began this attempt at a call. Its files cannot be fetched from there."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
@@ -191,8 +191,8 @@ class Travel:
 
 
 class TravellingJournal:
-    """A run's journal that sends the work to the store before it records a step that may name it. All else is the
-    journal's own."""
+    """A run's journal that sends the work to the store before it records a step that may name it. Everything else is
+    left to the journal."""
 
     def __init__(self, journal: "Journal", travel: Travel) -> None:
         self._journal, self._travel = journal, travel
@@ -227,14 +227,14 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     git = Git(Path(await Store(repository.root, Path("/nonexistent"), "").source()))
     if await git.line("rev-parse", "--is-shallow-repository") == "true":
         what = f"{repository.root} is a shallow clone: a store needs the whole history of {base[:12]}"
-        raise BadInput(what, then="`git fetch --unshallow` brings it")
+        raise BadInput(what, then="`git fetch --unshallow` fetches it")
     files = await _tree_entries(git, base)
     if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
         raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
     sizes = await _sizes(git, files)
     if lacking := next((path for path in files if path not in sizes), ""):
         what = f"{repository.root} is a partial clone without the content of {lacking}: it cannot travel"
-        raise BadInput(what, then="`git fetch --refetch --no-filter` brings it")
+        raise BadInput(what, then="`git fetch --refetch --no-filter` fetches it")
     if large := await _large_file(git, files, sizes):
         raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
     ticket = inputs.ticket
@@ -257,8 +257,8 @@ async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
 async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
     """Path → length of every file whose content is here."""
     asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
-    told = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
-    return {path: int(size) for path, size in zip(files, told, strict=True) if size.isdigit()}
+    output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
+    return {path: int(size) for path, size in zip(files, output, strict=True) if size.isdigit()}
 
 
 async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[str, int]) -> str:
@@ -273,12 +273,12 @@ async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[s
 
 async def _contents(git: Git, blobs: Sequence[str]) -> list[bytes]:
     """The content of each of these blobs, which must exist, with one call of git."""
-    told = await git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode()) if blobs else b""
+    output = await git("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in blobs).encode()) if blobs else b""
     found, at = [], 0
     for _ in blobs:
-        begin = told.index(b"\n", at) + 1  # <hash> blob <length>
-        at = begin + int(told[at:begin].split()[2]) + 1
-        found.append(told[begin : at - 1])
+        begin = output.index(b"\n", at) + 1  # <hash> blob <length>
+        at = begin + int(output[at:begin].split()[2]) + 1
+        found.append(output[begin : at - 1])
     return found
 
 

@@ -17,7 +17,7 @@ from trued.support import atomic_files
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
-REMEMBERED = 50  # contents of one repository: branches differ, and switching back should not ask again
+REMEMBERED = 50  # trusted versions per repository: switching back to another branch should not ask again
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class RepositoryFiles:
 
 
 def files_to_trust(repo: Path) -> RepositoryFiles:
-    others = {path.relative_to(repo).as_posix(): path for path in _others(repo)}
-    parts = {**dict(_parts(repo)), **{name: _bytes(path) for name, path in others.items()}}
+    others = {path.relative_to(repo).as_posix(): path for path in _roles_of_other_tools(repo)}
+    parts = {**dict(_own_files(repo)), **{name: _bytes(path) for name, path in others.items()}}
     hashes = {name: hashlib.sha256(parts[name]).hexdigest() for name in sorted(parts)}
     return RepositoryFiles(tuple(hashes), _digest(hashes) if parts else "", hashes, frozenset(others))
 
@@ -84,7 +84,7 @@ def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> No
         atomic_files.write(home / FILE, text)
 
 
-def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
+def _own_files(repo: Path) -> Iterator[tuple[str, bytes]]:
     own = repo / "trued.toml"
     if own.exists():
         yield "trued.toml", _bytes(own)
@@ -97,15 +97,15 @@ def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
         yield path.relative_to(repo).as_posix(), _bytes(path)
 
 
-def _others(repo: Path) -> Iterator[Path]:
+def _roles_of_other_tools(repo: Path) -> Iterator[Path]:
     for folder, pattern in (place for places in TOOL_FOLDERS.values() for place in places):
         if (repo / folder).is_dir():
             yield from (repo / folder).glob(pattern)
 
 
 def settings_table(data: bytes) -> bytes | None:
-    """The table [tool.trued] of a pyproject.toml, or None: other changes need no new trust. The whole file if it cannot
-    be parsed."""
+    """The table [tool.trued] of a pyproject.toml, the only part that needs trust; None if there is none. If the file
+    cannot be parsed, the whole file."""
     if b"trued" not in data:
         return None
     try:

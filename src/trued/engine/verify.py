@@ -33,7 +33,7 @@ from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox.levels import choose_level
 
 SUBJECT = "verify"
-PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts
+PLACES = "verifications"  # below the state folder; each verification has a folder there while it runs
 
 
 class VerifyRequest(Value):
@@ -67,7 +67,7 @@ class VerifyResult:
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> VerifyResult:
     """Seal the contract on the base and prove the head against it, as runs do."""
     given = _callers_requirements(request)
-    async with _machine_looked_at(request):
+    async with _probe_machine(request):
         base, head = await resolve_commits(request)
         held_out, why = await _held_out(request, base, head)
         said = await _undecided(base, head, request.requirements_file)
@@ -90,15 +90,15 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
 
 
 @asynccontextmanager
-async def _machine_looked_at(request: VerifyRequest) -> AsyncIterator[None]:
-    """Try the sandbox and find the interpreter while git reads the commits. Both results, or errors, are cached for the
-    whole process, so that later callers get them at once."""
+async def _probe_machine(request: VerifyRequest) -> AsyncIterator[None]:
+    """Try the sandbox and find the interpreter while the `async with` block reads the commits. Both results, or their
+    errors, are cached for the whole process, so that later callers get them at once."""
     level = asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
-    looks = asyncio.gather(level, find_interpreter(), return_exceptions=True)
+    probes = asyncio.gather(level, find_interpreter(), return_exceptions=True)
     try:
         yield
     finally:
-        await looks
+        await probes
 
 
 async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
@@ -150,10 +150,10 @@ def _callers_requirements(request: VerifyRequest) -> Requirements | None:
 
 
 async def _held_out(request: VerifyRequest, *both: NamedCommit) -> tuple[bool, str]:
-    """Whether cases count as held out, and why: they do if neither commit's history contains their file."""
+    """Whether the cases count as held out, and why: they do if their file is in neither commit's history."""
     file = request.requirements_file
     if file is None:
-        return False, "the requirements are no file that is kept elsewhere: their cases are visible"
+        return False, "the requirements are not in a separate file: their cases are visible"
     visible = "its cases count as visible"
     if await commit_lookup.is_in_history(both, requirements_source.blobs_of(file.read_bytes())):
         return False, f"the history of base or head holds the requirements file: {visible}"
@@ -168,9 +168,9 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     if descends is False:
         said.append("the head does not descend from the base: what others did in between is judged with it")
     if descends is None:
-        said.append("the head's history does not hold the base: that the work began there is not shown")
+        said.append("the head's history does not contain the base: nothing shows that the work began there")
     if any(commit_lookup.is_shallow(one) for one in (base, head)):
-        said.append("a history is shallow: whether an older commit holds the requirements cannot be seen")
+        said.append("a history is shallow: an older commit may contain the requirements")
     if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
         said.append(f"{file.name} lies in a working tree: an agent that worked there could have read it")
     return said
@@ -195,10 +195,10 @@ async def temporary_workspace(
     async with _verification_folder(home) as place:
         repository = base.root or base.git
         await _bring(Store(repository, place, SUBJECT), base, others)
-        # Awaited only after the git commands: the sandbox is tried while they run.
+        # chosen only now: `_probe_machine` tries the sandbox while the git commands above run
         level = await asyncio.to_thread(choose_level, request.sandbox, request.allow_unsandboxed)
-        sight = Confinement(level=level, hidden=tuple(hidden))
-        workspace = GitWorkspace(repository, place, SUBJECT, "", base.commit, sight)
+        confinement = Confinement(level=level, hidden=tuple(hidden))
+        workspace = GitWorkspace(repository, place, SUBJECT, "", base.commit, confinement)
         workspace.kept = workspace.environments = home.resolve()
         await workspace.begin()
         yield workspace
@@ -207,8 +207,8 @@ async def temporary_workspace(
 async def _bring(store: Store, base: NamedCommit, others: Sequence[NamedCommit]) -> None:
     """Copy these commits into the store."""
     if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
-        what = f"{base.place} and {unlike[0].place} name their objects in different ways (sha1 and sha256)"
-        raise BadInput(what, then="compare two repositories of one kind")
+        what = f"{base.place} and {unlike[0].place} use different hashes (SHA-1 and SHA-256)"
+        raise BadInput(what, then="compare two repositories with the same kind of hash")
     named = {f"head{number}": one for number, one in enumerate(others)}
     same = {name: one.commit for name, one in named.items() if one.objects == base.objects}
     await store.begin(base.commit, depth=1, beside=same)
@@ -218,7 +218,7 @@ async def _bring(store: Store, base: NamedCommit, others: Sequence[NamedCommit])
 
 @asynccontextmanager
 async def _verification_folder(home: Path) -> AsyncIterator[Path]:
-    """A folder for one verification. Folders of killed ones are removed first."""
+    """A folder for one verification. Folders of verifications that were killed are removed first."""
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
@@ -230,7 +230,7 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            await _sweep(places, name)
+            await _remove_leftovers(places, name)
             (places / name).mkdir(mode=0o700)
             yield places / name
         finally:
@@ -238,7 +238,7 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
             (places / f"{name}.lock").unlink(missing_ok=True)
 
 
-async def _sweep(places: Path, own: str) -> None:
+async def _remove_leftovers(places: Path, own: str) -> None:
     for lock in places.glob("*.lock"):
         if lock.stem == own:
             continue

@@ -1,4 +1,4 @@
-"""How an ended run can continue: by an edit that it has not read, or by reopened parts; and the commands for both."""
+"""How an ended run can be continued: after a person's edit that it has not read, or with reopened parts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
     """Whether a finished run can be driven again: it was not proven, and either a person has edited the file that it
-    works by, or its workflow can continue without an edit. Raises BadInput for an edit that the run will never read."""
+    works from, or its workflow can continue without an edit. Raises BadInput for an edit that no run will read."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in ways_on(store, record))
     if record.state in CONTINUABLE:

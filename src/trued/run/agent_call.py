@@ -39,7 +39,7 @@ from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
 
 LAPSES = 20  # times that one call may end because the hub was out of reach, if its session cannot be resumed
 DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt
-UNREAD = 3  # a call fails after as many unreadable reports: each has cost something
+UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # most questions from one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
 UNDONE_BYTES = 200_000  # most bytes to record of an undone change, per file
@@ -94,7 +94,7 @@ class AgentAnswer(Value):
     changed: tuple[str, ...] = ()
     # what the agent wrote into files that the engine owns; None: it had removed the file
     undone: dict[str, str | None] = {}  # noqa: RUF012
-    commands: tuple[str, ...] = ()  # that the agent ran, as far as it reports them
+    commands: tuple[str, ...] = ()  # commands that the agent ran, as far as it reports them
     resumed: bool = False
     clone: str = ""  # where the agent worked; dropped only after this answer is recorded
     native: str = ""
@@ -106,7 +106,7 @@ class AgentAnswer(Value):
 class Exchange:
     """The state of one call until it has an answer: temporary refusals, questions, answers, restarts."""
 
-    name: str  # of the next order; the first has the name of the call
+    name: str  # the name of the next order; the first order has the name of the call
     brief: str
     resume: bool
     native: str
@@ -117,9 +117,9 @@ class Exchange:
     row: int = 0  # refusals in a row, without any work between them
     questions: int = 0
     stops: int = 0  # how often people stopped the call in order to comment
-    answers: list[str] = field(default_factory=list)  # to the agent's questions, and comments for which it was stopped
+    answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
     died: int = 0  # attempts that left nothing; the next gets a new clone and a new session
-    thread: Usage = field(default_factory=Usage)  # of the current session
+    thread: Usage = field(default_factory=Usage)  # usage of the current session
     found: bool = False  # the last report existed before this process started
 
     def full_brief(self, ask: AgentRequest) -> str:
@@ -186,7 +186,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
         report, clone = await _work_until_reported(context, here, ask, exchange)
         exchange.add(report)
         if report.state == "stopped":
-            await _tell_after_stop(context, ask, report, exchange)
+            await _continue_after_stop(context, ask, report, exchange)
             continue
         said = str((report.reply or {}).get("question") or "") if context.asks_people else ""
         if question := report.question or said:
@@ -213,7 +213,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             return report, clone, exchange
 
 
-async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
+async def _continue_after_stop(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
     """Prepare an order that continues in the same session, with the comment of the person who stopped the call."""
     exchange.stops += 1
     comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
@@ -221,9 +221,9 @@ async def _tell_after_stop(context: RunContext, ask: AgentRequest, report: Repor
     if not comments:  # another call of the role has got them meanwhile
         exchange.continue_with(report, name, exchange.brief, interrupted=True)
         return
-    told = brief_after_stop(comments)
-    exchange.answers.append(told)
-    exchange.continue_with(report, name, told, interrupted=False)
+    brief = brief_after_stop(comments)
+    exchange.answers.append(brief)
+    exchange.continue_with(report, name, brief, interrupted=False)
 
 
 async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Report, exchange: Exchange) -> None:
@@ -255,7 +255,7 @@ async def _work_until_reported(
         nonlocal deaths, unread, lapses
         event = from_runtime(kind, data)
         exchange.found = isinstance(event, ReportFound)
-        if isinstance(event, CallDied):  # attempts of earlier resumes that ended badly do not count again
+        if isinstance(event, CallDied):  # deaths before this process started are not counted
             deaths += not event.lapsed
             lapses += event.lapsed
         unread += isinstance(event, CallFileCorrupted)
@@ -308,16 +308,16 @@ def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
 async def _work_unless_stopped(
     context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: Tell
 ) -> Report:
-    """The report of the order; one with state "stopped" if a person wants to comment before the order has ended."""
+    """The report of the order; its state is "stopped" if a person stopped the call to comment."""
 
-    def is_wanted() -> bool:
+    def is_stop_wanted() -> bool:
         return has_to_stop(context, ask.role.name, ask.key, exchange.stops + 1)
 
     began = time.time()
-    if not is_wanted():
+    if not is_stop_wanted():
         working = asyncio.ensure_future(context.runtime.work(order, tell))
         try:
-            while not working.done() and not is_wanted():
+            while not working.done() and not is_stop_wanted():
                 await asyncio.wait({working}, timeout=LOOK_S)
                 await context.journal.available()
             if working.done():

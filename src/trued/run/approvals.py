@@ -11,12 +11,12 @@ from trued.support.plurals import counted, few
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # changed files that a reason names; it only counts the others
+FILES = 5  # changed files that a reason names; the others are only counted
 WHOLE = "*"  # in place of a requirement's id: the whole contract
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
-    """What a person has to do before they decide; the requirement's own text if it names no steps."""
+    """The steps that a person follows before deciding; the requirement's own text if it names no steps."""
     from trued.model import ManualCheck  # here: it loads all kinds of checks, and answering a question needs none
 
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
@@ -54,9 +54,8 @@ class Since:
 
 
 Compare: TypeAlias = Callable[[str, str], Since]
-HeadByDecision: TypeAlias = Mapping[
-    tuple[str, float], str
-]  # an approval's requirement and time → the head that took it up
+# an approval's requirement and time → the head at which a step processed it
+HeadByDecision: TypeAlias = Mapping[tuple[str, float], str]
 
 
 def head_by_decision(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
@@ -72,7 +71,9 @@ def unprocessed_decisions(words: Iterable[Approval], heard: Sequence[Heard], *, 
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 
 
-def compared(words: Iterable[Approval], at: Mapping[str, str], heard: HeadByDecision) -> Iterator[tuple[str, str]]:
+def commits_to_compare(
+    words: Iterable[Approval], at: Mapping[str, str], heard: HeadByDecision
+) -> Iterator[tuple[str, str]]:
     """The pairs of commits to compare in order to know which approvals still apply."""
     for one in words:
         now = at.get(one.requirement, "")
@@ -81,7 +82,7 @@ def compared(words: Iterable[Approval], at: Mapping[str, str], heard: HeadByDeci
                 yield before, now
 
 
-def standing(
+def current_decisions(
     words: Sequence[Approval], at: Mapping[str, str], heard: HeadByDecision, compare: Compare, asked: Mapping[str, str]
 ) -> list[Approval]:
     """The approval that applies to each requirement at the commit in `at`; if none does, the last one, with the reason
@@ -90,14 +91,14 @@ def standing(
     for one in words:
         now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")
         another = bool(one.asked and said_of and one.asked != said_of)
-        stale = "the requirement was another" if another else _stale(one, now, heard, compare)
+        stale = "the requirement has changed since" if another else _stale_reason(one, now, heard, compare)
         before = found.get(one.requirement)
         if before is None or before.stale or not stale:
             found[one.requirement] = one.model_copy(update={"stale": stale and f"{_decision_text(one)}, {stale}"})
     return list(found.values())
 
 
-def _stale(word: Approval, now: str, heard: HeadByDecision, compare: Compare) -> str:
+def _stale_reason(word: Approval, now: str, heard: HeadByDecision, compare: Compare) -> str:
     if not (word.commit and now) or word.commit == now:
         return ""
     since = compare(word.commit, now)

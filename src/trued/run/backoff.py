@@ -7,12 +7,12 @@ from datetime import datetime, tzinfo
 from trued.support.durations import duration
 from trued.wire import Report
 
-PATIENCE_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
+LONGEST_WAIT_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
 BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
 BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
 WORKED_S = 300.0  # an agent that worked at least this long before a refusal has made progress
-DOUBTED = 2  # after this many refusals in a row the provider's time is no longer trusted
+DOUBTED = 2  # after this many refusals in a row, the time that the provider names is no longer trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def decide_wait(
     if not wait:
         return GiveUp(f"{report.why}; waiting is switched off: {_resume_hint(report, until, now, zone)}")
     waited = sum(one.seconds for one in waits)
-    if left + (waited if report.until else 0) > PATIENCE_S:
+    if left + (waited if report.until else 0) > LONGEST_WAIT_S:
         return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
     blind = sum(one.seconds for one in waits if not one.told)
     if not report.until and blind + left > BLIND_S:

@@ -18,7 +18,10 @@ from trued.support.redaction import in_json
 SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # characters of a set-up's output that are kept
 EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
-FILE_CHARS, ALL_CHARS = 8_000, 18_000  # of one file, and of all files in a brief; agents can read the rest themselves
+FILE_CHARS, ALL_CHARS = (
+    8_000,
+    18_000,
+)  # most characters of one file, and of all files, in a brief; agents can read the rest
 
 
 class _NothingNew(Exception):
@@ -45,7 +48,7 @@ class Edit(Value):
 
 
 class Content(Value):
-    """A file as it is now, for a brief."""
+    """A file's current content, for a brief."""
 
     path: str
     content: str
@@ -73,7 +76,7 @@ class Branch:
 
     @property
     def base(self) -> str:
-        """The user's commit that the work starts from: evidence of "before" always comes from it."""
+        """The user's commit that the work starts from. Checks run on it to show the state before the work."""
         return self._workspace.base
 
     @property
@@ -89,15 +92,15 @@ class Branch:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     async def paths(self, at: str = "") -> tuple[str, ...]:
-        """All files of the newest commit, or of the commit `at`; see `_inside` for submodules."""
+        """All files of the newest commit, or of the commit `at`; see `_submodule_folders` for submodules."""
         commit = at or self.head
-        inside = await self._inside(commit)
+        inside = await self._submodule_folders(commit)
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
     async def read(self, path: str, at: str = "") -> str | None:
         """A file's text on the newest commit, or on the commit `at`; None if it is not there."""
         commit = at or self.head
-        if path.startswith(await self._inside(commit)):
+        if path.startswith(await self._submodule_folders(commit)):
             return None
         found = await self._workspace.read(commit, path)
         return None if found is None else found.decode(errors="replace")
@@ -115,9 +118,9 @@ class Branch:
         words = {one.strip("`'\"(),;").partition(":")[0] for text in texts for one in text.split()}
         return tuple(sorted(words.intersection(await self.paths())))
 
-    async def _inside(self, commit: str) -> tuple[str, ...]:
-        """The folders of the commit's submodules, each with a slash. A branch reads nothing in them: their content
-        depends on the machine, and everything that is read becomes part of recorded steps."""
+    async def _submodule_folders(self, commit: str) -> tuple[str, ...]:
+        """The folders of the commit's submodules, each with a final slash. A branch reads nothing in them: what is read
+        becomes part of recorded steps, and the content of submodules depends on the machine."""
         return tuple(f"{path}/" for path in await self._workspace.submodules(commit))
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:

@@ -118,9 +118,9 @@ async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | Non
     """The approval that applies to the work as it is now, if there is one."""
     words = [one for one in steps.context.journal.approvals() if one.requirement == requirement.id]
     at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.heard)
-    found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.compared(words, at, known))}
+    found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.commits_to_compare(words, at, known))}
     asked = {requirement.id: asked_of(requirement)}
-    words = approvals.standing(words, at, known, lambda *pair: found[pair], asked)
+    words = approvals.current_decisions(words, at, known, lambda *pair: found[pair], asked)
     return next((one for one in words if not one.stale), None)
 
 

@@ -45,7 +45,7 @@ class Run:
     - `branch`: files and commits of the run
     - `judgement`: checks, builds and test counts on the newest commit
     - `people`: questions to people, and their decisions
-    - `parallel`: work side by side, and merging it
+    - `parallel`: parts that work concurrently, and merging them
     - `clusters`: several agents on one step
 
     `scope` names a part of the run; its steps carry that name.
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def is_live(self) -> bool:
-        """Whether a step has really run in this process; before that, everything came from the journal."""
+        """Whether a step has run in this process. Before that, all results came from the journal (a replay)."""
         return self.steps.state.position.live
 
     def scope(self, name: str) -> "Run":
@@ -84,8 +84,8 @@ class Run:
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
-        """A scope with a position of its own: its work does not move the run's head until it is merged. Proofs are for
-        the run's head, after the merge."""
+        """A scope with a position of its own: its work does not move the run's head until it is merged. Only then can
+        it be proven, on the run's head."""
         return Run(self.context, self.steps.below(name).apart())
 
     async def record(self, event: JournalEvent, *, step: str = "") -> None:
@@ -175,7 +175,7 @@ class Run:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject, as the gaps of a verdict to start from; see
+        """Return what a person wrote about this subject, as the gaps of a first verdict; see
         `Judgement.take_feedback`."""
         return self.judgement.take_feedback(subject)
 

@@ -23,7 +23,7 @@ from trued.support.redaction import subject_line
 from trued.wire import Usage, add_usage
 
 MOST_NAMED = 50  # files in one event
-NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # faults of the set-up: asking others would only cost more
+SETUP_FAULTS = ("auth", "credit", "missing", "refused")  # kinds of failure that concern every agent of this user
 
 Subject: TypeAlias = Goal | Plan | Task
 BriefContext: TypeAlias = BaseModel | Sequence[BaseModel] | Mapping[str, BaseModel] | str
@@ -58,15 +58,15 @@ class Session(Generic[R]):
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.context.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
-        self.last: AgentAnswer | None = None  # to the last ask
+        self.last: AgentAnswer | None = None  # the answer to the last ask
 
     async def ask(self, subject: Subject, **context: BriefContext) -> R:
         """Ask the agent and return its reply. Raises AgentFailed if it fails."""
         return self.reply.model_validate((await self._ask_durably(subject, context)).reply)
 
     async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
-        """Ask the agent once and close the session. None if the agent failed: the failure is recorded as the result, so
-        a resume does not try again."""
+        """Ask the agent once and close the session. Returns None if the agent failed; the failure is recorded as the
+        step's result, so that a resume does not try again."""
         try:
             return await self.attempt(subject, **context)
         finally:
@@ -108,7 +108,7 @@ class Session(Generic[R]):
         schema = reply_schema(self.reply, asks=steps.context.asks_people)
         if contract and contract.interface:  # names and shapes that implementer and examiner must share
             context = {"interface": "\n".join(contract.interface), **context}
-        told = partial(
+        write_brief = partial(
             brief,
             self.role,
             subject,
@@ -121,12 +121,12 @@ class Session(Generic[R]):
             key=key,
             role=self.role,
             agent=self.agent,
-            brief=told(resumed=resumed),
+            brief=write_brief(resumed=resumed),
             reply_schema=schema,
             session=self.id,
             resume=resumed,
             clone=self.clone,
-            anew=told(resumed=False) if resumed else "",
+            anew=write_brief(resumed=False) if resumed else "",
             native=self.native,
             before=self.used,
             about=self._about(subject),
@@ -152,8 +152,8 @@ class Session(Generic[R]):
             if self.before:
                 await self.before()
             got = await call_agent(run, here, ask)
-            got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
-            if got.failure and (got.kind in NOBODY_WORKS or not keep_failure):
+            got = got.model_copy(update={"failure": got.failure or self._reply_problem(got.reply)})
+            if got.failure and (got.kind in SETUP_FAULTS or not keep_failure):
                 raise AgentFailed(got.failure)
             fresh.append(got)
             return got.model_dump_json()
@@ -162,21 +162,21 @@ class Session(Generic[R]):
         got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
-        if got.changed and not self.only:  # an agent that only writes documents is not an implementer
+        if got.changed and not self.only:  # an agent that may only write documents is not an implementer
             steps.state.implementers.add((self.role.name, self.agent))
         here.head, here.when, here.changes = got.head, got.when, here.changes + bool(got.changed)
         await self._publish_and_clean(got, live=bool(fresh))
         return got
 
     def _about(self, subject: Subject) -> str:
-        """The first line of the commit: what the agent was asked for."""
+        """The first line of the commit message: what the agent was asked for."""
         kind = "docs" if self.only else "feat"
         if isinstance(subject, Task):
             return subject_line(kind, subject.id, subject.title)
         words = subject.title if isinstance(subject, Plan) else subject.text.strip().partition("\n")[0]
         return subject_line(kind, "", words)
 
-    def _broken(self, reply: object) -> str:
+    def _reply_problem(self, reply: object) -> str:
         """What is wrong with a reply that matches its schema but not its type; "" if nothing."""
         try:
             self.reply.model_validate(reply)

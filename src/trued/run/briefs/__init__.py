@@ -15,7 +15,7 @@ from trued.model import Comment, Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
-FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # they never change: the agent knows them later
+FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # these never change, so later turns omit them
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
@@ -40,7 +40,7 @@ def brief(
     schema: Mapping[str, Any],
     comments: Sequence[Comment] = (),
 ) -> str:
-    """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
+    """The whole text for one ask. The same arguments give the same text: a replay compares its hash.
 
     `resumed`: this is a further turn of a conversation, so the brief has only what is new. `comments`: what
     people say to this agent.
