@@ -19,10 +19,15 @@ from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
 LEAST = 0.05  # share of what a call usually takes: if less is left, the call is not started
-KNOWN = 3  # past calls of a role by an agent: if there are as many, their figures replace the configured ones
-WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if there is room
-UNTOLD = ("crashed", "idle", "wall", "output")  # ended in mid-work: the call used something that it did not report
-GRACE_S = 0.5  # how long to wait for calls that were running when the last process died: they reserve again
+KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
+WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if the limits leave room
+UNREPORTED = (
+    "crashed",
+    "idle",
+    "wall",
+    "output",
+)  # failures in mid-work: the call used something that it did not report
+GRACE_S = 0.5  # how long to wait for calls that ran when the last process died: they take up their reservations again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
@@ -98,9 +103,9 @@ class QuotaWindow:
     until: float
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "QuotaWindow":
+    def of(cls, fields: Mapping[str, Any]) -> "QuotaWindow":
         """From the fields of an event or report."""
-        return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
+        return cls(str(fields.get("window") or ""), float(fields.get("used") or 0.0), float(fields.get("until") or 0.0))
 
 
 def agent_kind(agent: str) -> str:
@@ -134,7 +139,7 @@ class Budget:
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()
-        self._take_up_changes()
+        self._apply_changed_limits()
         self._check_quota(request)
         row = await self._wait_for_room(request)
         try:
@@ -144,8 +149,8 @@ class Budget:
             self._freed.set()
 
     def existing_reservation(self, request: CallRequest) -> "Reservation":
-        """A call's existing reservation, made here or on another machine, so that the call can be settled. Reserves
-        nothing, never waits, and counts against no cap."""
+        """The reservation that a call already has, made here or on another machine, so that the call can be settled.
+        This reserves nothing, never waits, and counts against no cap."""
         mine = (request.call, request.attempt)
         known: list[Spend] = []
 
@@ -171,7 +176,7 @@ class Budget:
         """Store the quota windows that agents reported for the user's subscriptions, by kind of agent."""
         self._windows.update(windows)
 
-    def _take_up_changes(self) -> None:
+    def _apply_changed_limits(self) -> None:
         """Apply the limits that are in force now: people may change them during the run."""
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
 
@@ -179,11 +184,11 @@ class Budget:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
-            told = (
+            used = (
                 f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
             )
             raise LimitReached(
-                f"{agent_kind(request.agent)}: {told}; it resets {until}: trued resume {self._run} then, "
+                f"{agent_kind(request.agent)}: {used}; it resets {until}: trued resume {self._run} then, "
                 f"or {MORE}trued resume {self._run} --limit quota=100"
             )
 
@@ -195,7 +200,7 @@ class Budget:
             self._freed.clear()
             if turn:
                 await self._journal.available()
-                self._take_up_changes()
+                self._apply_changed_limits()
             try:
                 row, short = self._try_to_reserve(request)
             except Postponed as why:
@@ -220,12 +225,12 @@ class Budget:
         raise AssertionError("there is always a next turn")
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
-        usual = self._usual_amount(request) if any(self._limited(request)) else Amount()
+        usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
         short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
             known = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
-            if known:  # after a crash: what was reserved is still reserved, what is settled is paid
+            if known:  # the call was begun before a crash: its reservation is still valid
                 return known[0]
             short.extend(self._shortages(request, rows, usual))
             return None if short else self._row(request, self._allowance(request, rows, usual))
@@ -239,7 +244,7 @@ class Budget:
 
     def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little."""
-        for scope, limit in self._limited(request):
+        for scope, limit in self._limits_of(request):
             own = request.sharing(rows, scope)
             if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
                 yield Shortage(scope, "calls", limit.calls, len(steps), 0)
@@ -254,7 +259,7 @@ class Budget:
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call usually takes, at most what the tightest limit leaves; 0 for amounts without a limit."""
         found: dict[str, float] = {}
-        for scope, limit in self._limited(request):
+        for scope, limit in self._limits_of(request):
             own = request.sharing(rows, scope)
             for what in UNITS:
                 if most := getattr(limit, what):
@@ -274,7 +279,7 @@ class Budget:
             seconds=self.wall_s,
         )
 
-    def _limited(self, request: CallRequest) -> Iterator[tuple[str, Amount]]:
+    def _limits_of(self, request: CallRequest) -> Iterator[tuple[str, Amount]]:
         """The scopes of a call that have a limit, each with its limit."""
         limits = ((scope, self._limit(scope)) for scope in request.scopes())
         return ((scope, limit) for scope, limit in limits if limit != Amount())
@@ -347,13 +352,13 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """What the call cost; the whole reservation if the call broke off and its usage is unknown."""
+        """The call's usage with its cost: the whole reservation if the call broke off without reporting its usage."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
-        untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
+        unreported = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if (
-            untold
+            unreported
             and not free
-            and (report.state in ("died", "stopped") or report.kind in UNTOLD)
+            and (report.state in ("died", "stopped") or report.kind in UNREPORTED)
             and self.allowance.usd
         ):
             return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")

@@ -15,8 +15,8 @@ from trued.run.parallel import Parallel
 from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
-TRIES = 2  # of one errand: the second goes to a fresh session
-ROUNDS = 3  # of checking, with two repairs between them; people decide about what is still open
+TRIES = 2  # tries of one errand; the second is made in a fresh session
+ROUNDS = 3  # rounds of checking, with two repairs between them; people decide about what is still open
 NAMED = 20  # undone files that the brief of a second agent names
 
 
@@ -24,7 +24,7 @@ NAMED = 20  # undone files that the brief of a second agent names
 class Errand(Generic[R]):
     """What one agent is sent to do: who goes, with which brief, and which files it may write."""
 
-    name: str  # of the instance, such as researcher-impact
+    name: str  # tells agents of one role apart, such as researcher-impact
     role: str
     reply: type[R]
     subject: Subject
@@ -39,7 +39,7 @@ class Returned(Generic[R]):
     name: str
     role: str
     reply: R | None
-    lefts: tuple[AgentAnswer, ...] = ()  # what each try left behind: files, failure, head
+    answers: tuple[AgentAnswer, ...] = ()  # everything known about each try: files, failure, head
     tries: int = 1
     before: tuple[R, ...] = ()  # replies of failed tries, if the last try gave a reply as well
 
@@ -55,19 +55,19 @@ class Returned(Generic[R]):
     @property
     def undone(self) -> dict[str, str | None]:
         """Files that the agent was not allowed to write, with what it wrote into them, in any try."""
-        return {path: text for left in self.lefts for path, text in left.undone.items()}
+        return {path: text for answer in self.answers for path, text in answer.undone.items()}
 
     @property
     def changed(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(path for left in self.lefts for path in left.changed))
+        return tuple(dict.fromkeys(path for answer in self.answers for path in answer.changed))
 
     def written_at(self, path: str) -> str:
         """The commit with the agent's last version of a file; "" if it did not write the file."""
-        return next((left.head for left in reversed(self.lefts) if path in left.changed), "")
+        return next((answer.head for answer in reversed(self.answers) if path in answer.changed), "")
 
 
 class Undone(Value):
-    """Tells a second agent which of the first one's files were undone."""
+    """Tells a second agent which of the first agent's changes were undone."""
 
     files: tuple[str, ...]
     why: str = "not yours to write: it was undone"
@@ -98,8 +98,8 @@ class Clusters:
             )
             undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
             reply = await session.try_once(errand.subject, **{**errand.context, **undone})
-            lefts, before = (*returned.lefts, session.last_answer), returned.replies if reply else returned.before
-            returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1, before)
+            answers, before = (*returned.answers, session.last_answer), returned.replies if reply else returned.before
+            returned = Returned(errand.name, errand.role, reply or returned.reply, answers, returned.tries + 1, before)
         return returned
 
     async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
@@ -107,7 +107,7 @@ class Clusters:
         found = await self._parallel.gather({one.name: self.send(one) for one in errands})
         # The engine's next commit must not be older than the work that it records.
         here = self._steps.state.position
-        here.when = max([here.when, *(left.when for one in found.values() for left in one.lefts)])
+        here.when = max([here.when, *(answer.when for one in found.values() for answer in one.answers)])
         return found
 
     async def send_behind_gate(

@@ -9,20 +9,19 @@ from trued.support.hashing import digest
 
 
 async def comments_for_brief(context: RunContext, role: str, key: str) -> tuple[Comment, ...]:
-    """The comments that go into the brief of this call, recorded as a step, so that a resumed run repeats the brief.
-
-    Empty for a call whose brief is fixed already: its comments wait for the next call.
+    """The comments that go into the brief of this call. They are recorded as a step, so that a replay makes the same
+    brief. Empty for a call that has already begun: its comments wait for the next call.
     """
     step, journal = comments_key(key), context.journal
     if journal.has_step(step):
-        return await _take_up(context, role, key, step)
+        return await _take_comments(context, role, key, step)
     is_fixed = journal.has_step(key) or journal.has_begun(key)
-    return () if is_fixed or not _pending(context, role, key) else await _take_up(context, role, key, step)
+    return () if is_fixed or not _pending(context, role, key) else await _take_comments(context, role, key, step)
 
 
 async def comments_after_stop(context: RunContext, role: str, key: str, stop: int) -> tuple[Comment, ...]:
     """The comments for which this call was stopped, and all others that wait for it. `stop`: 1 for its first stop."""
-    return await _take_up(context, role, key, comments_key(key, stop), stopped=True)
+    return await _take_comments(context, role, key, comments_key(key, stop), stopped=True)
 
 
 def has_to_stop(context: RunContext, role: str, key: str, stop: int) -> bool:
@@ -38,7 +37,7 @@ def _pending(context: RunContext, role: str, key: str) -> list[Comment]:
     return [] if role in EXAMINERS else [one for one in context.journal.comments() if one.is_for(role, key)]
 
 
-async def _take_up(
+async def _take_comments(
     context: RunContext, role: str, key: str, step: str, *, stopped: bool = False
 ) -> tuple[Comment, ...]:
     async def take() -> str:

@@ -10,9 +10,9 @@ from trued.model import Contract, Goal, Question, Requirements, Role, Settings, 
 from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
 
-# The version of the rules, briefs, schemas and files that are part of recorded steps; every change of one needs a new
-# edition. A run of an edition before OLDEST is not resumed: a replay would mix its rules with today's. Whoever wants to
-# keep runs of before asks for the edition where the rules differ.
+# The version of all rules, briefs, schemas and files that are part of recorded steps. Every change to one of them needs
+# a new edition. A run of an edition before OLDEST is not resumed: a replay would mix its rules with today's. To keep
+# older runs resumable, code must ask for the run's edition wherever the rules differ.
 EDITION = OLDEST = 5
 
 # Puts a question to a person. Returns answer, comment and name, or None if nobody is there.
@@ -29,7 +29,7 @@ class RunContext:
     workspace: Workspace
     runtime: Runtime
     budget: Budget
-    capabilities: Callable[[str], Capabilities]  # of the agent with this name
+    capabilities: Callable[[str], Capabilities]  # name of an agent → what it can do
     settings: Settings
     roles: Mapping[str, Role]
     goal: Goal
@@ -45,17 +45,19 @@ class RunContext:
     turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext  # one proof at a time among concurrent runs
     ticket: Ticket | None = None
     branch: str = ""  # the run's branch in the user's repository
-    with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # raises a verdict by what people approved
+    with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # applies people's approvals
     # Opens or updates the pull request of the head (True: as a draft) and returns it. If files need a person's consent
     # first, it opens nothing and returns these files with the reasons; if nobody here can open it, a sentence.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = frozenset()  # they check work; one that also repairs it is an implementer
+    repairing_roles: frozenset[str] = (
+        frozenset()
+    )  # roles that check work and may repair it, which makes them implementers
     more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
-    reviewing_roles: frozenset[str] = frozenset()  # they write one document about the code, and no code
+    reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code
     asks_people: bool = True  # whether agents may put a question to a person
-    # For a run that was on another machine before: whether that machine began this attempt at a call, and whether this
-    # machine has the session of this clone.
+    # For a run that was on another machine before: whether that machine began this attempt at a call (its name and
+    # number), and whether this machine has the session of this clone.
     is_begun_elsewhere: Callable[[str, int], bool] = lambda call, attempt: False
     has_session: Callable[[str], bool] = lambda clone: True

@@ -43,8 +43,8 @@ from trued.run.examination.replacement import (
     answer_dispute,
     failing_cases,
     failing_signature,
+    has_check_by_agent,
     replace_case,
-    written_by_agents,
 )
 from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
@@ -52,9 +52,9 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
-FRUITLESS = 2  # rounds that end with the same failing cases: then one case is disclosed
-NO_PROGRESS = 2  # rounds that repeat the one before, without a change: a further one would not help
-# The words are part of recorded steps: with other words, earlier runs would not resume.
+FRUITLESS = 2  # after this many rounds with the same failing cases, one case is disclosed
+NO_PROGRESS = 2  # after this many rounds that repeat the one before without a change, another would not help
+# This text is part of recorded steps: with another text, earlier runs could not be resumed.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
 LINE = 200  # characters of a build's output in a warning
@@ -125,15 +125,15 @@ class Judgement:
         """
         self._state.also = {task.id for task in also}
         await self._settle_disputes(disputes)
-        ration = ObjectionLimits(self._state.tried_cases)
-        verdict = await self._prove_with_objections(subject, objections, by, ration)
+        objection_limits = ObjectionLimits(self._state.tried_cases)
+        verdict = await self._prove_with_objections(subject, objections, by, objection_limits)
         unsure = [one for one in verdict.objections if one.case is None]
         if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
             evidence = [
                 Finding(what=f"{one.id} is {one.grade}: {one.reason}") for one in verdict.requirements if one.why
             ]
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
-            verdict = await self._prove_with_objections(subject, getattr(reply, "objections", ()), by, ration)
+            verdict = await self._prove_with_objections(subject, getattr(reply, "objections", ()), by, objection_limits)
         name = subject_name(subject)
         self._state.upheld[name] = tuple(one for one in verdict.objections if one.case is not None)
         self._state.open_objections[name] = () if verdict.holds else verdict.objections
@@ -145,23 +145,27 @@ class Judgement:
         return await self._prove("finish", plan, objections)
 
     async def _prove_with_objections(
-        self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None, ration: ObjectionLimits
+        self,
+        subject: Task | Plan,
+        objections: Iterable[Finding],
+        by: Session[Any] | None,
+        objection_limits: ObjectionLimits,
     ) -> Verdict:
         # an objection that was run and upheld stays until its case passes
         upheld = self._state.upheld.get(subject_name(subject), ())
         given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
         meant = addressed(self.contract(), subject, given)
         # a name that is no role could be made up: all objections under such names share one limit
-        allowed = [ration.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
+        allowed = [objection_limits.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
         unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
-        """Have disputed cases answered, once for each requirement: asking until the answer suits would prove
-        nothing."""
+        """Have another examiner answer the disputed cases, once for each requirement: asking until the answer suits
+        would prove nothing."""
         for one in disputes:
             contract = self.contract()
-            theirs = {each.id for each in contract.requirements if written_by_agents(contract, each)}
+            theirs = {each.id for each in contract.requirements if has_check_by_agent(contract, each)}
             if one.requirement not in theirs or one.requirement in self._state.disputed:
                 continue
             self._state.disputed.add(one.requirement)
@@ -244,8 +248,8 @@ class Judgement:
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections). None if one of its
-        requirements is unjudged because of the environment, or if an earlier version of the engine took it: that is
-        tried again."""
+        requirements is unjudged because of the environment, or if an earlier version of the engine made it: then the
+        checks run again."""
         taken_from, _, found = self._state.last
         verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
         judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
@@ -312,7 +316,7 @@ class Judgement:
         self._state.open_objections[by] = addressed(self.contract(), Plan(), given)
 
     def drop_objections(self, subject: str) -> None:
-        """Forget the open objections to a subject, because it is about to be judged again."""
+        """Drop the open objections to a subject, because it is about to be judged again."""
         self._state.open_objections.pop(subject, None)
 
     def set_unverified(self, about: str, warnings: Iterable[str]) -> None:

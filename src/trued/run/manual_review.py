@@ -27,7 +27,7 @@ class _NothingYet(Exception):
 
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
-    """The requirements that a person has to judge for a task: those with manual steps; without any, all of the task."""
+    """The requirements that a person has to judge for a task: those with manual steps; if there are none, all."""
     name = subject if isinstance(subject, str) else subject.id
     serving = contract.serving(name)
     if not serving:
@@ -53,7 +53,7 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Hea
 
 
 async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
-    """Approvals that no step has processed yet. If there are none, no step is recorded: call this only at the end."""
+    """Decisions that no step has processed yet. If there are none, no step is recorded: call this only at the end."""
     key, head = steps.key("decided"), steps.state.position.head
 
     async def step() -> str:

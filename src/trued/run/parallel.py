@@ -138,8 +138,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. Only
-    the agent claims that the other side is in them, too."""
+    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. That
+    the other side is in them, too, is only the agent's claim."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]
@@ -155,8 +155,8 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
 def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
     """Whether marks of the conflict are left in a file. A mark may be indented or commented out.
 
-    A mark with a label is recognised by it. Without labels, marks are left if the file has more of one sign than both
-    sides have. `shown`: the file with both sides and the marks.
+    A mark with a label is recognised by the label. Without labels, marks are left if the file has more of one sign than
+    both sides together. `shown`: the file as the agent got it, with both sides and the marks.
     """
     if now is None or any(_is_conflict_marker(line, labels) for line in now.splitlines()):
         return now is not None

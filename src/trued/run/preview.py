@@ -80,10 +80,10 @@ class Showing:
         if self._why is None:
             show = self.show
             scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
-            self._why = await scan(await self._started(), "why the preview does not come up")
+            self._why = await scan(await self._start(), "why the preview does not come up")
         return self._why
 
-    async def _started(self) -> str:
+    async def _start(self) -> str:
         show = self.show
         if show.contract.serve is None:
             return "nobody has said how the project is served"
@@ -93,17 +93,17 @@ class Showing:
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
-            return await self._served(bench)
+            return await self._serve(bench)
         except CannotJudge as error:
             return str(error)
 
-    async def _served(self, bench: Bench) -> str:
+    async def _serve(self, bench: Bench) -> str:
         assert bench.serve is not None  # noqa: S101  (checked by the caller)
         serving = await self._open.enter_async_context(exchanges.start_server(bench, self.show.within_s))
         if why := await exchanges.wait_until_up(serving, bench.serve.ready):
             return _never_up(why, bench.serve.ready.within_s, await serving.end())
         try:
-            await self._open.enter_async_context(_bridged(serving, self.show.port))
+            await self._open.enter_async_context(_bridge(serving, self.show.port))
         except OSError as error:
             return f"port {self.show.port} of this machine is taken: {error.strerror}"
         return ""
@@ -118,7 +118,7 @@ def _never_up(why: str, within_s: float, ran: CommandResult) -> str:
 
 
 @asynccontextmanager
-async def _bridged(serving: Server, port: int) -> AsyncIterator[None]:
+async def _bridge(serving: Server, port: int) -> AsyncIterator[None]:
     """Forward connections from a port of this machine to the server, which has no address outside its sandbox."""
     places, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
@@ -129,7 +129,7 @@ async def _bridged(serving: Server, port: int) -> AsyncIterator[None]:
         try:
             async with places:
                 with contextlib.suppress(OSError):
-                    await _led(caller, answer, serving)
+                    await _forward(caller, answer, serving)
         finally:
             visits.discard(task)
             answer.close()
@@ -144,7 +144,7 @@ async def _bridged(serving: Server, port: int) -> AsyncIterator[None]:
         await asyncio.gather(*visits, return_exceptions=True)
 
 
-async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Server) -> None:
+async def _forward(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Server) -> None:
     """Copy both ways until the server closes its side."""
     link = serving.connect()
     try:
@@ -152,9 +152,9 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
     except BaseException:  # cancelled in between: nobody else would close the connection
         link.close()
         raise
-    asking = asyncio.create_task(_piped(caller, ask))
+    asking = asyncio.create_task(_copy_stream(caller, ask))
     try:
-        await _piped(said, answer)
+        await _copy_stream(said, answer)
     finally:
         # Abort before awaiting anything: a second cancellation would end this block at its first `await`.
         # The server has sent everything; input that it did not read is dropped.
@@ -163,7 +163,7 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
         await asyncio.gather(asking, return_exceptions=True)
 
 
-async def _piped(out: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
+async def _copy_stream(out: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
     while piece := await out.read(PIECE_BYTES):
         into.write(piece)
         await into.drain()

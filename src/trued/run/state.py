@@ -1,4 +1,4 @@
-"""RunState: what a run has learnt so far. A replay rebuilds all of it from the journal; nothing here is stored."""
+"""RunState: what a run has learned so far. A replay rebuilds all of it from the journal; nothing here is stored."""
 
 from collections import Counter
 from copy import copy
@@ -22,7 +22,7 @@ class Position:
 
     head: str
     when: float  # time of the last accepted work: the engine's commits have this date, so that a replay repeats them
-    live: bool = False  # a step has really run in this process; until then everything came from the journal
+    live: bool = False  # a step has run in this process; until then all results came from the journal
     changes: int = 0  # agent calls that changed something
     published: str = ""  # the head that the run's branch shows
     unpublished: str = ""  # why the run's branch could not be moved
@@ -64,7 +64,7 @@ class ProofState:
 class PeopleState:
     """Decisions and comments of people on this run."""
 
-    heard: list[Heard] = field(default_factory=list)  # approvals that a step took up, and what was parked meanwhile
+    heard: list[Heard] = field(default_factory=list)  # decisions that steps have processed, and parked requirements
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
     rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → rejections, for its next agent
 

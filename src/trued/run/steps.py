@@ -25,7 +25,7 @@ class Steps:
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
-        """The next key of this name: names are counted for the whole run, so a scope entered again keeps counting."""
+        """The next key for this name in this scope. A scope that is entered again continues to count."""
         key = f"{self.path}{name}"
         self.state.counts[key] += 1
         return f"{key}#{self.state.counts[key]}"
@@ -54,7 +54,7 @@ class Steps:
         """Move the run's branch to the newest commit. If somebody else moved the branch, report that and leave it
         alone."""
         here = self.state.position
-        # A replayed step was published when it happened, or will be with the next real step.
+        # The commit of a replayed step was published when the step ran, or will be with the next step that runs.
         replayed = not here.live
         if replayed or here.published == here.head or here.head == self.context.workspace.base:
             return

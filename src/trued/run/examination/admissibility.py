@@ -29,8 +29,8 @@ from trued.support.plurals import counted
 
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
-MOST_CASES = 60  # of one proposal; further ones are dropped
-BACKGROUND = "text-"  # begins the ids of single sentences: only they can be background, no scope or criterion of a plan
+MOST_CASES = 60  # most cases of one proposal; further ones are dropped
+BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be background
 
 
 def is_open(one: Requirement) -> bool:
@@ -54,7 +54,7 @@ class WeighedCases(Value):
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
     caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    rests: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  requirement → its words that no case shows
+    rests: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  requirement → its clauses that no case covers
     background: tuple[Aside, ...] = ()
     vague: tuple[Aside, ...] = ()
     proposals: tuple[Proposal, ...] = ()
@@ -86,28 +86,28 @@ class CaseRules:
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: of a second examiner; cases that it answers
+        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's; cases that it answers
         differently are dropped."""
-        proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
+        proposed = [each for reply in replies for one in reply.cases for each in _split(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
-        unfit = {line: why for line in lines if (why := self._no_name(line, proposed))}
+        unfit = {line: why for line in lines if (why := self._interface_flaw(line, proposed))}
         interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
         serve = self.asked.serve or next((reply.serve for reply in reversed(replies) if reply.serve), None)
         faults = [Fault(requirement="", what=f"interface {line!r}: {why}") for line, why in unfit.items()]
         if serve and not self.asked.serve and (why := why_not_a_server(serve.command, self.known)):
             faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
-        sound: dict[str, list[_Item]] = {}
+        runnable: dict[str, list[_Item]] = {}
         for one in proposed:
-            left, more = self._sound(one, interface, serve)
+            left, more = self._runnable_part(one, interface, serve)
             faults += more
-            if left and (left := _answered(one, left, doubts, "otherwise")):
-                sound.setdefault(one.requirement, []).append(_Item(one, _bounded(left)))
+            if left and (left := _without_doubted(one, left, doubts, "otherwise")):
+                runnable.setdefault(one.requirement, []).append(_Item(one, _bounded(left)))
         kept: dict[str, list[_Item]] = {}
         unsure: list[str] = []
-        for name, items in sound.items():
+        for name, items in runnable.items():
             remaining, more = self._without_vacuous_cases(name, items, interface)
-            firm, _ = self._without_vacuous_cases(name, _firm(items, doubts), interface)
+            firm, _ = self._without_vacuous_cases(name, _without_unsure(items, doubts), interface)
             lost = self._shows(name, remaining, interface) - self._shows(name, firm, interface)
             faults += more
             if remaining and firm != remaining and lost:
@@ -116,13 +116,13 @@ class CaseRules:
                 ]
             if remaining:
                 kept[name] = remaining if lost else firm
-        return self._settled(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
+        return self._assemble(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
 
     def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
         """The entry points that the cases of a requirement test, and the clauses that they cover."""
-        doors = {declared_entry(one, interface) for item in items for _, one in proving_cases(item.run)}
+        entries = {declared_entry(one, interface) for item in items for _, one in proving_cases(item.run)}
         rest = self._rest(name, items)
-        return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
+        return entries | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
 
     def _quoted(self, name: str, firm: Sequence[_Item], remaining: Sequence[_Item]) -> str:
         """The clauses that only unsure cases quote."""
@@ -139,8 +139,8 @@ class CaseRules:
         a mutant passes stays as set-up for later ones."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)
-        hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
-        kept = [left for item in items if (left := _without(item, {at for of, at in hollow if of == item.origin}))]
+        vacuous = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
+        kept = [left for item in items if (left := _without(item, {at for of, at in vacuous if of == item.origin}))]
         if items and not kept:
             whole = next((one for one in (CONSTANT, ECHO, STUB) if one in why), STUB)
             return [], [Fault(requirement=name, what=f"all its cases are refused: {whole}")]
@@ -154,7 +154,7 @@ class CaseRules:
         ]
         return kept, list(dict.fromkeys(faults))
 
-    def _settled(
+    def _assemble(
         self,
         kept: Mapping[str, list[_Item]],
         faults: list[Fault],
@@ -175,18 +175,21 @@ class CaseRules:
             faults=tuple(dict.fromkeys(faults)),
             interface=interface,
             serve=serve,
-            caps={name: doors for name in kept if (doors := self._side_doors(kept[name], interface))},
+            caps={name: entries for name in kept if (entries := self._unnamed_entries(kept[name], interface))},
             rests=rests,
             background=tuple(dict.fromkeys(background)),
             vague=tuple(dict.fromkeys(one for reply in replies for one in reply.vague)),
             proposals=tuple(dict.fromkeys(one for reply in replies for one in reply.proposals)),
         )
 
-    def _sound(
+    def _runnable_part(
         self, one: Proposed, interface: Sequence[str], serve: Serve | None
     ) -> tuple[Proposed | None, list[Fault]]:
-        """The part of a proposal that can be run, and why the rest cannot. Each exchange is judged separately: one that
-        shows little is kept as set-up for the others; one that cannot be run is dropped with all exchanges after it."""
+        """The part of a proposal that can be run, and why the rest cannot.
+
+        Each exchange is judged separately. One that shows little is kept as set-up for the others; one that cannot be
+        run is dropped, together with all exchanges after it.
+        """
 
         def fault(what: str) -> list[Fault]:
             return [Fault(requirement=one.requirement, what=what)]
@@ -225,7 +228,7 @@ class CaseRules:
         return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the aside is about a single sentence without cases, while the whole source stays a requirement."""
+        """Whether the aside is about a single sentence that has no cases and is part of a requirement for the whole."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
@@ -239,33 +242,35 @@ class CaseRules:
         rest = unquoted_clauses(one.text, [each.quotes for each in shown])
         rest = tuple(each for each in rest if not is_only_names(each, partial(_is_used, shown)))
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
-        silent = [
+        unused = [
             clause
             for clause in every
             if not all(KnownNames(started).is_in_words(name) for name in _named_functions(clause))
         ]
-        if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
+        if rest := (*rest, *(clause for clause in unused if not any(clause in each for each in rest))):
             return rest
         return (one_line(one.text),) if len(shown) < len(clauses(one.text)) else ()
 
-    def _side_doors(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
-        doors = [unnamed_entry(shown, interface, self.known) for one in kept for shown in cases_of(one.run)]
+    def _unnamed_entries(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
+        entries = [unnamed_entry(shown, interface, self.known) for one in kept for shown in cases_of(one.run)]
         return tuple(
-            f"{door} is named neither by the user's words nor by the base"
-            for door in dict.fromkeys(filter(None, doors))
+            f"{entry} is named neither by the user's words nor by the base"
+            for entry in dict.fromkeys(filter(None, entries))
         )
 
-    def _no_name(self, line: str, proposed: Sequence[Proposed]) -> str:
-        """Why an interface line is refused, or "": implementers see it, so it may hold names and shapes but no
-        values."""
+    def _interface_flaw(self, line: str, proposed: Sequence[Proposed]) -> str:
+        """Why an interface line is refused; "" if it is not. Implementers see it, so it may contain names and shapes,
+        but no expected values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
         values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
-        told = [value for value in values if KnownNames(line).is_in_words(value) and not self.known.is_in_words(value)]
-        return f"it holds a result of a case ({told[0]})" if told else ""
+        revealed = [
+            value for value in values if KnownNames(line).is_in_words(value) and not self.known.is_in_words(value)
+        ]
+        return f"it holds a result of a case ({revealed[0]})" if revealed else ""
 
 
-def _apart(one: Proposed) -> Iterator[Proposed]:
+def _split(one: Proposed) -> Iterator[Proposed]:
     """Split a proposal into single calls and command lines. Exchanges stay together: they build on each other."""
     exchanges = tuple(case for case in one.cases if isinstance(case, HttpCase))
     for case in one.cases[:MOST_CASES]:
@@ -283,14 +288,15 @@ def _apart(one: Proposed) -> Iterator[Proposed]:
 
 
 def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
-    """The proposal with these exchanges, up to the last that shows something: set-up at the end prepares nothing."""
+    """The proposal with these exchanges, up to the last one that shows something; None if none does. Set-up at the end
+    would prepare nothing."""
     last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 
 
-def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without the cases that the second examiner answered with `what`; exchanges stay as set-up for later
-    ones."""
+def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
+    """The proposal without the cases that the second examiner answered with `what`; None if nothing is left. Exchanges
+    stay as set-up for later ones."""
     places = {one.number for one in doubts if one.of == origin and one.what == what}
     if not places or not run.cases:
         return None if places else run
@@ -303,8 +309,8 @@ def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: st
     return _trimmed(run, cases)
 
 
-def _firm(items: Sequence[_Item], doubts: Sequence[Doubt]) -> list[_Item]:
-    left = [(item, _answered(item.origin, item.run, doubts, "unsure")) for item in items]
+def _without_unsure(items: Sequence[_Item], doubts: Sequence[Doubt]) -> list[_Item]:
+    left = [(item, _without_doubted(item.origin, item.run, doubts, "unsure")) for item in items]
     return [_Item(item.origin, run) for item, run in left if run]
 
 

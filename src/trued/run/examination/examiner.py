@@ -23,7 +23,7 @@ from trued.proof.room.bench import check_hash
 from trued.protocols import Workspace
 from trued.run.context import RunContext
 from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements
-from trued.run.examination.independence import implementers, is_independent
+from trued.run.examination.independence import implementer_vendors, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
 from trued.run.examination.start_command import FoundServer, run_server
@@ -32,7 +32,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 EXAMINER, SECOND = EXAMINERS
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all files that are searched for names
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file, and of all files, of the base that are searched for names
 NO_SERVER = "no server could be started: "
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
@@ -106,10 +106,10 @@ class ExaminerConversation:
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)
-        self.second = _second(steps, self.first.agent, always=always_second)
+        self.second = _second_session(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
-        self.put: list[Proposed] = []  # proposals that the second examiner has answered, as they were proposed
-        self.alike: list[tuple[Proposed, int]] = []  # cases of `put` that it answered as the author did
+        self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
+        self.alike: list[tuple[Proposed, int]] = []  # cases of `put`, by index, that it answered like the author
         self.said: list[str] = []
 
     async def run(self) -> Examination:
@@ -126,14 +126,12 @@ class ExaminerConversation:
 
     async def ask_for_cases(self, *gaps: Finding) -> WeighedCases:
         """The examiner's cases that the rules keep. If they have faults, the examiner is asked once to fix them."""
-        weighed = await self._asked_for(*gaps)
+        weighed = await self._ask(*gaps)
         if self.replies and weighed.faults:
-            weighed = await self._asked_for(
-                *(Finding(what=one.what, requirement=one.requirement) for one in weighed.faults)
-            )
+            weighed = await self._ask(*(Finding(what=one.what, requirement=one.requirement) for one in weighed.faults))
         return weighed
 
-    async def _asked_for(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> WeighedCases:
+    async def _ask(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> WeighedCases:
         left = [one for one in self.asked.requirements if is_open(one)]
         wanted = [ExaminerRequirement(id=one.id, words=one.text, where=str(one.source)) for one in left]
         fixed = "\n".join(self.asked.interface)
@@ -150,7 +148,7 @@ class ExaminerConversation:
 
         async def step() -> str:
             base = await base_texts(self.context.workspace)
-            asked = await self._served()
+            asked = await self._with_server()
             return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
         found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
@@ -160,9 +158,9 @@ class ExaminerConversation:
             self.said.append(f"{NO_SERVER}{(await self._server()).why}")
         return weighed
 
-    async def _served(self) -> Requirements:
-        """The requirements, with the server found in the base's files if a case needs one: unlike an agent's, it was
-        tried."""
+    async def _with_server(self) -> Requirements:
+        """The requirements. If a case needs a server, with the one that was found in the base's files: unlike a server
+        that an agent names, it was tried."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -181,9 +179,9 @@ class ExaminerConversation:
     async def put_to_second_examiner(self, weighed: WeighedCases) -> WeighedCases:
         """Have the second examiner answer the cases, and return those that are left.
 
-        A case that it answers alike stays. One that it answers otherwise is withdrawn with a note; new ones are written
-        for its clause, and answered, too. One that it is not sure of stays without a second opinion, unless the other
-        cases show as much without it.
+        A case that it answers like the author stays. A case that it answers differently is withdrawn with a note; the
+        examiner writes new cases for its clause, and the second examiner answers these, too. A case that it is not sure
+        of stays, but does not count as confirmed; it is dropped if the other cases show as much without it.
         """
         doubts = await self._doubts(weighed)
         otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
@@ -194,7 +192,7 @@ class ExaminerConversation:
             Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
             for quote in quotes
         ]
-        again = await self._asked_for(*gaps, doubts=doubts)
+        again = await self._ask(*gaps, doubts=doubts)
         return await self.weigh((*doubts, *await self._doubts(again)))
 
     async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
@@ -216,7 +214,7 @@ class ExaminerConversation:
                 if what == "alike":
                     continue
                 doubts.append(Doubt(of=one, number=place, what=what, why=why))
-                self.said.append(_doubted(one, cases_of(run)[place], what, why))
+                self.said.append(_doubt_note(one, cases_of(run)[place], what, why))
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
@@ -258,8 +256,8 @@ class ExaminerConversation:
         return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
 
     def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
-        """The requirement's checks: one for all agreed calls and command lines, one for the others, one for each group
-        of exchanges and each page."""
+        """The requirement's checks: one for all calls and command lines that the second examiner confirmed, one for all
+        others, and one for each group of exchanges and each page."""
         together: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
         for number, (origin, one) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
@@ -282,7 +280,7 @@ class ExaminerConversation:
         vendor = self.context.capabilities(first).vendor
         author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
         return author.model_copy(
-            update={"independent": is_independent(self.context, author, implementers(self.context))}
+            update={"independent": is_independent(self.context, author, implementer_vendors(self.context))}
         )
 
     def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
@@ -290,10 +288,10 @@ class ExaminerConversation:
         words += [f"{one.requirement}: called background: “{one.quote}”" for one in weighed.background]
         words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
         words += weighed.unsure
-        words += [self._parked(one) for one in weighed.proposals]
+        words += [self._proposal_note(one) for one in weighed.proposals]
         return tuple(dict.fromkeys((*self.said, *words)))
 
-    def _parked(self, one: Proposal) -> str:
+    def _proposal_note(self, one: Proposal) -> str:
         """The note about a proposal that only the user can accept, with the command that accepts it."""
         if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
             return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
@@ -307,7 +305,7 @@ class ExaminerConversation:
         return f"{one.requirement}: the examiner proposes {one.what}{why}; if you agree: {command}"
 
 
-def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
+def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
     if why == STATUS:
         return f"{one.requirement}: a second examiner expects {STATUS} of {describe_shown(shown)}: it is held to none"
     if what == "otherwise":
@@ -315,7 +313,7 @@ def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> 
     return f"{one.requirement}: a second examiner is not sure of {describe_shown(shown)}: {why}"
 
 
-def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
+def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
     """A session with the agent named as second examiner; else with one of another vendor than the examiner's; else
     None.
 

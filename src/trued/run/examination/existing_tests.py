@@ -25,7 +25,7 @@ from trued.proof.room.frozen_files import (
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
-LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
+VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
 MOST_READ = 40  # test files that are read before concluding that there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
@@ -55,8 +55,8 @@ async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tupl
     tools, unguarded = await _tools(workspace, workspace.base)
     there = await workspace.blobs(workspace.base)
     scripts = (await _package(workspace, workspace.base, there)).scripts
-    named = [_by_its_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
-    requirements = tuple(_recognised(one, tools) for one in named)
+    named = [_with_named_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
+    requirements = tuple(_with_base_tools(one, tools) for one in named)
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
     suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
     made = asked.model_copy(
@@ -77,7 +77,7 @@ def _suite(check: Check, number: int) -> Requirement:
     return Requirement(id=name, text="the base's own tests still pass", keep=True, checks=(check,))
 
 
-def _by_its_runner(
+def _with_named_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
     """The requirement; if its sentence names a runner ("`pytest -q` passes"), with the base's own tests as counted
@@ -108,11 +108,11 @@ def _is_there(word: str, there: _Blobs) -> bool:
 def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
     """Whether the command runs the whole suite, ignoring verbosity flags."""
     suite = recognise_runner(check.command, scripts)
-    plain = [tuple(word for word in one.arguments if word not in LOUDNESS) for one in (asked, suite) if one]
+    plain = [tuple(word for word in one.arguments if word not in VERBOSITY) for one in (asked, suite) if one]
     return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
 
 
-def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
+def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
     """The requirement; if its sentence asks for tests, build, lint or types to pass, with the base's own checks for
     them."""
     if one.checks or one.parts:
@@ -167,7 +167,7 @@ async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> li
     Unittest and frameworks on top of it find such modules; pytest needs their paths."""
     python = [path for path in blobs if path.endswith(".py")]
     named = await _test_names(workspace, commit, blobs)
-    matching = [path for path in python if any(_is_called(path, one) for one in named)]
+    matching = [path for path in python if any(_matches_pattern(path, one) for one in named)]
     modules = [path for path in python if PurePosixPath(path).name == TESTS_MODULE and path not in matching]
     texts = await workspace.read_all(commit, [*matching, *modules])
     holding = {path for path, text in texts.items() if holds_python_tests(text)}
@@ -179,7 +179,7 @@ async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> li
     return suites
 
 
-def _is_called(path: str, pattern: str) -> bool:
+def _matches_pattern(path: str, pattern: str) -> bool:
     """Whether pytest's pattern matches the file: a pattern with a slash matches paths, one without matches names."""
     return fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(PurePosixPath(path).name, pattern)
 

@@ -8,14 +8,14 @@ from trued.proof.room.bench import check_hash
 from trued.run.context import RunContext
 
 
-def implementers(context: RunContext) -> set[str]:
+def implementer_vendors(context: RunContext) -> set[str]:
     """The vendors of all agents that plan and build."""
     others = {*EXAMINERS, *context.repairing_roles, *context.reviewing_roles}
     return {context.capabilities(agent).vendor for role, agent in context.settings.agents.items() if role not in others}
 
 
 def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """The author of each check that an agent of this role named: the check is visible, and not the user's own."""
+    """Check → author, for the checks that an agent of this role named. They are visible, and not the user's own."""
     checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
     return {check_hash(check): Author(role=role) for check in checks}
 
@@ -32,16 +32,16 @@ def is_independent(context: RunContext, author: Author, others: Set[str]) -> boo
 def weaken_authors(context: RunContext, contract: Contract, repairing: Set[str]) -> Contract:
     """The contract after agents of the `repairing` vendors changed code: cases by these vendors are no longer
     independent."""
-    others = implementers(context) | repairing
-    fallen = {
+    others = implementer_vendors(context) | repairing
+    weakened = {
         name: one.model_copy(update={"independent": False})
         for name, one in contract.authors.items()
         if one.independent and not is_independent(context, one, others)
     }
-    if not fallen:
+    if not weakened:
         return contract
     # The words are part of a step's inputs in journals: they stay as they are.
     note = f"{', '.join(sorted(repairing))} mended code: cases of its examiner are no other vendor's any more"
     return contract.model_copy(
-        update={"authors": {**contract.authors, **fallen}, "undecided": (*contract.undecided, note)}
+        update={"authors": {**contract.authors, **weakened}, "undecided": (*contract.undecided, note)}
     )

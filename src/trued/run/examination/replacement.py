@@ -47,7 +47,7 @@ async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> C
     conversation = _conversation(steps, contract, gone.requirement, without=gone.case)
     words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
     weighed = await conversation.ask_for_cases(Finding(what=words, requirement=gone.requirement))
-    return await _amended(steps, contract, gone.requirement, await conversation.conclude(weighed))
+    return await _seal_again(steps, contract, gone.requirement, await conversation.conclude(weighed))
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
@@ -60,16 +60,16 @@ async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> 
     if settled.kept == weighed.kept:
         await conversation.close()
         return None
-    return await _amended(steps, contract, requirement, conversation.assemble(settled))
+    return await _seal_again(steps, contract, requirement, conversation.assemble(settled))
 
 
 def _conversation(
     steps: Steps, contract: Contract, requirement: str, *, without: Case | None = None, always_second: bool = False
 ) -> ExaminerConversation:
-    one = _of(contract, requirement)
+    one = _requirement_of(contract, requirement)
     theirs = [check for check in one.checks if check_hash(check) in contract.authors]
     left = [
-        Proposed(requirement=requirement, cases=tuple(_left(check.cases, without)))
+        Proposed(requirement=requirement, cases=tuple(_cases_without(check.cases, without)))
         if isinstance(check, ExamplesCheck)
         else Proposed(requirement=requirement, page=check if check.kind == "browser" else None)
         for check in theirs
@@ -80,7 +80,7 @@ def _conversation(
     return ExaminerConversation(steps.apart(), asked, before=before, always_second=always_second)
 
 
-def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
+def _cases_without(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
     """The cases without `gone`; if it is an exchange, it stays as set-up for those after it."""
     for one in cases:
         if one != gone:
@@ -89,10 +89,10 @@ def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
             yield as_setup(one)
 
 
-async def _amended(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:
+async def _seal_again(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:
     """Seal the contract again with the requirement's new checks, as a step: changed checks are run on the base
     again."""
-    one = _of(contract, requirement)
+    one = _requirement_of(contract, requirement)
     own = tuple(check for check in one.checks if check_hash(check) not in contract.authors)
     made = next(each for each in found.asked.requirements if each.id == requirement)
     changed = one.model_copy(update={"checks": (*own, *made.checks)})
@@ -129,7 +129,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
     return Contract.model_validate_json(value)
 
 
-def _of(contract: Contract, requirement: str) -> Requirement:
+def _requirement_of(contract: Contract, requirement: str) -> Requirement:
     return next(one for one in contract.requirements if one.id == requirement)
 
 
@@ -138,6 +138,6 @@ def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ..
     return tuple((one.check, one.number) for one in found)
 
 
-def written_by_agents(contract: Contract, one: Requirement) -> bool:
+def has_check_by_agent(contract: Contract, one: Requirement) -> bool:
     """Whether an agent wrote any check of this requirement."""
     return any(check_hash(check) in contract.authors for check in one.checks)

@@ -21,18 +21,18 @@ def questions(proposed: Sequence[Proposed]) -> list[Asked]:
 class Doubt(Value):
     """What the second examiner holds against one case of a proposal."""
 
-    of: Proposed  # as it was proposed
+    of: Proposed  # the proposal in its original form
     number: int  # index of the case in `of`
     what: Literal["otherwise", "unsure"]
     why: str = ""
 
 
-STATUS = "another status"  # doubt about a set-up exchange: then any status will do, and no new case is asked for
+STATUS = "another status"  # a doubt about a set-up exchange: its status is no longer checked, and no new case is needed
 SecondOpinion: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
 def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[SecondOpinion, str]]]:
-    """For each case of each proposal: whether it was answered alike, otherwise, or without certainty, and why."""
+    """For each case of each proposal: whether the answer is like the author's, differs, or is unsure; and why."""
     given = {one.number: one for one in answers}
     found, number = list[list[tuple[SecondOpinion, str]]](), 0
     for one in proposed:
@@ -86,9 +86,9 @@ def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
         return shown.exit == answer.exit and printed and as_json
     status = shown.status is None or answer.status is None or shown.status == answer.status
     body = shown.body is None or shown.body.strip() == (answer.body or "").strip()
-    told = {name.lower(): value.strip() for name, value in answer.headers.items()}
+    answered = {name.lower(): value.strip() for name, value in answer.headers.items()}
     wanted = {name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS}
-    headers = all(told.get(name) == value for name, value in wanted.items())
+    headers = all(answered.get(name) == value for name, value in wanted.items())
     return status and body and headers and (shown.json_ is None or is_same_json(shown.json_, answer.body_json))
 
 

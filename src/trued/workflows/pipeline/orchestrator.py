@@ -428,4 +428,4 @@ def _why(one: Returned[Any]) -> str:
     """The summary of an agent's reply, or why it gave none."""
     if one.reply is not None:
         return one.reply.summary or "it says ERROR"
-    return next((left.failure for left in reversed(one.lefts) if left.failure), "no answer")
+    return next((answer.failure for answer in reversed(one.answers) if answer.failure), "no answer")

@@ -35,12 +35,12 @@ class TaskTurn:
     context: Mapping[str, BriefContext]  # of its agents' briefs
     session: Session[Implemented] | None = None  # None: no agent has finished the task
     reply: Implemented | None = None
-    lefts: tuple[AgentAnswer, ...] = ()
+    answers: tuple[AgentAnswer, ...] = ()
     attempts: int = 0
 
     @property
     def returned(self) -> Returned[Implemented]:
-        return Returned(agent_of(self.work), role_of(self.work), self.reply, self.lefts, self.attempts)
+        return Returned(agent_of(self.work), role_of(self.work), self.reply, self.answers, self.attempts)
 
 
 def role_of(work: Work) -> str:
@@ -105,7 +105,7 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
         said = await session.attempt(work.as_task(), **turn.context)
         turn = replace(
-            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+            turn, reply=said or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
         if said is not None and said.status is Status.DONE:
             return replace(turn, session=session)
@@ -124,7 +124,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
     while conflict is not None and turn.attempts < ATTEMPTS:
         said = await session.attempt(work.as_task(), **{**turn.context, "conflict": conflict.files})
         turn = replace(
-            turn, reply=said or turn.reply, lefts=(*turn.lefts, session.last_answer), attempts=turn.attempts + 1
+            turn, reply=said or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
         if said is not None and said.status is Status.DONE:  # else no agent claims to have combined the two
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
@@ -135,7 +135,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
 
 async def _set_aside(turn: TaskTurn) -> TaskTurn:
     """Keep unfinished work on a branch of its own."""
-    begun = next((left.head for left in reversed(turn.lefts) if left.changed), "")
+    begun = next((answer.head for answer in reversed(turn.answers) if answer.changed), "")
     if begun:
         await turn.part.branch.set_aside(turn.work.id, back_to=turn.part.branch.base, work=begun)
     return turn
