@@ -25,7 +25,7 @@ from trued.model import Role
 from trued.support.plurals import counted, few
 from trued.support.redaction import plain
 from trued.workflows.descriptor import WorkflowDescriptor
-from trued.workflows.pipeline.lint.select import Kind, Look, lint_sets, named_sets, packaged_sets, repository_sets
+from trued.workflows.pipeline.lint.select import Kind, LintResult, lint_sets, named_sets, packaged_sets, repository_sets
 from trued.workflows.registry import descriptor, descriptors, problems
 
 SHOW = "show"
@@ -182,7 +182,7 @@ def lint(
     raise typer.Exit(BadInput.code if wrong else 0)
 
 
-def _lint_summary(look: Look) -> str:
+def _lint_summary(look: LintResult) -> str:
     files = counted(look.files, "file")
     judged = f", {look.pipelines} pipeline{'' if look.pipelines == 1 else 's'}" if look.pipelines else ""
     return f"{files}{judged}{f', {look.unjudged} checked for their fields only' if look.unjudged else ''}"

@@ -1,4 +1,4 @@
-"""A workflow as a command of another tool: a text that an agent follows by hand, with the exported roles."""
+"""Exports a workflow as a command for another tool: a text that its agent follows by hand, with the exported roles."""
 
 from functools import cache
 from pathlib import Path

@@ -25,12 +25,12 @@ Reference: TypeAlias = str  # "package.module:name", loaded when it is used
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 FOLDER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
-AGAIN = "repair the package that brings it, or uninstall it"
+AGAIN = "repair the package that provides it, or uninstall it"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class Input(StrEnum):
-    """What a user can hand to a run."""
+    """The kinds of input that a run can start from."""
 
     PLAN = "plan"  # a file with chunks
     WORDS = "words"  # any text, in a file or on the command line
@@ -78,9 +78,9 @@ class WorkflowDescriptor:
     Only `name`, `flow` and `roles` are needed. Raises ValueError if the name or a reference cannot be right.
     """
 
-    name: str  # of letters, digits and hyphens
+    name: str  # lower-case letters, digits and hyphens
     flow: Reference  # the async function: (run, goal) → outcome
-    roles: tuple[str, ...]  # they must have an agent before the run starts
+    roles: tuple[str, ...]  # roles that must have an agent before the run starts
 
     spared_roles: Reference = ""  # goal → roles that this goal does not need, so that they need no agent
 
@@ -96,10 +96,10 @@ class WorkflowDescriptor:
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
     replies: Reference = ""  # role → the classes of its replies, for the documentation
-    handbook: Reference = ""  # (RoleFormat, folder) → files of another tool with which it can be followed by hand
-    # they check the work; one that changes code counts as an implementer from then on
+    handbook: Reference = ""  # (RoleFormat, folder) → files with which another tool follows it by hand
+    # roles that check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
-    reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
+    reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
     other_vendor_roles: frozenset[str] = frozenset()  # played by another vendor than the builder's, if there is one
     asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
     estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
@@ -107,8 +107,10 @@ class WorkflowDescriptor:
     # what it writes
     # files that only the engine writes; they are not part of the work
     owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
-    rewritten_folders: tuple[str, ...] = ()  # owned, and rewritten completely by each run: the last run to land wins
-    writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
+    rewritten_folders: tuple[
+        str, ...
+    ] = ()  # owned folders that each run rewrites completely: the last run to land wins
+    writes_into: str = ""  # a folder of the repository; the run is refused if there is a file with this name
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     editable: str = ""  # a file of the branch: people may edit its live copy, also after the run has ended
     # (text of the editable file, ids) → the text with these parts open again; raises BadInput for unknown ids
@@ -127,7 +129,7 @@ class WorkflowDescriptor:
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
-            raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
+            raise ValueError(f"the name {self.name!r} is not made of lower-case letters, digits and hyphens")
         given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
         given |= {
             "spared_roles": self.spared_roles,
@@ -164,24 +166,24 @@ class WorkflowDescriptor:
 
     def handbook_files(self, form: "RoleFormat", top: Path) -> "list[Export]":
         """The files below `top` with which another tool follows the workflow by hand; none if it has no handbook."""
-        return cast("list[Export]", self._loaded("handbook", self.handbook)(form, top)) if self.handbook else []
+        return cast("list[Export]", self._load("handbook", self.handbook)(form, top)) if self.handbook else []
 
     def load_flow(self) -> Flow:
         """The flow. Raises BadInput if it cannot be loaded."""
-        return cast(Flow, self._loaded("flow", self.flow))
+        return cast(Flow, self._load("flow", self.flow))
 
     def check(self, goal: "Goal", requirements: "Requirements | None", ticket: "Ticket | None") -> None:
         """Raise BadInput for input that the flow could not work with."""
         default = f"trued.workflows.input_checks:check_{self.takes}"
-        self._loaded("check_input", self.check_input or default)(goal, requirements, ticket)
+        self._load("check_input", self.check_input or default)(goal, requirements, ticket)
 
     def calls(self, work: SealedWork) -> Mapping[str, CallRange]:
         """How often each role will be called, once the contract is sealed."""
         if self.estimate:
-            return cast(Mapping[str, CallRange], self._loaded("estimate", self.estimate)(work))
+            return cast(Mapping[str, CallRange], self._load("estimate", self.estimate)(work))
         return cast(Mapping[str, CallRange], load("trued.workflows.estimates:calls_per_task")(work, self.roles))
 
-    def _loaded(self, field: str, reference: Reference) -> Callable[..., Any]:
+    def _load(self, field: str, reference: Reference) -> Callable[..., Any]:
         try:
             found = load(reference)
         except (Exception, SystemExit) as error:  # third-party code may raise anything

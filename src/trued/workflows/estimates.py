@@ -15,7 +15,7 @@ def planned_tasks(work: SealedWork) -> int:
 
 
 def replied(work: SealedWork, role: str, field: str) -> int:
-    """How many items a role's last reply has in this field; 1 if nobody has replied."""
+    """How many items a role's last reply has in this field; at least 1."""
     return max(1, len(work.reply(role).get(field) or ()))
 
 

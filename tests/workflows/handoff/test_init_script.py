@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from trued.inputs.project.manifests import is_manifest, projects
 from trued.workflows.handoff.e2e_example import e2e_example
-from trued.workflows.handoff.init_script import init_script, untouched
+from trued.workflows.handoff.init_script import init_script, is_untouched
 
 PACKAGE = json.dumps({"name": "web", "version": "1.0.0", "scripts": {"test": "node --test", "start": "node x.js"}})
 LOCK = json.dumps(
@@ -353,11 +353,11 @@ def test_manifests_and_locks_say_how_a_project_is_installed(files: dict[str, str
 
 def test_a_script_that_was_edited_is_told_from_one_that_was_not() -> None:
     script = made(PYTHON)
-    assert untouched(script)
+    assert is_untouched(script)
     assert made(PYTHON) == script
-    assert not untouched(script + "make assets\n")
-    assert not untouched("#!/bin/sh\n")
-    assert not untouched("")
+    assert not is_untouched(script + "make assets\n")
+    assert not is_untouched("#!/bin/sh\n")
+    assert not is_untouched("")
 
 
 def test_names_of_folders_are_hostile_text() -> None:

@@ -12,13 +12,13 @@ from trued.workflows.handoff.progress_file import (
     HandoffNote,
     notes_below,
     render,
-    standing,
+    status_text,
     tidied,
 )
 
 NOTE = HandoffNote(
     feature="feat_001",
-    status=standing("in_progress", 15, 20),
+    status=status_text("in_progress", 15, 20),
     last_agent="coder#1",
     did=("made the chain", "15 tests pass"),
     next_agent="coder#2",
@@ -58,7 +58,7 @@ def test_a_note_without_words_still_has_all_its_parts() -> None:
     text = render(HandoffNote())
     assert [heading for heading in HEADINGS if f"\n{heading}:" not in text] == []
     assert notes_below(text) == ""
-    assert standing("not_started") == "Not started"
+    assert status_text("not_started") == "Not started"
 
 
 @pytest.mark.spec("HAND-6")

@@ -27,10 +27,10 @@ class AgentState(Value):
 
     run: str = ""
     iteration: int = 0
-    feature: str = ""  # the current one
+    feature: str = ""  # the current feature
     last_agent: str = ""
     specification: str = ""  # the file that the run was started with
-    digest: str = ""  # sha256 of its text
+    digest: str = ""  # sha256 of that file's text
     base: str = ""  # the user's commit that the work starts from
     start: str = ""  # the command that starts the app, as the initializer found it
     test: str = ""  # the command that runs all tests

@@ -37,7 +37,7 @@ class FinishedFeatureBroken(JournalEvent, kind="finished feature broken"):
 
 
 class SetUpFailed(JournalEvent, kind="set-up fails"):
-    """init.sh fails, and a coder is about to fix it; after a failed fix this happens again."""
+    """init.sh fails, and a coder is about to fix it. Emitted again after a fix that failed."""
 
     said: str
 
@@ -58,7 +58,7 @@ class PrematureVictory(FailureMode, kind="premature victory"):
 
 
 class Guesswork(FailureMode, kind="guesswork"):
-    """Something was installed or started in other ways than by init.sh."""
+    """An agent installed or started something that init.sh does not."""
 
 
 class FeatureListMeddled(FailureMode, kind="meddling"):

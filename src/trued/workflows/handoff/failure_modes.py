@@ -32,7 +32,7 @@ class CoderClaims(Value):
     tests_passing: int = 0
     tests_total: int = 0
     tests: tuple[str, ...] = ()  # ids or files of tests
-    files: tuple[str, ...] = ()  # that the coder says it changed
+    files: tuple[str, ...] = ()  # files that the coder says it changed
 
 
 class EngineCounts(Value):
@@ -55,13 +55,13 @@ def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> t
     """Edits that an agent tried to make to the feature list. `feature`: the feature that it worked on."""
     if theirs == before:
         return ()
-    found = [(name or feature, words) for name, words in _tries(before, theirs)]
+    found = [(name or feature, words) for name, words in _attempted_edits(before, theirs)]
     left = len(found) - MODE_LIMIT
     more = [(feature, f"and {left} more tries")] if left > 0 else []
     return tuple(_mode("meddling", name, f"{file}: {words}") for name, words in (*found[:MODE_LIMIT], *more))
 
 
-def _tries(before: str, theirs: str | None) -> Iterator[tuple[str, str]]:
+def _attempted_edits(before: str, theirs: str | None) -> Iterator[tuple[str, str]]:
     if theirs is None:
         yield "", "the file was deleted"
         return
@@ -123,10 +123,10 @@ def premature_victory(
     """Claims that the commit refutes. `read` reads a file of the commit. Held-out cases are not mentioned."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
-        if not _there(path, counted.files):
+        if not _exists(path, counted.files):
             found.append(f"says that it changed {path}, which is not in the commit")
     for test in claimed.tests:
-        found += _absent(test, counted.files, read)
+        found += _missing_test(test, counted.files, read)
     return tuple(_mode("premature victory", feature, words) for words in dict.fromkeys(found))[:MODE_LIMIT]
 
 
@@ -138,11 +138,11 @@ def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
         yield f"says that {claimed.tests_passing} of {claimed.tests_total} tests pass; {ours}"
 
 
-def _absent(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
+def _missing_test(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
     path, _, inside = test.strip().partition("::")
     if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
         return []  # a bare name or a sentence: its path is unknown
-    if not _there(path, files):
+    if not _exists(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
     text = read(path.removeprefix("./"))
     for part in inside.split("::") if inside and text is not None else ():
@@ -152,7 +152,7 @@ def _absent(test: str, files: Collection[str], read: Callable[[str], str | None]
     return []
 
 
-def _there(path: str, files: Collection[str]) -> bool:
+def _exists(path: str, files: Collection[str]) -> bool:
     clean = path.strip().removeprefix("./").rstrip("/")
     return clean in files or any(one.startswith(f"{clean}/") for one in files)
 
@@ -218,7 +218,7 @@ _RUNNERS = re.compile(r"(?:python|pypy)[\d.]*|node|deno|tsx|ts-node|ruby|php")
 _SERVING = re.compile(r"(?:.*[-_.])?(?:server|serve|app|wsgi|asgi)\.(?:py|[cm]?[jt]s|rb)")
 _VERSION = re.compile(r"(?:\[[^\]]*\])?(?:[<>=!~]=?.*)?$")
 _PLACES = ("--prefix", "--dir", "--cwd", "--directory", "--project", "--filter", "--workspace", "-C", "-w", "-F")
-_SAYING = ("say", "echo", "printf")
+_PRINTING = ("say", "echo", "printf")
 
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
@@ -238,7 +238,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
 def _printed_commands(script: str) -> Iterator[str]:
     """Commands that the script only prints, such as how to start the app."""
     for words, _ in simple_commands(script):
-        if words[0] in _SAYING:
+        if words[0] in _PRINTING:
             for said in words[1:]:
                 yield from said.partition(": ")[2].split(" and ")
 
@@ -261,14 +261,14 @@ def _command_kind(words: CommandWords) -> str:
 
 
 def _operands(arguments: Sequence[str]) -> list[str]:
-    """Arguments that are neither options nor the place after an option such as `-C`."""
+    """Arguments that are neither options nor the folder after an option such as `-C`."""
     before = ("", *arguments)
     return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
 
 
 def _unwrapped(words: CommandWords) -> CommandWords:
-    """The command without its launcher: `python manage.py …` becomes manage.py, `npm exec x` and `uv run x` become
-    x."""
+    """The command without its launcher: `python manage.py …` becomes `manage.py …`, `npm exec x` and `uv run x` become
+    `x`."""
     program, *rest = words
     if _RUNNERS.fullmatch(program) and rest and _base_name(rest[0]) in ("manage.py", "setup.py"):
         return (_base_name(rest[0]), *rest[1:])
@@ -290,13 +290,13 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
     """Whether the script has this command: the same program, and no package that the script does not name. A server's
     port may differ."""
-    (program, mine), (other, theirs) = _signed(words), _signed(held)
+    (program, mine), (other, theirs) = _signature(words), _signature(held)
     if program != other or not mine or not theirs:
         return program == other and mine == theirs
     return mine <= theirs or (what == "a server start" and theirs <= mine)
 
 
-def _signed(words: CommandWords) -> tuple[str, frozenset[str]]:
+def _signature(words: CommandWords) -> tuple[str, frozenset[str]]:
     program, *arguments = _unwrapped(words)
     plain = {_VERSION.sub("", word) or word for word in _operands(arguments)}
     return program, frozenset(plain or ({"install"} if program == "yarn" else ()))

@@ -33,7 +33,7 @@ STATUS = (
 )
 RANKS = {"critical": 0.0, "high": 1.0, "medium": 2.0, "low": 3.0}
 UNKNOWN = RANKS["medium"]  # an unknown priority counts as medium
-SAID = ("description", "passes")  # may not be null; any other field with null counts as left out
+NOT_NULL = ("description", "passes")  # any other field may be null, which means the same as leaving it out
 NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null if there is no value
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # characters of a failed check's output: the coder reads it at the start of a turn
@@ -134,7 +134,8 @@ class Blocked(Value):
 
 
 def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
-    """Read the full form, the plain one, or a bare list. Missing ids are generated. Raises `BadInput` with the line."""
+    """Read a feature list in any form: an object with or without totals, or a bare list. Missing ids are generated.
+    Raises `BadInput` with the line."""
     located = read_json(text, file)
     value, spot = located.value, tuple[str | int, ...]()
     if isinstance(value, dict):
@@ -145,12 +146,12 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
     else:
         more = {}
     if not isinstance(value, list):
-        raise BadInput("features is no list", located.where(*spot), "write a list of features")
+        raise BadInput("`features` is not a list", located.where(*spot), "write a list of features")
     if not value:
         raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
     found = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
     features = _with_ids(found, located, spot)
-    _connected(features, located, spot)
+    _check_dependencies(features, located, spot)
     return FeatureList(features=tuple(features), more=more)
 
 
@@ -166,9 +167,9 @@ _KNOWN = tuple(name for name in Feature.model_fields if name not in ("more", "li
 
 def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Feature:
     if not isinstance(entry, dict):
-        raise BadInput("a feature is no object", located.where(*spot), 'write {"description": …, "steps": […]}')
+        raise BadInput("a feature is not an object", located.where(*spot), 'write {"description": …, "steps": […]}')
     more = {key: part for key, part in entry.items() if key not in _KNOWN}
-    given = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in SAID)}
+    given = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)}
     for key, known in (("verification_method", METHODS), ("status", STATES)):
         if isinstance(word := given.get(key), str) and word not in known:
             raise BadInput(f"{key}: {word!r} is not known", located.where(*spot, key), nearest(word, known))
@@ -200,7 +201,7 @@ def _with_ids(found: list[Feature], located: Located, spot: tuple[str | int, ...
     for number, one in enumerate(found):
         where = located.where(*spot, number, "id")
         if one.id and not is_id(one.id):
-            raise BadInput(f"{one.id[:ID_LIMIT]!r} is no id", where, "use letters, digits, '.', '_' and '-'")
+            raise BadInput(f"{one.id[:ID_LIMIT]!r} is not a valid id", where, "use letters, digits, '.', '_' and '-'")
         if one.id in first:
             line = first[one.id].line
             raise BadInput(f"feature {one.id} is there twice, first on line {line}", where, "give it another id")
@@ -222,7 +223,7 @@ def _id_candidates(number: int) -> Iterator[str]:
         turn += 1
 
 
-def _connected(features: list[Feature], located: Located, spot: tuple[str | int, ...]) -> None:
+def _check_dependencies(features: list[Feature], located: Located, spot: tuple[str | int, ...]) -> None:
     names = {one.id: number for number, one in enumerate(features)}
     for number, one in enumerate(features):
         for place, name in enumerate(one.depends_on):
@@ -233,7 +234,7 @@ def _connected(features: list[Feature], located: Located, spot: tuple[str | int,
     try:
         TopologicalSorter({one.id: one.depends_on for one in features}).prepare()
     except CycleError as error:
-        ring = list(reversed(error.args[1]))  # graphlib lists the needed one first
+        ring = list(reversed(error.args[1]))  # graphlib lists a dependency before the feature that needs it
         where = located.where(*spot, names[ring[0]], "depends_on")
         raise BadInput(f"features wait for each other: {' → '.join(ring)}", where, "leave one of these out") from error
 
@@ -244,12 +245,12 @@ def _connected(features: list[Feature], located: Located, spot: tuple[str | int,
 def render(features: FeatureList) -> str:
     """The file's text. The same list always gives the same bytes."""
     whole = {**_others(features.more, ("features", *TOTALS)), **features.totals}
-    whole["features"] = [_written(one) for one in features.features]
+    whole["features"] = [_entry(one) for one in features.features]
     text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
     return text.encode("utf-8", "replace").decode() + "\n"
 
 
-def _written(feature: Feature) -> dict[str, Any]:
+def _entry(feature: Feature) -> dict[str, Any]:
     known = {name: getattr(feature, name) for name in _KNOWN} | {"status": feature.state}
     for name in NULLS:
         known[name] = known[name] if known[name] != "" else None
@@ -263,7 +264,8 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def trimmed(output: str) -> str:
-    """A check's output for `agent_notes`, as plain text; a long output is cut to mostly its end."""
+    """A check's output for `agent_notes`, as plain text. Of a long output, some of the beginning and more of the end is
+    kept."""
     plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
     plain = plain.encode("utf-8", "replace").decode().strip()
     if len(plain) <= NOTE_LIMIT:
@@ -285,7 +287,7 @@ def schema() -> dict[str, Any]:
         if kinds is not None:
             one["type"] = [kind["type"] for kind in kinds if kind["type"] != "null"]
             one |= {key: part for kind in kinds for key, part in kind.items() if key not in ("type", "enum")}
-        if name not in SAID:
+        if name not in NOT_NULL:
             one["type"] = [*([one["type"]] if isinstance(one["type"], str) else one["type"]), "null"]
             one |= {"enum": [*one["enum"], None]} if "enum" in one else {}
         one["title"] = name.replace("_", " ")
@@ -315,7 +317,7 @@ def schema() -> dict[str, Any]:
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
     """The next feature to build, by priority and then by position, among those whose dependencies pass or hold.
 
-    `aside`: features that are built and cannot be judged yet.
+    `aside`: features to skip, because they are built and cannot be judged yet.
     """
     done = {one.id for one in features.features if one.passes} | set(holding)
     open_ = [one for one in features.features if one.id not in {*done, *aside} and one.state != "failed"]

@@ -62,7 +62,7 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build all features. `attempts`: for each feature (0: as many as the settings say).
+    """Build all features. `attempts`: how many for each feature; 0: as many as the settings say.
 
     Features that could not be judged are judged again whenever somebody resumes the run, without calling an agent.
     Raises `CannotJudge` while the environment still lacks something.
@@ -114,7 +114,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
         await coder.close()
         if not gaps and (why := steps.unjudged(verdict)):
             # No agent could fix the environment: this does not count as an attempt.
-            return project.with_feature_unjudged(feature, why, steps.judging_again(run))
+            return project.with_feature_unjudged(feature, why, steps.command_to_judge_again(run))
         if not gaps:
             approval = await run.people.review(task) if feature.verification_method == "manual" else None
             if not (approval and approval.rejected):

@@ -24,7 +24,7 @@ def init_script(
     return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"
 
 
-def untouched(script: str) -> bool:
+def is_untouched(script: str) -> bool:
     """Whether nobody has changed the generated script; if so, it may be replaced when the project has grown."""
     _, _, rest = script.partition(f"\n{MARK}")
     digest, _, body = rest.partition("\n")

@@ -13,12 +13,12 @@ PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
 BELOW = "(agents add their notes below)"
 QUOTED = "| "  # prefix of agents' lines that look like a part of the note
-TEXT_LIMIT = 600  # characters of one entry: its reader has a feature to build
+TEXT_LIMIT = 600  # characters of one entry: the next coder reads them all
 ENTRY_LIMIT = 40
 BELOW_LIMIT = 20_000  # characters of agents' notes; the end is kept
 LEFT_OUT = "[… earlier notes left out …]"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
-# Invisible characters, and those that reverse text: a line made with them could look like ours.
+# Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.
 _UNSEEN = {
     code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
 }
@@ -66,11 +66,11 @@ Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class HandoffNote(Value):
-    """The note for the next coder. Every field is one line or a list of lines, so no text can pass for another part."""
+    """The note for the next coder. Each field is one line or a list of lines, so no text can look like another one."""
 
     session: Line = ""  # when it was written, and by which run
     feature: Line = ""  # id of the current feature
-    status: Line = ""  # "In progress (15/20 tests)"; see `standing`
+    status: Line = ""  # "In progress (15/20 tests)"; see `status_text`
     last_agent: Line = ""
     did: Lines = ()
     next_agent: Line = ""
@@ -86,7 +86,7 @@ class HandoffNote(Value):
     continue_from: Line = ""  # path:line
 
 
-def standing(state: str, passing: int = 0, total: int = 0) -> str:
+def status_text(state: str, passing: int = 0, total: int = 0) -> str:
     """A state with its test counts: `In progress (15/20 tests)`."""
     words = state.replace("_", " ").strip().capitalize()
     return f"{words} ({passing}/{total} tests)" if total else words
@@ -136,7 +136,7 @@ def _coverage(note: HandoffNote) -> Iterator[str]:
         yield f"coverage now: {now}" + ("" if note.target is None else f", target: {note.target:.4g} %")
 
 
-def logged(text: str) -> tuple[str, ...]:
+def log_entries(text: str) -> tuple[str, ...]:
     """The entries of the running log in a progress file, oldest first."""
     above = _clean_text(text).partition(LINE)[0]
     section = above.partition(f"\n{LOG}:\n")[2].partition("\n\n")[0]
@@ -167,20 +167,20 @@ def notes_below(text: str) -> str:
 def tidied(below: str) -> str:
     """Agents' notes, made safe: plain text, cut to size; lines that look like a part of the engine's note are
     marked."""
-    text = "\n".join(_harmless(line) for line in _clean_text(below).split("\n")).strip("\n")
+    text = "\n".join(_marked(line) for line in _clean_text(below).split("\n")).strip("\n")
     if len(text) <= BELOW_LIMIT:
         return text
     last = text[-(BELOW_LIMIT - len(LEFT_OUT) - 2 * len(QUOTED)) :]
     whole = last.partition("\n")[2].strip("\n")  # begin with a whole line
-    return f"{LEFT_OUT}\n{whole or _harmless(last)}"
+    return f"{LEFT_OUT}\n{whole or _marked(last)}"
 
 
-def _harmless(line: str) -> str:
+def _marked(line: str) -> str:
     line = line.rstrip()
-    return f"{QUOTED}{line}" if _poses(line) else line
+    return f"{QUOTED}{line}" if _looks_like_note(line) else line
 
 
-def _poses(line: str) -> bool:
+def _looks_like_note(line: str) -> bool:
     """Whether a line looks like the dividing line, the note's title or one of its headings."""
     bare = unicodedata.normalize("NFKC", line).strip().strip("#*>_`=-–— ").casefold()
     heading = ":" in bare and bare.startswith(tuple(one.casefold() for one in HEADINGS))

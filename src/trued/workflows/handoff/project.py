@@ -23,9 +23,9 @@ from trued.workflows.handoff.feature_list import (
     upcoming,
 )
 from trued.workflows.handoff.init_script import SCRIPT
-from trued.workflows.handoff.progress_file import HandoffNote, standing
+from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
-SHOWN = Grade.SELF_TESTED  # the lowest grade at which a check went from red to green
+SHOWN = Grade.SELF_TESTED  # the lowest grade for which a check must have gone from red to green
 HOLDS = "holds; a person's word is missing"  # notes of built features begin with this, also in files of earlier runs
 KEPT = "built, and nothing speaks against it; a person decides"
 UNJUDGED = "built, and not judged yet"
@@ -51,7 +51,7 @@ class HandoffProject(Value):
     # failed feature → the branches with its work, the newest last
     side_branches: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     green: tuple[str, ...] = ()  # features whose checks turned green, whichever feature was being worked on
-    did: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()  # what the last agent did
     log: tuple[str, ...] = ()  # how each attempt and feature ended, oldest first
     when: float = 0.0  # when the last entry of `log` was recorded
     commands: dict[str, str] = Field(default_factory=dict)  # waiting feature → the command that a person has to run
@@ -205,7 +205,7 @@ class HandoffProject(Value):
                 found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
             elif one.agent_notes.startswith(BLOCKED):
                 found = found._with(one.model_copy(update={"agent_notes": ""}))
-        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}  # without reopened ones
+        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )
@@ -265,7 +265,7 @@ class HandoffProject(Value):
         return HandoffNote(
             session=f"{utc_timestamp(self.when)}, run {self.state.run}" if self.when else "",
             feature=current.id if current else "",
-            status=standing(current.state, current.tests_passing, current.tests_total) if current else "",
+            status=status_text(current.state, current.tests_passing, current.tests_total) if current else "",
             last_agent=self.state.last_agent,
             did=self.did,
             next_agent="coder" if upcoming_one else "none; a person decides" if person else "",
@@ -297,7 +297,7 @@ class HandoffProject(Value):
             yield f"more attempts at all of these: trued resume {quote(self.state.run)} --rounds {ATTEMPTS}"
 
     def side_name(self, feature: Feature) -> str:
-        """A name for the branch of abandoned work; earlier abandoned work keeps its own branch."""
+        """A name for the branch that keeps the failed work. Work that failed earlier keeps its own branch."""
         number = len(self.side_branches.get(feature.id, ())) + 1
         return feature.id if number == 1 else f"{feature.id}-{number}"
 

@@ -37,8 +37,8 @@ from trued.workflows.handoff.feature_list import (
     parse_feature_list,
     requirement_of,
 )
-from trued.workflows.handoff.init_script import SCRIPT, init_script, untouched
-from trued.workflows.handoff.progress_file import PROGRESS, above_line, logged, notes_below
+from trued.workflows.handoff.init_script import SCRIPT, init_script, is_untouched
+from trued.workflows.handoff.progress_file import PROGRESS, above_line, log_entries, notes_below
 from trued.workflows.handoff.project import SHOWN, HandoffProject
 from trued.workflows.handoff.replies import Coded, Initialized
 
@@ -51,8 +51,8 @@ class Attempt:
     reply: Coded
     left: AgentAnswer
     verdict: Verdict
-    tests: CountedTests | None  # of the feature's own command
-    changed: tuple[str, ...]  # files changed by the work on this feature, not by earlier work
+    tests: CountedTests | None  # the tests of the feature's own command
+    changed: tuple[str, ...]  # files that the work on this feature changed
 
     @property
     def figures(self) -> Figures | None:
@@ -143,7 +143,7 @@ async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
     there = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = there[0] if there else run.settings.progress
     text = await run.branch.read(note) or ""
-    return project.model_copy(update={"note": note, "below": notes_below(text), "log": logged(text)})
+    return project.model_copy(update={"note": note, "below": notes_below(text), "log": log_entries(text)})
 
 
 def _run_facts(run: Run, goal: Goal) -> dict[str, str]:
@@ -203,7 +203,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
 async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
     """`init.sh` for the project as it is now; {} if it is up to date, or if somebody else wrote or changed it."""
     before = await run.branch.read(SCRIPT)
-    if before is not None and not untouched(before):
+    if before is not None and not is_untouched(before):
         return {}
     paths = await run.branch.paths()
     texts = await run.branch.texts(filter(is_manifest, paths))
@@ -297,14 +297,15 @@ async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
 async def judge_unbuilt(
     run: Run, project: HandoffProject, feature: Feature, verdict: Verdict, *, awaited: bool = False
 ) -> tuple[HandoffProject, bool]:
-    """By this verdict, judge a feature that no coder works on. Returns the project, and whether the feature holds.
+    """Judge a feature that no coder works on, by this verdict. Returns the project, and whether the feature holds.
 
-    `awaited`: the files call it built; then it is not rebuilt merely because nobody has accepted it yet, or because it
-    cannot be judged here. For other features a coder's own tests do not count: they were written for another feature.
+    `awaited`: the files say that the feature is built. It is not rebuilt only because nobody has accepted it yet, or
+    because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not count: they were
+    written for another feature.
     """
     own = run.judgement.verdict_on(feature.id, verdict)
     if awaited and (why := unjudged(own)) and not own.gaps:
-        return project.with_feature_unjudged(feature, why, judging_again(run)), False
+        return project.with_feature_unjudged(feature, why, command_to_judge_again(run)), False
     by_hand = feature.verification_method == "manual"
     holds = own.holds and (is_shown(own, SHOWN if awaited else Grade.TESTED) or (awaited and by_hand))
     tests = await count_tests(run, feature) if holds else None
@@ -324,11 +325,13 @@ async def wait_for_environment(run: Run, project: HandoffProject) -> None:
     why = "; ".join(dict.fromkeys(notes.values()))
     if run.is_live:
         kept = f"the work for {', '.join(notes)} is kept on {run.branch.name}"
-        raise CannotJudge(f"{why}. Nothing speaks against it, and {kept}: set this right, then `{judging_again(run)}`")
+        raise CannotJudge(
+            f"{why}. No check failed, and {kept}: fix the environment, then `{command_to_judge_again(run)}`"
+        )
     await run.record(StepRepeated(why=why))
 
 
-def judging_again(run: Run) -> str:
+def command_to_judge_again(run: Run) -> str:
     """The command that judges kept work again, once the environment has what it lacked.
 
     If checks could not be judged on the base either, the contract was sealed without their results: then a new run has
@@ -340,12 +343,12 @@ def judging_again(run: Run) -> str:
 
 
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
-    """Judge a built feature, which could not be judged before, by a new verdict. It keeps waiting, is judged, or is
-    reopened."""
+    """Judge a built feature, which could not be judged before, by a new verdict. It stays unjudged, gets its result, or
+    is reopened."""
     own = run.judgement.verdict_on(feature.id, verdict)
     gaps, why = own.gaps, unjudged(own)
     if why and not gaps:
-        return project.with_feature_unjudged(feature, why, judging_again(run))
+        return project.with_feature_unjudged(feature, why, command_to_judge_again(run))
     tests = await count_tests(run, feature)
     gaps = (*gaps, *(tests.gaps if tests else ()))
     project = project.with_test_results(feature, tests.figures if tests else None, gaps, run.branch.when)
@@ -364,7 +367,7 @@ def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Fi
 
 
 async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[Finding, ...]:
-    """A gap for each finished feature whose own tests were changed since that commit and do not pass any more."""
+    """A gap for each finished feature whose own tests were changed after the commit `since` and no longer pass."""
     changed, found = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
         words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
@@ -452,14 +455,14 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
-    """Correct the feature list by the final proof: a feature that does not hold no longer passes, and one that a person
-    accepted meanwhile does."""
+    """Correct the feature list by the final proof: a feature that does not hold is no longer marked as passed, and one
+    that a person has accepted since is."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
         met = is_met(own)
         if feature.passes and unjudged(own):
-            corrected = corrected.with_feature_unjudged(feature, unjudged(own), judging_again(run))
+            corrected = corrected.with_feature_unjudged(feature, unjudged(own), command_to_judge_again(run))
         elif feature.passes and not met:
             wrong.append(feature.id)
         elif met and feature.id in project.holding:

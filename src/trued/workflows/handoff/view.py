@@ -68,9 +68,9 @@ class HandoffView(WorkflowView):
     KEY = "features"
     SECTION = ReportSection("features", "Features", "features.html.j2")
     WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {
-        events.OneShotAttempt: "One-shot attempt: more than the one feature was built at once",
+        events.OneShotAttempt: "One-shot attempt: more than one feature was built at once",
         events.PrematureVictory: "Premature victory: claimed done while checks fail",
-        events.Guesswork: "Guesswork: installed or started by other ways than init.sh",
+        events.Guesswork: "Guesswork: installed or started something that init.sh does not",
         events.FeatureListMeddled: "An agent edited the feature list; the edit was undone",
         events.FinishedFeatureBroken: "The work for one feature broke a finished one, and was discarded",
         events.PassUndone: "The list marked a feature as passed that does not hold",

@@ -15,7 +15,7 @@ VERIFIERS = (GATE, *CHECKERS)
 SECURITY, KNOWLEDGE, OTHERS = "r-security", "r-knowledge", ("r-quality", "r-testing")
 REVIEWERS = ("r-quality", SECURITY, "r-testing", KNOWLEDGE)
 REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # may ask for a revision; any other agent is done or has failed
-LEAST = 2  # outputs that a decision needs
+LEAST = 2  # the fewest outputs that a decision needs
 
 
 class Scale(StrEnum):
@@ -99,7 +99,7 @@ class Rule(Value):
 
 
 class DecisionTable(Value):
-    """The rules of a cluster, in order; if none holds, the cluster is DONE."""
+    """The rules of a cluster, in order; if none matches, the cluster is DONE."""
 
     cluster: str
     names: tuple[str, ...]
@@ -145,8 +145,8 @@ class Opinion(NamedTuple):
         if severity is Result.FAIL and status is Status.DONE:
             # Status and severity contradict each other: the worse one counts.
             status = allowed_status(name, Status.NEEDS_REVISION)
-        told = f"{name}: {memory.status.value}"
-        return cls(name, status, severity, f"{told}, {memory.severity}" if memory.severity else told)
+        status_text = f"{name}: {memory.status.value}"
+        return cls(name, status, severity, f"{status_text}, {memory.severity}" if memory.severity else status_text)
 
     def meets(self, what: Status | Scale) -> bool:
         if isinstance(what, Status):
@@ -160,14 +160,14 @@ def allowed_status(name: str, status: Status) -> Status:
 
 
 _ERROR, _REVISE = Status.ERROR, Status.NEEDS_REVISION
-_TOO_FEW = 4 - LEAST + 1  # agents of four that are ERROR, so that too few outputs are left
+_TOO_FEW = 4 - LEAST + 1  # if this many of four agents are ERROR, too few outputs are left
 
 RESEARCH_TABLE = DecisionTable(
     cluster="research",
     names=RESEARCH,
     scale=Concern,
     rules=(Rule(least=_TOO_FEW, of=RESEARCH, are=_ERROR, then=_ERROR, note="fewer than 2 outputs: the run ends"),),
-    note="a gap is told to those who come after",
+    note="later briefs name what is missing",
 )
 CRITIQUE_TABLE = DecisionTable(
     cluster="critique",
@@ -187,7 +187,7 @@ VERIFICATION_TABLE = DecisionTable(
         Rule(least=1, of=(GATE,), are=_ERROR, then=_ERROR, note="the others are skipped; the next round"),
         Rule(least=2, of=CHECKERS, are=_ERROR, then=_ERROR, note="the next round"),
         Rule(least=1, of=CHECKERS, are=_REVISE, then=_REVISE, note="to the planner; the next round"),
-        Rule(least=1, of=CHECKERS, are=_ERROR, then=Status.DONE, note="on with what is there"),
+        Rule(least=1, of=CHECKERS, are=_ERROR, then=Status.DONE, note="continue with what is there"),
     ),
     note="all are `DONE`",
 )
@@ -197,7 +197,7 @@ REVIEW_TABLE = DecisionTable(
     scale=Flaw,
     rules=(
         Rule(least=1, of=(SECURITY,), are=_ERROR, then=_ERROR, note="it is mandatory: the run is `ERROR`"),
-        Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="its Critical is a Blocker, too"),
+        Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="Critical counts as Blocker, too"),
         Rule(least=2, of=OTHERS, are=_ERROR, then=_ERROR),
         # The security reviewer's Major counts like any other: one Major asks for a revision.
         Rule(least=1, of=(SECURITY, *OTHERS), are=Flaw.MAJOR, then=_REVISE, note="to the implementers, once"),

@@ -32,7 +32,7 @@ class ClusterDecided(JournalEvent, kind="decided", omits=("silent",)):
 
 
 class CritiqueClosed(JournalEvent, kind="critique"):
-    """What became of severe critiques of the design, once the work was done."""
+    """Which severe critiques of the design are still open after the work, and which are closed."""
 
     stands: tuple[str, ...]
     closed: tuple[str, ...]

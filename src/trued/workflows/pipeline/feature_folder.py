@@ -14,7 +14,7 @@ from trued.workflows.pipeline.task_plan import Work, waves
 PLACE = "docs/feature/"
 SLUG_LIMIT = 40
 LONGEST = 300  # characters of a line
-NOTHING_IN_IT = ("a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "please", "should", "that", "the", "to")
+STOP_WORDS = ("a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "please", "should", "that", "the", "to")
 
 REQUEST, FEATURE, DESIGN, PLAN = "initial-request.md", "feature.md", "design.md", "plan.md"
 FOCUSES = ("architecture", "impact", "dependencies", "patterns")
@@ -79,7 +79,7 @@ def slug_of(words: str) -> str:
     """A folder name made of the first words of the request."""
     first = next((line for line in words.splitlines() if line.strip(" #*->`\t")), "")
     plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode().lower()
-    said = [one for one in re.findall(r"[a-z0-9]+", plain) if one not in NOTHING_IN_IT]
+    said = [one for one in re.findall(r"[a-z0-9]+", plain) if one not in STOP_WORDS]
     slug = ""
     for word in said:
         longer = f"{slug}-{word}" if slug else word[:SLUG_LIMIT]

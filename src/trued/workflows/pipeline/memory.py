@@ -11,14 +11,14 @@ from trued.support.plurals import counted
 from trued.support.redaction import plain
 
 FOLDER, SHARED = "memory", "memory.md"
-MOST_LINES = 30  # of one agent's memory
+MOST_LINES = 30  # most lines of one agent's memory
 FINDINGS = 5  # key findings of one agent; all of them are in its artifact
 DECISIONS = 5
-ARTIFACTS = 8  # named in one agent's memory; the index has the others
-INDEXED = 40  # paths of one agent: it writes few documents, and the diff has the rest
+ARTIFACTS = 8  # most artifacts that one agent's memory names; the index has the others
+INDEXED = 40  # most paths of one agent in the index; the diff has all of them
 LINE = 200  # characters of a finding or a decision: the details are in the artifact
 RECENT_DECISIONS = 20
-RECENT_UPDATES = 12  # three clusters of four
+RECENT_UPDATES = 12  # three clusters of four agents
 MISSING = "missing"
 
 # The order of the flow. Other agents follow by name; implementers and writers by their tasks.

@@ -9,7 +9,7 @@ import pytest
 from tests.workflows.pipeline.lint.somebodys import FILES, REVISES, agent
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import PromptPage
-from trued.workflows.pipeline.lint.rules import judged
+from trued.workflows.pipeline.lint.rules import apply_rules
 from trued.workflows.pipeline.lint.sets import Set, page
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -21,7 +21,7 @@ def read(name: str, text: str) -> PromptPage:
 
 
 def found_in(files: Mapping[str, str], *, forced: bool = False, plain: bool = False) -> list[Found]:
-    return judged(Set(tuple(map(read, files, files.values())), forced=forced, plain=plain))
+    return apply_rules(Set(tuple(map(read, files, files.values())), forced=forced, plain=plain))
 
 
 def told(found: list[Found]) -> list[tuple[str, int, str]]:

@@ -13,7 +13,7 @@ from trued.agents.roles.places import packaged_files
 from trued.workflows.pipeline.handbook import texts
 from trued.workflows.pipeline.lint.findings import RULES, Found
 from trued.workflows.pipeline.lint.pages import PromptPage
-from trued.workflows.pipeline.lint.rules import judged
+from trued.workflows.pipeline.lint.rules import apply_rules
 from trued.workflows.pipeline.lint.sets import Set, page
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -37,7 +37,7 @@ def sound(name: str) -> PromptPage:
 def found_in(name: str = "", text: str = "") -> list[Found]:
     """The findings in the shipped files, with `text` in place of the file `name`, or as a further file."""
     others = [sound(one) for one in shipped() if one != name]
-    return judged(Set((*others, *([page(Path(name), name, text)] if name else []))))
+    return apply_rules(Set((*others, *([page(Path(name), name, text)] if name else []))))
 
 
 def line_of(text: str, at: str) -> int:

@@ -1,4 +1,4 @@
-"""The facts of the pipeline, taken from the code and the tables that its engine runs."""
+"""Names and numbers of the pipeline for its handbook, taken from the code and tables that the engine runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from trued.workflows.pipeline.waves import ATTEMPTS
 
 TASKS, ORCHESTRATOR = "tasks/*.md", "orchestrator"
 SAME = 4  # operating rules that all roles share
-READS = {  # by the step's name; a test compares it with the workflow's code
+READS = {  # step → files that its agents read; a test compares this with the workflow's code
     "research": (REQUEST,),
     "spec": (REQUEST, *RESEARCH_FILES),
     "design": (*RESEARCH_FILES, FEATURE),

@@ -1,2 +1,1 @@
-"""Lints the structure of agent files: rules with ids, applied to a set of files; a finding has file, line and a
-sentence."""
+"""Lints the structure of agent files. Rules have ids and apply to a set of files; a finding has a file and a line."""

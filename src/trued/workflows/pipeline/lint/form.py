@@ -31,7 +31,7 @@ def form(files: Set) -> Iterator[Found]:
                     page.shown,
                     piece.line,
                     "TS-15.5",
-                    "this code block swallows all that follows: it, or one before it, is not closed",
+                    "everything after this line is read as code: this code block, or one before it, is not closed",
                 )
     yield from _same_rules(files.conventional)
 
@@ -55,7 +55,10 @@ def _sections(page: PromptPage) -> Iterator[Found]:
     for title in SECTIONS:
         if title not in words and not page.section(title) and not _is_opened_with(title, page):
             yield Found(
-                page.shown, _gap(title, found) or page.line, "TS-15.2", f"the section {title.capitalize()!r} is missing"
+                page.shown,
+                _line_of_missing(title, found) or page.line,
+                "TS-15.2",
+                f"the section {title.capitalize()!r} is missing",
             )
     for number, one in enumerate(found):
         if one.words in words[:number]:
@@ -70,7 +73,7 @@ def _is_opened_with(title: str, page: PromptPage) -> bool:
     return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
 
 
-def _gap(title: str, found: Sequence[PromptSection]) -> int:
+def _line_of_missing(title: str, found: Sequence[PromptSection]) -> int:
     """The line to report for a missing section: that of the section that should follow it; if none does, of the last
     section."""
     later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]

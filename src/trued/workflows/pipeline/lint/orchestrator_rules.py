@@ -6,7 +6,7 @@ from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 from trued.workflows.pipeline.lint.sets import Set
 from trued.workflows.pipeline.lint.steps import in_step, step_sections
-from trued.workflows.pipeline.lint.tables import CRITIQUE, REVIEW, VERIFICATION, Probe, followed
+from trued.workflows.pipeline.lint.tables import CRITIQUE, REVIEW, VERIFICATION, Probe, wrong_results
 from trued.workflows.pipeline.lint.vocabulary import OWN_MEMORY, find_block, has
 
 PATTERNS = ("pattern a", "pattern b", "pattern c")
@@ -81,7 +81,7 @@ def _step(page: PromptPage, step: str, what: str) -> Iterator[Found]:
     for rule, lacking, patterns in NEEDED.get(step, ()):
         if not find_block(own, *patterns):
             yield Found(page.shown, line, rule, f"step {step} {lacking}")
-    wrong = followed(own, PROBES[step]) if step in PROBES else ()
+    wrong = wrong_results(own, PROBES[step]) if step in PROBES else ()
     if wrong is None and step == "6":
         said = "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
         yield Found(page.shown, line, "TS-7.1", said)
@@ -136,7 +136,7 @@ def _structure(page: PromptPage) -> Iterator[Found]:
         )
 
 
-def around(files: Set) -> Iterator[Found]:
+def patterns_and_prompt(files: Set) -> Iterator[Found]:
     for page in files.leading("patterns"):
         for pattern in PATTERNS:
             title = pattern.capitalize()[:-1] + pattern[-1].upper()

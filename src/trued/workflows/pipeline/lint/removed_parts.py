@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
-from trued.workflows.pipeline.lint.sets import Set, keeps
+from trued.workflows.pipeline.lint.sets import Set, follows_convention
 from trued.workflows.pipeline.lint.steps import steps_by_line
 from trued.workflows.pipeline.lint.vocabulary import (
     AGGREGATOR,
@@ -27,7 +27,7 @@ def removed(files: Set) -> Iterator[Found]:
     members = {page.shown for page in files.members}
     for page in files.pages:
         if _is_aggregator(page):
-            if not page.is_deprecated or keeps(page) or any(piece.number for piece in page.pieces):
+            if not page.is_deprecated or follows_convention(page) or any(piece.number for piece in page.pieces):
                 said = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
                 yield Found(page.shown, page.line, "TS-1.1", said)
         elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):

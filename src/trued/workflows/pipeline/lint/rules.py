@@ -6,12 +6,14 @@ from itertools import chain
 from trued.workflows.pipeline.lint.agent_rules import members
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.form import form
-from trued.workflows.pipeline.lint.orchestrator_rules import around, leading
+from trued.workflows.pipeline.lint.orchestrator_rules import leading, patterns_and_prompt
 from trued.workflows.pipeline.lint.removed_parts import removed
 from trued.workflows.pipeline.lint.sets import Set
 
 
-def judged(files: Set) -> list[Found]:
+def apply_rules(files: Set) -> list[Found]:
     """The findings of TS-1 to TS-16, sorted by file and line."""
-    found: Iterable[Found] = chain(form(files), removed(files), members(files), leading(files), around(files))
+    found: Iterable[Found] = chain(
+        form(files), removed(files), members(files), leading(files), patterns_and_prompt(files)
+    )
     return sorted(set(found), key=lambda one: (one.file, one.line, one.rule, one.says))

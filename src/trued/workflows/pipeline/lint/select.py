@@ -11,7 +11,7 @@ from trued.agents.roles.places import format_of, packaged_files
 from trued.errors import BadInput
 from trued.workflows.pipeline.lint.findings import Found
 from trued.workflows.pipeline.lint.pages import PromptPage
-from trued.workflows.pipeline.lint.rules import judged
+from trued.workflows.pipeline.lint.rules import apply_rules
 from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
 
 BESIDE = {  # tool → files of a pipeline that are not among the tool's agents
@@ -40,7 +40,7 @@ class File:
 
 
 @dataclass
-class Look:
+class LintResult:
     """The result of linting."""
 
     found: list[Found] = field(default_factory=list)
@@ -78,8 +78,8 @@ def packaged_sets() -> Iterator[list[File]]:
     yield [File(path, f"{path.parent.name}/{path.name}", is_ours=True) for path in files]
 
 
-def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
-    look = Look()
+def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> LintResult:
+    look = LintResult()
     for files in sets:
         pages = [page for file in files if (page := _page(file, look))]
         look.files += sum(page.kind != "other" for page in pages)
@@ -87,7 +87,7 @@ def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
             continue
         strict = frozenset(file.shown for file in files if file.is_ours or kind is not Kind.AUTO)
         one = Set(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
-        look.found += judged(one)
+        look.found += apply_rules(one)
         look.unjudged += len(one.agents) - len(one.conventional)
         look.pipelines += one.is_pipeline
     look.found.sort(key=lambda found: (found.file, found.line, found.rule))
@@ -100,7 +100,7 @@ def _in_folder(path: Path, shown: str) -> File:
     return File(path, shown, form, is_role=form is not None or ours, is_ours=ours)
 
 
-def _page(file: File, look: Look) -> PromptPage | None:
+def _page(file: File, look: LintResult) -> PromptPage | None:
     try:
         page = page_of(file.path, file.shown)
     except BadInput as error:

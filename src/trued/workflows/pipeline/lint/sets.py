@@ -19,8 +19,8 @@ SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
     "anti-drift anchor",
 )
-KEEPS = 5  # of these sections make a file follow the convention; some of them occur in other conventions, too
-SEVERAL = 3  # agents of the pipeline's clusters: fewer may have these names by chance
+CONVENTIONAL = 5  # a file with this many of the sections follows the convention; other conventions have some, too
+SEVERAL = 3  # this many agents of the pipeline's clusters make a pipeline; fewer may have these names by chance
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
 CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
@@ -29,7 +29,7 @@ ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
 NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
 LONGEST = 400_000  # characters of a file: no agent reads more
 MOST = 2000  # files in one folder
-PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
+SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Set:
         orchestrator or patterns name."""
         if not self.is_pipeline:
             return ()
-        led = self._led
+        named = self._named_agents
         return tuple(
-            page for page in self.agents if page.kind == "agent" and (self.forced or page.name in (*NAMES, *led))
+            page for page in self.agents if page.kind == "agent" and (self.forced or page.name in (*NAMES, *named))
         )
 
     @cached_property
@@ -74,7 +74,10 @@ class Set:
         return tuple(
             page
             for page in self.agents
-            if page.shown in self.strict or page.shown in members or keeps(page) or page in self.leading(ORCHESTRATOR)
+            if page.shown in self.strict
+            or page.shown in members
+            or follows_convention(page)
+            or page in self.leading(ORCHESTRATOR)
         )
 
     def leading(self, kind: str) -> Iterator[PromptPage]:
@@ -89,7 +92,7 @@ class Set:
         return (page for page in self.members if page.name in names)
 
     @cached_property
-    def _led(self) -> frozenset[str]:
+    def _named_agents(self) -> frozenset[str]:
         spoken = (
             piece.text for page in self.pages if page.kind in ("orchestrator", "patterns") for piece in page.pieces
         )
@@ -104,9 +107,9 @@ def _starts_something_else(page: PromptPage) -> bool:
     return page.kind == "prompt" and not any(name in spoken for name in (ORCHESTRATOR, *CLUSTERED))
 
 
-def keeps(page: PromptPage) -> bool:
+def follows_convention(page: PromptPage) -> bool:
     """Whether the page follows the convention: it has enough of its sections."""
-    return len({one.words for one in page.sections} & set(SECTIONS)) >= KEEPS
+    return len({one.words for one in page.sections} & set(SECTIONS)) >= CONVENTIONAL
 
 
 def page_of(path: Path, shown: str = "") -> PromptPage:
@@ -127,7 +130,7 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
-    bare = PromptPage(shown, _page_name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
+    bare = PromptPage(shown, _page_name(path, fields), "other", fields, _with_hidden_sections(pieces_of(body, first)))
     return replace(bare, kind=_page_kind(path, bare))
 
 
@@ -135,7 +138,7 @@ def files_in(folder: Path) -> list[Path]:
     """All Markdown files below a folder, except those of installed packages."""
     found = list[Path]()
     for place, below, names in os.walk(folder):  # folders that cannot be read are skipped
-        below[:] = [one for one in below if one not in PASSED_OVER]
+        below[:] = [one for one in below if one not in SKIPPED]
         found += [path for path in (Path(place, name) for name in names if name.endswith(".md")) if _is_file(path)]
     if len(found) > MOST:
         raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
@@ -148,9 +151,9 @@ def _is_file(path: Path) -> bool:
     return False
 
 
-def _given_back(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The blocks; if the code block at the end contains sections of the convention, they become blocks, too. Nested
-    fences, which close each other unnoticed, turn sections into code."""
+def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
+    """The blocks. If the last one is code and contains sections of the convention, these become blocks, too: nested
+    fences, which close each other unnoticed, can turn sections into code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces
@@ -177,6 +180,6 @@ def _page_kind(path: Path, page: PromptPage) -> str:
         return "orchestrator" if page.name == ORCHESTRATOR else "agent"
     if stem in NO_AGENTS or path.name.endswith(".instructions.md"):
         return "other"
-    if keeps(page) or (page.fields and {"description", "tools"} & page.fields.keys()):
+    if follows_convention(page) or (page.fields and {"description", "tools"} & page.fields.keys()):
         return "orchestrator" if page.name == ORCHESTRATOR else "agent"
     return "agent" if normal(stem).endswith("aggregator") else "other"

@@ -21,9 +21,8 @@ from trued.workflows.pipeline.decision_tables import (
 from trued.workflows.pipeline.lint.pages import TextBlock, normal
 
 DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
-StatusByAgent: TypeAlias = Mapping[
-    str, str
-]  # agent → its answer as one word: a status, or the severity that goes with DONE
+# agent → its answer as one word: a status, or the severity that goes with DONE
+StatusByAgent: TypeAlias = Mapping[str, str]
 
 SCALES = ([str(one) for one in Concern], [str(one) for one in Flaw])
 WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
@@ -79,14 +78,14 @@ REVIEW = (
 )
 
 
-def followed(pieces: Sequence[TextBlock], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
+def wrong_results(pieces: Sequence[TextBlock], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
     """The probes for which the table gives a wrong result: line, rule and message. None if no table can be parsed."""
     names = tuple(probes[0].case)
     tables = [(line, rows) for line, rows in _tables(pieces, names) if rows]
-    return _led(*tables[0], probes) if tables else None
+    return _check_probes(*tables[0], probes) if tables else None
 
 
-def _led(line: int, rows: Sequence[RuleRow], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]]:
+def _check_probes(line: int, rows: Sequence[RuleRow], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]]:
     for probe in probes:
         fitting = next((row for row in rows if row.fits(probe.case)), None)
         if fitting is None:

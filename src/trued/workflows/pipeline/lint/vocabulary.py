@@ -14,7 +14,7 @@ FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 ENDING = re.compile(r"\.md\b")
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # the part before the file extension
-LENGTH = 300  # of a path
+LENGTH = 300  # most characters of a path
 REACH = 400  # characters before a word that are searched for a negation
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
@@ -86,7 +86,7 @@ def is_notice(piece: TextBlock) -> bool:
 
 
 def active(page: PromptPage) -> Iterator[TextBlock]:
-    """The statements of a page, without notices."""
+    """The blocks of a page that are not notices of something that is no longer used."""
     return (piece for piece in page.pieces if not is_notice(piece))
 
 
