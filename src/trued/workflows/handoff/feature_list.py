@@ -201,7 +201,7 @@ def _with_ids(found: list[Feature], located: Located, spot: tuple[str | int, ...
     for number, one in enumerate(found):
         where = located.where(*spot, number, "id")
         if one.id and not is_id(one.id):
-            raise BadInput(f"{one.id[:ID_LIMIT]!r} is not a valid id", where, "use letters, digits, '.', '_' and '-'")
+            raise BadInput(f"{one.id[:ID_LIMIT]!r} is no id", where, "use letters, digits, '.', '_' and '-'")
         if one.id in first:
             line = first[one.id].line
             raise BadInput(f"feature {one.id} is there twice, first on line {line}", where, "give it another id")
