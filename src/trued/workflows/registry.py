@@ -31,26 +31,26 @@ class Registration:
 
 
 def descriptor(name: str) -> WorkflowDescriptor:
-    """The workflow of this name. Raises BadInput if there is none, if two packages bring one, or if it is broken."""
+    """The workflow of this name. Raises BadInput if there is none, if two packages register one, or if it is broken."""
     found = _installed().get(name, [])
     if not found:
         raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(_installed())}")
     if len(found) > 1:
         packages = " and ".join(map(str, found))
         raise BadInput(f"two packages register the workflow {name!r}: {packages}", then="uninstall one of them")
-    return _loaded(found[0])
+    return _load_descriptor(found[0])
 
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
-    """The workflow of this name, for code that shows an old run and can do without it: None if it is gone or broken;
-    ours if another package uses the same name."""
+    """The workflow of this name, for code that shows an old run and can do without the workflow. None if it is gone or
+    broken; ours if another package registers the same name."""
     try:
-        return _own(name) or descriptor(name)
+        return _own_descriptor(name) or descriptor(name)
     except BadInput:
         return None
 
 
-def _own(name: str) -> WorkflowDescriptor | None:
+def _own_descriptor(name: str) -> WorkflowDescriptor | None:
     """Our own workflow of this name, which is in a folder beside this file.
 
     It is found without reading the installed packages, which would take most of the time of a short command.
@@ -81,8 +81,9 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
     """The workflow that gets this kind of input if nobody names one."""
     found = [one for one in descriptors() if given in one.default_for]
     if len(found) != 1:
-        names = " and ".join(one.name for one in found) or "no workflow"
-        raise BadInput(f"{names} {'claim' if found else 'claims'} every {given}", then="name a workflow: -w NAME")
+        names = " and ".join(one.name for one in found)
+        what = f"{names} are both the default for a {given}" if found else f"no workflow is the default for a {given}"
+        raise BadInput(what, then="name a workflow: -w NAME")
     return found[0]
 
 
@@ -115,7 +116,7 @@ def _installed() -> dict[str, list[Registration]]:
     return found
 
 
-def _loaded(one: Registration) -> WorkflowDescriptor:
+def _load_descriptor(one: Registration) -> WorkflowDescriptor:
     where, then = f"the workflow {one.name!r} of {one}", f"repair that package, or pip uninstall {one.package}"
     try:
         found = load(one.reference)

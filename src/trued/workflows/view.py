@@ -26,7 +26,7 @@ class WorkflowView:
     """Takes a run's events one by one and decides what readers see of them. Subclass it; override what you need."""
 
     EVENTS: ClassVar[tuple[type[JournalEvent], ...]] = ()  # kinds that only this workflow emits
-    KEY: ClassVar[str] = ""  # of `data` in `trued show --json`
+    KEY: ClassVar[str] = ""  # the key of `data` in `trued show --json`
     SECTION: ClassVar[ReportSection | None] = None
     WARNINGS: ClassVar[Mapping[type[JournalEvent], str]] = {}  # event → heading of its warning in the report
 
@@ -38,7 +38,7 @@ class WorkflowView:
         return ""
 
     def data(self, calls: Sequence[CallRow]) -> Any:
-        """The state in JSON; empty if there is nothing to tell yet."""
+        """The state as JSON values; empty if there is nothing to show yet."""
         return None
 
     def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterable[StyledLine]:
@@ -66,7 +66,7 @@ class WorkflowView:
         return ()
 
     def notices(self) -> Iterable[str]:
-        """Sentences that a reader of the report has to know before anything else."""
+        """Sentences that a reader of the report should see first."""
         return ()
 
     def describe(self, event: JournalEvent) -> str | None:

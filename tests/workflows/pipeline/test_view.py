@@ -9,7 +9,7 @@ from trued.cli.event_lines import event_line
 from trued.model import Event
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
-from trued.workflows.pipeline.view import STEPS, PipelineView, Stages, stages_of, waved
+from trued.workflows.pipeline.view import STEPS, PipelineView, Stages, stages_of, wave_summary
 from trued.workflows.team.view import TeamView
 
 
@@ -60,7 +60,9 @@ def test_waves_conflicts_rounds_and_revisions_are_counted_and_decisions_have_the
         "result": "NEEDS_REVISION",
         "why": ["ct-security: NEEDS_REVISION, High"],
     }
-    assert waved(stages_in(seen)) == "wave 2, 3/3 tasks merged · 1 conflict · verification round 2/3 · 1 revision"
+    assert (
+        wave_summary(stages_in(seen)) == "wave 2, 3/3 tasks merged · 1 conflict · verification round 2/3 · 1 revision"
+    )
     told = remarks(seen)
     assert "verification round 1: NEEDS_REVISION (v-tests: NEEDS_REVISION, fail)" in told
     assert any(one.startswith("conflicts with what was merged before, in shop/search.py") for one in told)

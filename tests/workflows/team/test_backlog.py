@@ -11,7 +11,7 @@ from trued.errors import BadInput
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import AcceptanceItem, Backlog, BacklogFeature, BacklogTask, Story
-from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import parse_backlog
 
 
@@ -69,13 +69,13 @@ def test_the_file_shows_features_stories_tasks_criteria_and_attempts() -> None:
 @pytest.mark.spec("TEAM-3")
 def test_ids_come_from_counters_and_are_never_given_twice() -> None:
     before = _shop()
-    gone, said = honoured(before, parse_backlog(_without(render(before), "F1-T2", "needs:")), before)
+    gone, said = merge_edit(before, parse_backlog(_without(render(before), "F1-T2", "needs:")), before)
     assert [task.id for task in gone.tasks] == ["F1-T1"]
     assert said == ("F1-T2 is not worked on any more, as you removed it",)
     again = parse_backlog(render(gone))
     assert again == gone
     assert again.with_new_task("F1-S1", "another")[1] == "F1-T3"
-    gone, _ = honoured(again, parse_backlog(render(again)[: render(again).index("\n## F2")]), again)
+    gone, _ = merge_edit(again, parse_backlog(render(again)[: render(again).index("\n## F2")]), again)
     assert parse_backlog(render(gone)).with_new_feature("another")[1] == "F3"
 
 
@@ -161,20 +161,24 @@ def test_the_engine_changes_its_own_words_and_leaves_the_persons() -> None:
         (
             "**F1-T2**",
             "**F1-T1**",
-            "backlog.md:27: F1-T1 appears twice, first on line 25 (take the id away from the new one)",
+            "backlog.md:27: F1-T1 appears twice, first on line 25 (remove the id from the new one)",
         ),
         ("[ ] **F1-T2**", "[y] **F1-T2**", "backlog.md:27: [y] is not a mark of a task (write [ ], [x] or [!])"),
         (
             "- **F1-C2**",
             "- [x] **F1-T9**: done\n- **F1-C2**",
-            "backlog.md:16: F1-T9 stands among criteria (put it below a story)",
+            "backlog.md:16: F1-T9 is among the criteria (put it below a story)",
         ),
-        ("0/10", "many", 'backlog.md:27: "(attempts: many)" counts nothing (write it as (attempts: 3/10))'),
+        (
+            "0/10",
+            "many",
+            'backlog.md:27: "(attempts: many)" is not a number of attempts (write it as (attempts: 3/10))',
+        ),
         (
             "\n## F1",
             "\n```\n## F1",
-            "backlog.md:8: F1 stands inside a code block, a comment or a quotation"
-            " (close what begins above it, or take the heading away)",
+            "backlog.md:8: F1 is inside a code block, a comment or a quotation"
+            " (close the block above it, or remove the heading)",
         ),
     ],
 )
@@ -307,8 +311,8 @@ def test_any_text_that_can_be_read_comes_back_byte_for_byte(text: str) -> None:
     except BadInput:
         return
     assert render(backlog) == text
-    assert honoured(backlog, backlog, _shop()) == (_shop(), ())
-    settled, _ = honoured(_shop(), backlog, _shop())
+    assert merge_edit(backlog, backlog, _shop()) == (_shop(), ())
+    settled, _ = merge_edit(_shop(), backlog, _shop())
     again = parse_backlog(render(settled))
     assert [task.model_dump(exclude={"kept"}) for task in again.tasks] == [
         task.model_dump(exclude={"kept"}) for task in settled.tasks
@@ -327,7 +331,7 @@ def _edited(now: Backlog, *changes: tuple[str, str]) -> tuple[Backlog, tuple[str
     for old, new in changes:
         assert old in text
         text = text.replace(old, new, 1)
-    found, said = honoured(_shop(), parse_backlog(text), now)
+    found, said = merge_edit(_shop(), parse_backlog(text), now)
     assert render(parse_backlog(render(found))) == render(found)
     return found, said
 
@@ -372,10 +376,10 @@ def test_a_sealed_criterion_cannot_be_edited_away_and_a_new_one_is_no_part_of_th
     assert "F1-C2 is back, as the sealed contract holds it: only `trued amend` changes that" in said
     assert "F1-C3 is told to the team, but is not in the sealed contract: only `trued amend` changes that" in said
     assert "- **F1-C3**: it is fast (not in the contract)\n" in render(found)
-    gone, said = honoured(found, parse_backlog(_without(render(found), "F1-C3")), found)
+    gone, said = merge_edit(found, parse_backlog(_without(render(found), "F1-C3")), found)
     assert [one.id for one in gone.feature("F1").criteria] == ["F1-C1", "F1-C2"]
     text = render(_shop())
-    _, said = honoured(_shop(), parse_backlog(text[text.index("\n## F2") :]), _shop())
+    _, said = merge_edit(_shop(), parse_backlog(text[text.index("\n## F2") :]), _shop())
     assert said == (
         "F1 is not worked on any more, as you removed it; F1-C1, F1-C2 stay in the contract: only `trued amend` "
         "changes that",
@@ -405,7 +409,7 @@ def test_what_has_failed_can_be_opened_again_and_attempts_be_set() -> None:
     text = (
         render(before).replace("[!] **F1-T2**", "[ ] **F1-T2**").replace("**Status**: failed", "**Status**: pending", 1)
     )
-    found, _ = honoured(before, parse_backlog(text), before)
+    found, _ = merge_edit(before, parse_backlog(text), before)
     assert (found.task("F1-T2").state, found.task("F1-T2").attempts) == ("open", 0)
     assert (found.feature("F1").status, found.feature("F1").uat) == ("pending", "pending")
     found, said = _edited(_shop(), ("0/10", "7/10"))
@@ -432,11 +436,11 @@ def test_an_edit_is_laid_over_what_happened_meanwhile() -> None:
 def test_order_and_place_are_the_persons() -> None:
     text = render(_shop())
     first, second = text.index("\n## F1"), text.index("\n## F2")
-    found, said = honoured(_shop(), parse_backlog(text[:first] + text[second:] + text[first:second]), _shop())
+    found, said = merge_edit(_shop(), parse_backlog(text[:first] + text[second:] + text[first:second]), _shop())
     assert [one.id for one in found.features] == ["F2", "F1"]
     assert said == ("the features stand in your order now",)
     moved = text.replace("- [ ] **F1-T2**: Add the end point (attempts: 0/10)\n  - needs: F1-T1\n", "")
-    found, _ = honoured(
+    found, _ = merge_edit(
         _shop(), parse_backlog(f"{moved}\n- [ ] **F1-T2**: Add the end point (attempts: 0/10)\n"), _shop()
     )
     assert [task.id for task in found.feature("F2").tasks] == ["F1-T2"]
@@ -456,14 +460,14 @@ def test_nobody_waits_for_what_is_gone_or_for_each_other() -> None:
 
 @pytest.mark.spec("TEAM-3")
 def test_an_emptied_file_is_a_slip() -> None:
-    assert honoured(_shop(), parse_backlog("# Backlog\n"), _shop())[0] == _shop()
+    assert merge_edit(_shop(), parse_backlog("# Backlog\n"), _shop())[0] == _shop()
 
 
 @pytest.mark.spec("TEAM-3")
 @settings(max_examples=15, deadline=None)
 @given(before=backlogs(), now=backlogs())
 def test_honouring_nothing_changes_nothing(before: Backlog, now: Backlog) -> None:
-    assert honoured(before, parse_backlog(render(before)), now) == (now, ())
+    assert merge_edit(before, parse_backlog(render(before)), now) == (now, ())
 
 
 # -- what an agent is told ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from trued.model import TeamSettings
 from trued.workflows.team.backlog import put_away, render, with_archive
 from trued.workflows.team.backlog.items import Backlog
-from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.files import FOLDER, Records, changed, feature_status
 from trued.workflows.team.log import PAGE
@@ -160,7 +160,7 @@ def test_an_edit_of_a_long_backlog_leaves_what_was_put_away() -> None:
     before = put_away(backlog)
     text = render(before)
     edited = text.replace("## F1: Feature 1\n\n- **Status**: completed", "## F1: First\n\n- **Status**: pending", 1)
-    found, said = honoured(parse_backlog(text), parse_backlog(edited), before)
+    found, said = merge_edit(parse_backlog(text), parse_backlog(edited), before)
     assert [task.id for task in found.tasks] == [task.id for task in backlog.tasks]
     assert said == ("F1 has your name now", "F1 is open again, as you wrote pending")
     assert "### F1-S1: Story" in render(put_away(found))

@@ -9,7 +9,7 @@ from trued.model import TeamSettings
 from trued.support.markdown import split_lines
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.reading import parse_backlog
-from trued.workflows.team.flat_plan import is_flat_plan, migrated
+from trued.workflows.team.flat_plan import is_flat_plan, migrate
 from trued.workflows.team.sheen_config import team_settings
 
 FLAT = """\
@@ -49,7 +49,7 @@ Some words about it.
 
 @pytest.mark.spec("TEAM-12")
 def test_headings_become_features_and_items_tasks_and_what_is_done_stays_done() -> None:
-    found = migrated(FLAT)
+    found = migrate(FLAT)
     assert [(one.id, one.name, one.status) for one in found.backlog.features] == [
         ("F1", "Login", "in_progress"),
         ("F2", "Search", "in_progress"),
@@ -86,7 +86,7 @@ def test_headings_become_features_and_items_tasks_and_what_is_done_stays_done() 
     ],
 )
 def test_people_write_lists_in_many_ways(text: str, tasks: list[str]) -> None:
-    assert [one.description for one in migrated(text).backlog.tasks] == tasks
+    assert [one.description for one in migrate(text).backlog.tasks] == tasks
 
 
 PIECES = [
@@ -107,7 +107,7 @@ PIECES = [
 @settings(max_examples=80, deadline=None)
 @given(text=st.lists(st.sampled_from(PIECES), max_size=25).map("\n".join))
 def test_every_line_is_accounted_for_and_every_box_is_a_task_or_a_criterion(text: str) -> None:
-    found = migrated(text)
+    found = migrate(text)
     lines = split_lines(text)
     assert [*found.lines] == [number for number, line in enumerate(lines, 1) if line.strip()]
     words = "".join(
@@ -130,7 +130,7 @@ def test_every_line_is_accounted_for_and_every_box_is_a_task_or_a_criterion(text
 def test_a_list_of_boxes_is_told_from_other_plans() -> None:
     assert is_flat_plan(FLAT)
     assert not is_flat_plan("# Goal\n\nBuild a shop.\n\n- fast\n- small\n")
-    assert not is_flat_plan(render(migrated(FLAT).backlog))
+    assert not is_flat_plan(render(migrate(FLAT).backlog))
 
 
 CONFIG = """\

@@ -22,7 +22,7 @@ from trued.integrations.forges.local import LocalForge
 from trued.model import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket, Verdict
 from trued.protocols import PullRequestProposal
 from trued.wire import Order
-from trued.workflows.ticket.delivery import _unreached
+from trued.workflows.ticket.delivery import _why_unreachable
 
 SECRETS = "It is wrong.\n\n![a](/etc/shadow)\n![b](/)\n![c](docs/seen.png)\n\n## Screenshots\n\n- ![](/etc/hosts.png)\n"
 
@@ -69,13 +69,13 @@ def answering(words: bytes) -> Iterator[str]:
 @pytest.mark.parametrize("words", [b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 300 + b"\r\n"])
 def test_a_preview_elsewhere_that_answers_nonsense_is_one_sentence(words: bytes) -> None:
     with answering(words) as url:
-        assert "does not answer" in _unreached(url)
+        assert "does not answer" in _why_unreachable(url)
 
 
 @pytest.mark.spec("USE-7", "TIC-5")
 @pytest.mark.parametrize("url", ["http://127.0.0.1:abc/", "http://[::1/", "http://127.0.0.1:9/a\x01b", "file:///etc"])
 def test_an_address_of_a_preview_that_is_none_is_one_sentence(url: str) -> None:
-    assert _unreached(url)
+    assert _why_unreachable(url)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ ARTIFACT = 200_000  # characters of one artifact
 FILES = 100  # changed files that a brief lists
 ONLY_ENGINE = "only the engine writes it"
 FOUND_BY_ENGINE = "What the engine found itself"
-IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents are written again in each round
+IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents each round writes again
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
@@ -71,11 +71,11 @@ class Orchestrator:
     missing: dict[str, str] = field(default_factory=dict)  # missing document → why it is missing
     tasks: tuple[Work, ...] = ()
     criteria: tuple[Acceptance, ...] = ()
-    critiques: dict[str, Finding] = field(default_factory=dict)  # of the design, still High or worse, by id
+    critiques: dict[str, Finding] = field(default_factory=dict)  # id → critique of the design, still High or worse
     unfinished: set[str] = field(default_factory=set)  # tasks that no agent has finished
     disputes: list[Finding] = field(default_factory=list)  # raised by implementers, about cases that they cannot see
-    objected: tuple[Finding, ...] = ()  # by verifiers and reviewers, to the current work
-    objecting: dict[str, Memory] = field(default_factory=dict)  # agent → objections not withdrawn
+    objected: tuple[Finding, ...] = ()  # objections of verifiers and reviewers to the current work
+    objecting: dict[str, Memory] = field(default_factory=dict)  # agent → its memory, if it has not withdrawn objections
     undone: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that it was not allowed to write
     wave: int = 0
     rounds: dict[str, int] = field(default_factory=dict)  # document → number of its earlier rounds that are kept
@@ -123,8 +123,8 @@ class Orchestrator:
     def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: BriefContext) -> Errand[R]:
         """An errand for one agent. `reads`: its inputs, by path in the folder."""
         role = "researcher" if name.startswith("researcher-") else name
-        told = {**self.context_for(name, reads), **context}
-        return Errand(name, role, reply, self.goal_for_briefs, told, self.folder.own(name))
+        whole = {**self.context_for(name, reads), **context}
+        return Errand(name, role, reply, self.goal_for_briefs, whole, self.folder.own(name))
 
     @property
     def critique_context(self) -> dict[str, BriefContext]:
@@ -176,7 +176,9 @@ class Orchestrator:
             await self._record_undone(one)
             if one.reply is None:  # only warn here: the decision tables handle a missing reply
                 await self.run.record(MemoryMissing(agent=one.name, step=step))
-        written |= dict(self._noted(name, lines, written) for name, lines in (notes or {}).items() if lines)
+        written |= dict(
+            self._document_with_notes(name, lines, written) for name, lines in (notes or {}).items() if lines
+        )
         kept = dict(memories) if memories is not None else self.memories(returned)
         written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._documents_of(name) for name in kept}
@@ -186,7 +188,7 @@ class Orchestrator:
         await self.run.branch.write(written, f"docs: {step}")
         return kept
 
-    def _noted(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
+    def _document_with_notes(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
         """Path and text of an agent's document of this round, with what the engine found; a new document if the agent
         left none."""
         path = self.folder.artifact(name)
@@ -300,20 +302,20 @@ class Orchestrator:
         await self._end_step_of(step, one)
         if one.reply is not None and one.good:
             return one.reply
-        await self.run.fail_unless_resumed(_failed(step, one))
+        await self.run.fail_unless_resumed(_failure_message(step, one))
         return await self.send_one(step, errand)
 
     async def _end_step_of(self, step: str, one: Returned[R], wrong: Sequence[str] = ()) -> None:
         """Report the end of a step with one agent. `wrong`: why its reply cannot be used."""
-        why = tuple(wrong) if one.good else (_why(one),)
+        why = tuple(wrong) if one.good else (_reason(one),)
         status = Status.ERROR if why else Status.DONE
         await self.run.record(StepReported(step=step, agents=(one.name,), result=str(status), why=why))
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
-        """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with them, it is
-        asked once to correct it. Without a plan the run ends; with `again` an unusable reply leaves the plan as it
+        """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with the tasks,
+        the planner is asked once to correct it. Without a usable reply the run ends; with `again` the plan stays as it
         is."""
         step = "plan"
         await self.begin_step(step, (errand.name,))
@@ -337,7 +339,7 @@ class Orchestrator:
         if again:
             return None
         await self.run.fail_unless_resumed(
-            f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failed(step, one)
+            f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failure_message(step, one)
         )
         return await self.make_plan(errand)
 
@@ -397,8 +399,8 @@ def worst_severity(name: str, reply: PipelineReply) -> str:
 
 
 def graver_replies(one: Returned[Any]) -> tuple[PipelineReply, ...]:
-    """Earlier replies of a critic or reviewer that are worse than its last one, worst first. A second agent that
-    follows a failed one does not take back what the first one found."""
+    """Earlier replies of a critic or reviewer that are worse than its last one, worst first. If an agent failed and a
+    second one replaced it, what the first one found still counts."""
     scale = SCALES.get(one.name.partition("-")[0])
     if scale is None or one.reply is None:
         return ()
@@ -420,11 +422,11 @@ def unfinished_tasks(reply: PipelineReply) -> tuple[TaskState, ...]:
     return tuple(one for one in reply.tasks if one.state != "done") if isinstance(reply, Verified) else ()
 
 
-def _failed(step: str, one: Returned[Any]) -> str:
-    return f"{step}: {one.name} failed {one.tries} times: {_why(one)}"
+def _failure_message(step: str, one: Returned[Any]) -> str:
+    return f"{step}: {one.name} failed {one.tries} times: {_reason(one)}"
 
 
-def _why(one: Returned[Any]) -> str:
+def _reason(one: Returned[Any]) -> str:
     """The summary of an agent's reply, or why it gave none."""
     if one.reply is not None:
         return one.reply.summary or "it says ERROR"

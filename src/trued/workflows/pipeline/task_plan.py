@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["implementation", "documentation"]
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a larger plan is not a plan for one feature
 SHOWN = 60
-WHOLE_REQUEST = ("goal", "plan")  # they mean the whole request: no task may have one of them as its id
+WHOLE_REQUEST = ("goal", "plan")  # ids that mean the whole request; no task may have one of them
 
 
 class Work(Value):
@@ -51,16 +51,16 @@ def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
 
 def plan_problems(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
     """What keeps these tasks from being a usable plan."""
-    return tuple(Finding(what=words, where="the plan") for words in _wrong(works, criteria))
+    return tuple(Finding(what=words, where="the plan") for words in _problems(works, criteria))
 
 
-def _unfit(name: str) -> str:
+def _id_problem(name: str) -> str:
     if name.casefold() in WHOLE_REQUEST:
         return "it means the whole request"
     return "" if NAMED.fullmatch(name) else "letters, digits, '-', '_' and '.' between them, 32 at most"
 
 
-def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
+def _problems(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
     ids = [one.id for one in works]
     if len(ids) > MOST:
         yield f"{len(ids)} tasks are too many: {MOST} at most"
@@ -68,7 +68,7 @@ def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
     if not works:
         yield "it has no task"
     for name in dict.fromkeys(ids):
-        if why := _unfit(name):
+        if why := _id_problem(name):
             yield f"{name[:SHOWN]!r} cannot be a task's id: {why}"
         if sum(one.casefold() == name.casefold() for one in ids) > 1:
             yield f"the id {name} is there twice"

@@ -37,8 +37,8 @@ NOT_COUNTED = "`{command}`, which the plan names for its tests, is of no runner 
 SHOWN = 20  # gaps listed in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
-AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # by agent
-CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # for critics that are not asked
+AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # agent → what it returned
+CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # stands for critics that are not asked again
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -82,7 +82,8 @@ class CheckResult:
         return (*self.gaps, *said)
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
-        """Ids of critiques of the design that were found again in the work. If an agent names an unknown one, all."""
+        """Ids of critiques of the design that agents found again in the work; all ids, if an agent names an unknown
+        one."""
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
@@ -90,8 +91,8 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class CheckEnd:
-    """How the last verification and review ended. `was_resumed`: all of it was replayed from the journal, so a person
-    has resumed the run and wants it to continue."""
+    """How the last verification and review ended. `was_resumed`: both were replayed from the journal, which means that
+    a person has resumed the run."""
 
     verified: CheckResult
     reviewed: CheckResult
@@ -149,7 +150,7 @@ async def build_project(lead: Orchestrator) -> CommitBuild | None:
 
 
 def build_commands(base: str, head: str) -> list[str]:
-    """The base's command, so that a removed build fails, and the head's if it builds something else or more."""
+    """The base's command, so that a build that was removed fails, and the head's, if it builds something else."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
     return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
 
@@ -245,12 +246,12 @@ async def decide_verification(
     notes |= {TASKS: [one.what for one in unfinished_ones]}
     await lead.write_files("verification", returned, asked, notes=notes)
     decision = max(map(VERIFICATION_TABLE.decide, (seen, said)), key=lambda one: RANK.index(one.status))
-    result = CheckResult(_by_engine(decision, said, seen), said, returned, gaps, beyond)
+    result = CheckResult(_with_engine_notes(decision, said, seen), said, returned, gaps, beyond)
     await lead.end_step("verification", result.decision, VERIFIERS, silent_agents(result))
     return result
 
 
-def _by_engine(
+def _with_engine_notes(
     decision: ClusterDecision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]
 ) -> ClusterDecision:
     """Mark the reasons in which the engine contradicts the agent's own reply."""

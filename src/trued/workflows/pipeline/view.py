@@ -182,7 +182,7 @@ def step_of(role: str) -> str:
     return ROLES.get(role) or next((step for start, step in CLUSTERS.items() if role.startswith(start)), "")
 
 
-def waved(stages: Stages) -> str:
+def wave_summary(stages: Stages) -> str:
     """Waves, merges, rounds and revisions in a few words; "" before the first wave."""
     tasks = len(stages.tasks)
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
@@ -315,7 +315,7 @@ class PipelineView(WorkflowView):
     def status(self, calls: Sequence[CallRow], *, running: bool) -> Iterator[StyledLine]:
         if self.stages.has_begun:
             yield self.steps_line(calls, running=running)
-        if waves := waved(self.stages):
+        if waves := wave_summary(self.stages):
             yield [(waves, "dim")]
 
     def steps_line(self, calls: Sequence[CallRow], *, running: bool) -> StyledLine:

@@ -20,7 +20,7 @@ from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
-ATTEMPTS = 3  # at one task in one wave: the first, and retries after a failure or a conflict
+ATTEMPTS = 3  # attempts at one task in one wave, including retries after a failure or a conflict
 TITLE, NAMED = 60, 5
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # task → what it has to fix
 NO_GAPS: Gaps = {}
@@ -32,7 +32,7 @@ class TaskTurn:
 
     work: Work
     part: Run
-    context: Mapping[str, BriefContext]  # of its agents' briefs
+    context: Mapping[str, BriefContext]  # for its agents' briefs
     session: Session[Implemented] | None = None  # None: no agent has finished the task
     reply: Implemented | None = None
     answers: tuple[AgentAnswer, ...] = ()
@@ -98,9 +98,9 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
         lead.run.part(f"wave {lead.wave} {work.id}"),
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
     )
-    told = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    told |= lead.critique_context  # so that implementers can fix them
-    turn, before = TaskTurn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
+    context = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
+    context |= lead.critique_context  # so that implementers can fix them
+    turn, before = TaskTurn(work, part, {**context, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
         said = await session.attempt(work.as_task(), **turn.context)

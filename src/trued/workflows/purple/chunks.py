@@ -42,9 +42,10 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
     return all(one.grade not in (Grade.REFUTED, Grade.UNJUDGED) for one in judged) and not verdict.objections
 
 
-async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
+async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
     """The verdict on a chunk. If nothing was changed for the chunk since the commit `start`, the verdict gets a gap and
-    does not hold: earlier work belongs to other chunks. A change settles that, or a person who accepts the chunk."""
+    does not hold, because earlier work belongs to other chunks. Only a change, or a person who accepts the chunk,
+    settles that gap."""
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
     if changed:
         run.judgement.object(by, ())
@@ -54,7 +55,7 @@ async def needs_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> V
     return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
 
 
-async def claims_refuted(run: Run, built: Built, start: str) -> tuple[str, ...]:
+async def refuted_claims(run: Run, built: Built, start: str) -> tuple[str, ...]:
     """Files that Team A says it changed, although git shows no change since the chunk began; each is reported as an
     event."""
     changed = await run.branch.changes(start)

@@ -6,12 +6,12 @@ from trued.model import Answer, Finding, Goal, Outcome, Plan, Task, Verdict
 from trued.run.run import Run
 from trued.workflows.purple.chunks import (
     as_chosen,
-    claims_refuted,
     is_met_without_work,
-    needs_change,
+    refuted_claims,
+    require_change,
     still_open,
 )
-from trued.workflows.purple.memory import MemoryLog, RoundFacts, logged
+from trued.workflows.purple.memory import MemoryLog, RoundFacts, with_round_logged
 from trued.workflows.purple.memory_log import located
 from trued.workflows.purple.replies import Built, Review
 
@@ -66,15 +66,15 @@ async def build(
     recalled = await memory.recall(run, chunk)
     for _ in range(rounds or run.settings.rounds):
         built = await team_a.ask(chunk, plan=plan.context, memory=recalled, gaps=verdict.gaps)
-        refuted = await claims_refuted(run, built, start)
+        refuted = await refuted_claims(run, built, start)
         review = await team_b.ask(chunk, plan=plan.context, memory=recalled, built=built, gaps=verdict.gaps)
         put_back = tuple(sorted({*team_a.last_answer.undone, *team_b.last_answer.undone}))
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
-        verdict = await needs_change(run, chunk, verdict, start)
-        log = logged(log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
+        verdict = await require_change(run, chunk, verdict, start)
+        log = with_round_logged(log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
         await memory.add(run, log)
         asked = ()
-        # What only the environment lacks, a person has to fix: another round would be wasted.
+        # If only the environment lacks something, a person has to fix that: another round would be wasted.
         if verdict.holds or verdict.lacks_only_environment or run.judgement.check_for_stall(verdict):
             break
     return verdict

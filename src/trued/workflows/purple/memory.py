@@ -63,7 +63,7 @@ class RoundFacts(NamedTuple):
     put_back: tuple[str, ...] = ()  # documents of others that a team changed
 
 
-def logged(log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:
+def with_round_logged(log: ChunkSection, round_: tuple[Built, Review, Verdict], facts: RoundFacts) -> ChunkSection:
     """The chunk's section with one more round: what the teams say, and what the engine found."""
     built, review, verdict = round_
     judged = "holds" if verdict.holds else "does not hold"

@@ -1,4 +1,4 @@
-"""MEMORY.md: the implementation log, chunk by chunk. Agents' texts are escaped and cannot pass for parts of it."""
+"""MEMORY.md: the implementation log, chunk by chunk. Agents' texts are escaped and cannot look like parts of it."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +28,7 @@ ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # characters of one entry: the log is meant to be read
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000  # characters in a brief; agents can read the file itself
+# At the start of a line, these could begin a heading, a list, a rule, a fence or a table.
 AT_LINE_START = (
     "#",
     "-",
@@ -41,7 +42,7 @@ AT_LINE_START = (
     ":",
     "[",
     "```",
-)  # could begin a heading, a list, a rule, a fence or a table
+)
 
 
 def _tidy(text: str) -> str:
@@ -98,8 +99,8 @@ class ChunkSection(Value):
     scope: Line
     iterations: tuple[Iteration, ...] = ()
     status: ChunkStatus = "in progress"
-    gaps: Texts = ()  # that remain
-    run: Line = ""  # distinguishes its iterations from those of earlier runs
+    gaps: Texts = ()  # gaps that remain
+    run: Line = ""  # the run's id, which separates its iterations from those of earlier runs
 
     def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
         """A copy with one more round. The chunk's status is the engine's verdict, not Team B's."""
@@ -114,9 +115,8 @@ class ChunkSection(Value):
         return self._with(status=status)
 
     def _with(self, **changed: object) -> "ChunkSection":
-        fields = {
-            name: getattr(self, name) for name in ChunkSection.model_fields
-        }  # without the cached texts, which a plain copy would keep
+        # `model_copy` would also copy the cached texts
+        fields = {name: getattr(self, name) for name in ChunkSection.model_fields}
         return ChunkSection.model_validate({**fields, **changed})
 
     @cached_property
@@ -215,7 +215,7 @@ def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
 
 def excerpt(existing: str, sections: Iterable[ChunkSection], chunk: str) -> str:
     """What the next agent on the chunk should read of MEMORY.md: people's own sections, what earlier runs
-    wrote about this chunk, and what this run has learnt so far. Bounded; "" if there is nothing."""
+    wrote about this chunk, and what this run has learned so far. Long texts are cut; "" if there is nothing."""
     before, log, after = _split(existing)
     own = "\n\n".join(part.strip() for part in (before, after) if part.strip())
     earlier = next((text.strip() for name, text in log if name == chunk), "")

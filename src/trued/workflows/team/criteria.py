@@ -12,8 +12,11 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 
 
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
-    """The requirements that stand for exactly this criterion: those for its id, with the same text. If there are none
-    and the criterion quotes the goal: those with the quotation in their text, or in a sentence that they cover."""
+    """The requirements that stand for exactly this criterion: they have or cover its id, and have the same text.
+
+    If there are none and the criterion quotes the goal, the requirements with the quotation in their text, or in a
+    sentence that they cover.
+    """
     words, every = _comparable(criterion.text), contract.requirements
     own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _comparable(one.text) == words)
     if own or not _is_quotation(goal, words):
@@ -22,8 +25,8 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
     return tuple(
         one
         for one in every
-        for spoken in [{_comparable(one.text), *(_entry(entry, goal) for entry in one.covers)}]
-        if words in spoken or any(each != whole and _quotes(words, each) for each in spoken)
+        for texts in [{_comparable(one.text), *(_entry(entry, goal) for entry in one.covers)}]
+        if words in texts or any(each != whole and _quotes(words, each) for each in texts)
     )
 
 
@@ -58,7 +61,7 @@ def _by_evidence(judged: Judged | None) -> bool:
     return judged is not None and judged.holds and judged.grade >= Grade.TESTED
 
 
-def speaking_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
+def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
     """The ids of all requirements that stand for a criterion of the feature."""
     criteria = crew.backlog.feature(feature).criteria
     found = (one.id for each in criteria for one in requirements_for(contract, crew.goal, each))

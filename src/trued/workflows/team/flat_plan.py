@@ -23,7 +23,7 @@ class Migration(Value):
     """The backlog that was made of a list. `lines`: what became of each line that is not empty."""
 
     backlog: Backlog
-    criteria: tuple[Criterion, ...] = ()  # under headings such as "Success criteria", with their lines
+    criteria: tuple[Criterion, ...] = ()  # items under headings such as "Success criteria"
     context: str = ""  # what is neither task nor criterion, verbatim: it goes into context.md
     lines: dict[int, str] = {}  # noqa: RUF012
     said: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ def is_flat_plan(text: str) -> bool:
     return len(boxes) >= 2 and len(boxes) * 2 >= len(items) and not named
 
 
-def migrated(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
+def migrate(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
     reading = _FlatPlanReading(text, file, limit)
     reading.read()
     return Migration(
@@ -76,7 +76,7 @@ class _FlatPlanReading:
                 self._left_over()
                 self.headings = [one for one in self.headings if one.level < block.level] + [block]
                 self._mark_lines(block, "title" if block is self.title else "heading")
-            elif isinstance(block, List) and self._asks(block):
+            elif isinstance(block, List) and self._lists_criteria(block):
                 self._criteria(block)
             elif isinstance(block, List) and (_boxed(block) or self._lists_work()):
                 for item in block.items:
@@ -113,7 +113,7 @@ class _FlatPlanReading:
             (kind for one in reversed(self.headings) if (kind := section_kind(bare_title(one.words.plain)))), ""
         )
 
-    def _asks(self, block: List) -> bool:
+    def _lists_criteria(self, block: List) -> bool:
         return self._current_kind() in ("ship", "constraint") and not (
             self._current_kind() == "constraint" and _boxed(block)
         )

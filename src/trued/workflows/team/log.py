@@ -50,7 +50,7 @@ class Log(Value):
 
 
 def _earlier_note(line: str) -> str:
-    """The line if it only says where earlier entries are, else "": such a line is written again."""
+    """The line if it only says where earlier entries are, else "". (The engine writes that line anew.)"""
     return line if line.startswith("Earlier entries are in ") else ""
 
 

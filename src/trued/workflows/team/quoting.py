@@ -1,4 +1,4 @@
-"""Quotes agents' texts in files that people read, so that they cannot pass for the file's own text."""
+"""Quotes agents' texts in files that people read, so that they cannot look like the file's own text."""
 
 from typing import Annotated, TypeAlias
 
@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from trued.support.redaction import plain
 from trued.workflows.team.backlog.items import escaped, one_line
 
-LINES = 400  # of one text; the rest is where the agent wrote it
+LINES = 400  # most lines of one text; the rest is cut
 WIDTH = 4000
 CUT = "[… cut here …]"
 

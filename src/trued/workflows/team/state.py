@@ -86,7 +86,7 @@ class Crew(Value):
         own_ids = [feature.id for feature in backlog.features[-len(features) :]]
         for one, own in zip(features, own_ids, strict=True):
             needs = tuple(dict.fromkeys(names[name] for name in one.depends_on if names.get(name, own) != own))
-            backlog = backlog.with_feature(own, depends_on=_without_circles(backlog, own, needs))
+            backlog = backlog.with_feature(own, depends_on=_without_cycles(backlog, own, needs))
             backlog = self._with_stories(backlog, own, one)
         return self.model_copy(update={"backlog": backlog})
 
@@ -100,13 +100,13 @@ class Crew(Value):
                 for known in filter(None, (task.name, task.title)):
                     made.setdefault(known, number)
         for number, task in planned:
-            backlog = self._needing(backlog, number, [made[one] for one in task.depends_on if one in made])
+            backlog = self._with_dependencies(backlog, number, [made[one] for one in task.depends_on if one in made])
         return backlog
 
-    def _needing(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
+    def _with_dependencies(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
         """The backlog with further dependencies of a task; one that would close a cycle is left out."""
         before = {one.id: {*one.depends_on} for one in backlog.tasks}
-        kept = [one for one in names if one in before and one != task and task not in _reached(before, one)]
+        kept = [one for one in names if one in before and one != task and task not in _all_dependencies(before, one)]
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
         return backlog.with_task(task, depends_on=both) if kept else backlog
 
@@ -116,7 +116,7 @@ class Crew(Value):
         backlog, own = self.backlog, {one.id for one in self.backlog.feature(name).tasks}
         for one in needs:
             if one.task in own:
-                backlog = self._needing(backlog, one.task, one.depends_on)
+                backlog = self._with_dependencies(backlog, one.task, one.depends_on)
         kept = tuple(one if one.task in own else one.model_copy(update={"task": ""}) for one in tests)
         update = {"specs": {**self.specs, name: spec}, "tests": {**self.tests, name: kept}, "backlog": backlog}
         return self.model_copy(update=update)
@@ -127,11 +127,11 @@ class Crew(Value):
         backlog, made = self.backlog, dict[str, str]()
         wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
         for task in wanted:
-            home = name or (task.feature if backlog.holds(task.feature) else self._concerned(issues))
+            home = name or (task.feature if backlog.holds(task.feature) else self._feature_concerned(issues))
             home = backlog.feature(home).id
             backlog, story = self._fix_story(backlog, home)
             backlog, number = backlog.with_new_task(story, task.title, files=task.files, limit=self.attempts)
-            backlog = self._needing(backlog, number, [made[one] for one in task.depends_on if one in made])
+            backlog = self._with_dependencies(backlog, number, [made[one] for one in task.depends_on if one in made])
             backlog = backlog.with_feature(home, status="in_progress", uat="pending")
             made.setdefault(task.name or task.title, number)
         left = tuple(one for one in self.proven if one != "plan" and one not in self._reopened(backlog))
@@ -144,7 +144,7 @@ class Crew(Value):
         there = [story.id for story in backlog.feature(home).stories if story.name == "Fixes"]
         return (backlog, there[-1]) if there else backlog.with_new_story(home, "Fixes")
 
-    def _concerned(self, issues: Sequence[Finding]) -> str:
+    def _feature_concerned(self, issues: Sequence[Finding]) -> str:
         """The feature whose criterion an issue names; else the first feature."""
         named = [one.requirement.partition("-")[0] for one in issues if one.requirement]
         ids = [feature.id for feature in self.features]
@@ -427,12 +427,12 @@ def _requirements(backlog: Backlog, features: Sequence[BacklogFeature]) -> Itera
             yield Requirement(id=one.id, text=one.text, source=source, covers=(feature.id,))
 
 
-def _without_circles(backlog: Backlog, own: str, names: Iterable[str]) -> tuple[str, ...]:
+def _without_cycles(backlog: Backlog, own: str, names: Iterable[str]) -> tuple[str, ...]:
     before = {one.id: {*one.depends_on} for one in backlog.features}
-    return tuple(name for name in names if own not in _reached(before, name))
+    return tuple(name for name in names if own not in _all_dependencies(before, name))
 
 
-def _reached(needs: Mapping[str, set[str]], start: str) -> set[str]:
+def _all_dependencies(needs: Mapping[str, set[str]], start: str) -> set[str]:
     """Everything that `start` depends on, and `start` itself."""
     found, left = set[str](), [start]
     while left:

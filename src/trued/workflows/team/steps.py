@@ -15,7 +15,7 @@ from trued.run.session import Session
 from trued.support.plurals import counted
 from trued.workflows.team.backlog import put_away, with_archive
 from trued.workflows.team.backlog.items import ARCHIVE, BacklogTask
-from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import NAME as BACKLOG
 from trued.workflows.team.backlog.reading import parse_backlog
 from trued.workflows.team.briefs import for_pm
@@ -31,7 +31,7 @@ from trued.workflows.team.events import (
     TeamReported,
 )
 from trued.workflows.team.files import FOLDER, Records, changed, context_notes
-from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrated
+from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrate
 from trued.workflows.team.quoting import quoted
 from trued.workflows.team.replies import Breakdown, Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
@@ -123,7 +123,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
             return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
-    old = migrated(text, file, crew.attempts)
+    old = migrate(text, file, crew.attempts)
     await run.record(FileTakenOver(file=file, said=tuple(old.said)))
     crew = crew.with_old_plan(old.backlog, {original: text}, () if flat else old.criteria)
     crew = crew.model_copy(update={"planned_before": flat})
@@ -205,7 +205,7 @@ async def _with_edit(run: Run, crew: Crew, edit: Edit) -> Crew:
     except BadInput as error:
         await run.record(EditNotUnderstood(path=path, why=str(error)))
         return crew
-    backlog, notes = honoured(before, after, put_away(crew.backlog), crew.sealed)
+    backlog, notes = merge_edit(before, after, put_away(crew.backlog), crew.sealed)
     await run.record(EditApplied(path=path, said=tuple(notes)))
     return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 

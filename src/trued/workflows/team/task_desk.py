@@ -13,7 +13,7 @@ from trued.run.session import BriefContext, Session
 from trued.support.redaction import subject_line
 from trued.workflows.team import briefs
 from trued.workflows.team.consulting import consult, doubt_in, last_reply
-from trued.workflows.team.criteria import is_shown, speaking_requirements
+from trued.workflows.team.criteria import covering_requirements, is_shown
 from trued.workflows.team.replies import Developed, Tested
 from trued.workflows.team.reply_parts import Failure
 from trued.workflows.team.state import Crew
@@ -24,7 +24,7 @@ NAMED = 5  # files in one sentence
 
 @dataclass
 class TaskDesk:
-    """One task, its developer, who works in a part of the run, and the QA that tests each merge."""
+    """One task, with its developer, who works in a part of the run, and QA, which tests each merge."""
 
     task: str
     scope: Run
@@ -101,7 +101,7 @@ class TaskDesk:
         subject, contract = self._subject(crew, plan), run.judgement.contract()
         feature = crew.backlog.feature(self.task).id
         asked = bool(self.due or self.unchanged or crew.idle_tasks(self.task))
-        speaking = speaking_requirements(contract, crew, feature) if asked else ()
+        covering = covering_requirements(contract, crew, feature) if asked else ()
         verdict = await self.scope.prove(
             subject,
             self.tested.objections if self.tested else (),
@@ -109,21 +109,21 @@ class TaskDesk:
             disputes=self.developed.disputes if self.developed else (),
             also=[
                 *(crew.feature_task(one.id) for one in crew.features),
-                *(Task(id=name, title=name) for name in speaking),
+                *(Task(id=name, title=name) for name in covering),
             ],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         self.retested = last_reply(self.qa) if self.tested else None
         self.shown = asked and is_shown(contract, crew, feature, self.judged)
-        unmet = self._unmet_criteria(verdict, speaking) if self.due else ()
+        unmet = self._unmet_criteria(verdict, covering) if self.due else ()
         failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
         found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *unmet, *failing)
         every = (*self._nothing_changed(), *found)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
-    def _unmet_criteria(self, verdict: Verdict, speaking: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement in `speaking` (it covers a criterion of the feature) that does not hold."""
-        due = [one for one in verdict.beside if one.id in speaking and not one.holds and not one.missing]
+    def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
+        """A gap for each requirement in `covering` (it covers a criterion of the feature) that does not hold."""
+        due = [one for one in verdict.beside if one.id in covering and not one.holds and not one.missing]
         return tuple(
             gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)
         )

@@ -245,7 +245,7 @@ def _worked(team: Team, event: TeamReported) -> _Lines:
     attempt, most = event.attempt or before.attempt, event.attempts or before.attempts
     title, feature = event.task_name or before.name, event.feature or before.feature or team.feature
     task = TaskSeen(name, title, feature, attempt, most, event.qa)
-    task = replace(task, state=_over(task, event.state))
+    task = replace(task, state=_final_state(task, event.state))
     team.tasks[name], team.task = task, name
     team.at_work.pop(name, None)
     if not event.qa:
@@ -257,7 +257,7 @@ def _worked(team: Team, event: TeamReported) -> _Lines:
         yield f"task {_titled(name, title)} failed at attempt {attempt}/{most}; what QA found: {RESULTS}", True
 
 
-def _over(task: TaskSeen, state: str) -> str:
+def _final_state(task: TaskSeen, state: str) -> str:
     """Whether the task is finally done or failed: by the backlog or, if it does not say, by QA's result and the
     attempts left."""
     if state:

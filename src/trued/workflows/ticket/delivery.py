@@ -31,8 +31,8 @@ from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, clai
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # most pictures of an agent, and bytes of one
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
-LOOK_S = 2.0  # between checks whether a pushed preview answers
-OUTSIDE_S = 10.0  # for a preview on another server to answer
+LOOK_S = 2.0  # time between two checks whether a pushed preview answers
+OUTSIDE_S = 10.0  # timeout for the answer of a preview on another server
 SLACK_S = 600.0  # how long a preview stays up beyond the time limit of an agent call
 NOT_HERE = "agents of this run may not use the network of this machine"
 
@@ -102,7 +102,7 @@ def criteria_to_verify(run: Run) -> tuple[Criterion, ...]:
     return (*ticket.requirements, *ticket.acceptance)
 
 
-def grade_told(judged: Judged) -> Finding:
+def grade_finding(judged: Judged) -> Finding:
     """A requirement's grade, as a finding for the agent that writes the pull request: a fact, not an issue."""
     return Finding(what=f"{judged.id} is {judged.grade}", where=judged.text, severity=Severity.NONE)
 
@@ -169,8 +169,8 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
 
 @asynccontextmanager
 async def preview(run: Run) -> AsyncIterator[Viewing]:
-    """A preview of the head while an agent or a person views it: that of the pushed branch if the settings name one,
-    else a server as the contract describes it, else the preview that the ticket names.
+    """A preview of the head while an agent or a person views it. It is the pushed branch's preview if the settings name
+    one, else a server as the contract describes it, else the preview that the ticket names.
 
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """
@@ -214,7 +214,7 @@ async def _external(run: Run, url: str, why: str) -> Preview:
     """A preview on another server. Only its address is passed on, with the reason if it cannot be reached."""
 
     async def step() -> str:
-        found = why or await asyncio.to_thread(_unreached, url)
+        found = why or await asyncio.to_thread(_why_unreachable, url)
         run.steps.emit("preview", PreviewShown(url=url, why=found))
         return Preview(url=url, why=found).model_dump_json()
 
@@ -239,7 +239,7 @@ async def _pushed(run: Run) -> Preview:
 async def _until_it_answers(url: str, within_s: float) -> str:
     until, why = time.monotonic() + within_s, ""
     while True:
-        why = await asyncio.to_thread(_unreached, url, errors=True)
+        why = await asyncio.to_thread(_why_unreachable, url, errors=True)
         if not why or time.monotonic() >= until:
             return f"{why} (after {within_s:g} s)" if why else ""
         await asyncio.sleep(min(LOOK_S, within_s))
@@ -309,7 +309,7 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
             return Offering().model_dump_json()
         if isinstance(offered, Mapping):
             why = f"`trued land {name} --pr` shows them, asks, and offers the work"
-            run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they ask for trust; {why}"))
+            run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they are sensitive files; {why}"))
             return Offering(asks=dict(offered)).model_dump_json()
         told = asdict(offered)
         run.steps.emit("offer", PullRequestOffered(**{name: told[name] for name in told if name != "body"}))
@@ -319,13 +319,13 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
     return Offering.model_validate_json(await run.steps.once(run.steps.key("offer"), inputs, step))
 
 
-def _unreached(url: str, *, errors: bool = False) -> str:
+def _why_unreachable(url: str, *, errors: bool = False) -> str:
     """Why an address cannot be reached; "" if a server answers. `errors`: an HTTP error does not count as an answer."""
     if not re.match(r"https?://", url):
         return "it is not an address that a browser opens"
     try:
         request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (checked above)
-        urllib.request.build_opener(_Stay).open(request, timeout=OUTSIDE_S).close()
+        urllib.request.build_opener(_NoRedirect).open(request, timeout=OUTSIDE_S).close()
     except urllib.error.HTTPError as error:
         return f"it answers {error.code}" if errors and error.code >= 400 else ""
     except (OSError, ValueError) as error:
@@ -335,7 +335,7 @@ def _unreached(url: str, *, errors: bool = False) -> str:
     return ""
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Follows no redirect."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:

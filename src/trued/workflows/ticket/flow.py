@@ -6,7 +6,7 @@ from trued.run.run import Run
 from trued.workflows.ticket.delivery import (
     check_claims,
     criteria_to_verify,
-    grade_told,
+    grade_finding,
     keep_pictures,
     look_at_pushed,
     offer,
@@ -136,7 +136,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,
-            grades=[grade_told(one) for one in judged],
+            grades=[grade_finding(one) for one in judged],
         )
     if success or draft:
         await offer(run, draft=draft and not success)

@@ -114,12 +114,12 @@ def _normalized(text: str) -> str:
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
     """Turn failed checks into issues. Visible browser checks include expected, actual and screenshot; held-out cases
     include only what an implementer may know."""
-    found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _of(one, verdict.evidence)]
+    found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _issues_of(one, verdict.evidence)]
     found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
     return tuple(dict.fromkeys(found))
 
 
-def _of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
+def _issues_of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
     seen = [
         (fact, tried)
         for fact in evidence
@@ -128,11 +128,11 @@ def _of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
         if tried.outcome in (Outcomes.FAILED, Outcomes.MISSING)
     ]
     for gap in judged.gaps:
-        shown = next(((fact, tried) for fact, tried in seen if _is_told(tried, gap)), None)
+        shown = next(((fact, tried) for fact, tried in seen if _describes(tried, gap)), None)
         yield _page_issue(gap, *shown) if shown else _gap_issue(gap)
 
 
-def _is_told(tried: Tried, gap: Finding) -> bool:
+def _describes(tried: Tried, gap: Finding) -> bool:
     sentence = tried.detail.strip().partition("\n")[0]
     return f" {tried.id}: " in gap.what or (bool(sentence) and sentence in gap.what)
 

@@ -33,12 +33,9 @@ ADDED = "(not in the contract)"
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
 _SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(?=#*$)|^#")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-_OPTIONAL = {
-    "status": "pending",
-    "priority": "medium",
-    "uat": "pending",
-}  # lines that a person may remove: without the line, this value counts
-_NEVER_BACK = ("title", "feature", "tasks")
+# Lines that a person may remove: without the line, this value counts.
+_OPTIONAL = {"status": "pending", "priority": "medium", "uat": "pending"}
+_NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not write again once a person removed them
 
 
 def one_line(text: str) -> str:
@@ -62,7 +59,7 @@ Ids: TypeAlias = tuple[str, ...]
 
 
 class Piece(Value):
-    """A line of the file that a person wrote in their own way, and what they wrote below it."""
+    """A line of the file that a person wrote in another way than the engine, and the text below it."""
 
     name: str  # what the line is about, such as "status"; "+F1-T2" stands for a part with pieces of its own
     lead: str = ""  # the beginning of the line, if the engine would write another one
@@ -80,7 +77,9 @@ class Part(Value):
         stays."""
         now = {name: getattr(self, name) for name in type(self).model_fields}
         stale = {self._line_of(name) for name, value in fields.items() if now[name] != value}
-        kept = tuple(_own(piece) if piece.name in stale else piece for piece in fields.get("kept", self.kept))
+        kept = tuple(
+            _engine_written(piece) if piece.name in stale else piece for piece in fields.get("kept", self.kept)
+        )
         return type(self)(**{**now, **fields, "kept": kept})
 
     @staticmethod
@@ -89,7 +88,7 @@ class Part(Value):
         return "" if field in ("kept", "criteria", "stories", "tasks", "features") else field
 
 
-def _own(piece: Piece) -> Piece:
+def _engine_written(piece: Piece) -> Piece:
     return piece.model_copy(update={"head": ""})
 
 
@@ -140,7 +139,7 @@ class Story(Part):
         return sum(task.state == "done" for task in self.tasks)
 
     @property
-    def standing(self) -> WorkStatus:
+    def derived_status(self) -> WorkStatus:
         """The story's status, derived from its tasks."""
         states = {task.state for task in self.tasks}
         if states <= {"done"}:
@@ -150,7 +149,7 @@ class Story(Part):
         return "in_progress" if len(states) > 1 or any(task.attempts for task in self.tasks) else "pending"
 
     def settled(self) -> "Story":
-        return self if self.status == self.standing else self.changed(status=self.standing)
+        return self if self.status == self.derived_status else self.changed(status=self.derived_status)
 
     @staticmethod
     def _line_of(field: str) -> str:
@@ -216,7 +215,7 @@ class BacklogFeature(Part):
 
     @property
     def stories_done(self) -> int:
-        return sum(story.standing == "completed" for story in self.stories)
+        return sum(story.derived_status == "completed" for story in self.stories)
 
     def story(self, name: str) -> Story:
         return next(story for story in self.stories if story.id == name)
@@ -362,7 +361,7 @@ def _ids(story: Story) -> Iterator[str]:
     yield from (task.id for task in story.tasks)
 
 
-# -- how it is written: one fact per line, and no text in it that could pass for another line --------------------------
+# -- how it is written: one fact per line, and no text that could look like another line -------------------------------
 
 _Order: TypeAlias = list[tuple[str, Piece | None]]
 
@@ -492,7 +491,7 @@ def names(part: "Part") -> list[str]:
 
 
 def written(part: "Part", indent: int = 0) -> str:
-    """The part's text as the engine writes it, except that lines a person wrote in their own way stay as they are."""
+    """The part's text as the engine writes it. Lines that a person wrote in another way stay as they are."""
     inner = children(part)
     if not part.kept:
         return "".join(
@@ -500,14 +499,14 @@ def written(part: "Part", indent: int = 0) -> str:
             for name in names(part)
         )
     text, put, below = "", False, ""
-    order, loose, close = _order(part, inner), _loose(part), type(part).__name__ == "BacklogTask"
+    order, loose, close = _order(part, inner), _has_text_between(part), type(part).__name__ == "BacklogTask"
     for at, (name, piece) in enumerate(order):
         if piece is not None or not close:  # the engine's lines below a task's line come before a person's
             text, below = _ended(text) + below, ""
         text = _ended(text)
         if piece is None:
             text += "\n" if loose and not close and not text.endswith("\n\n") else ""
-            far = _far(order, at, inner)
+            far = _next_indentation(order, at, inner)
             text += written(inner[name], far) if name in inner else line(part, name, _lead(part, name, far))
         else:
             said = written(inner[name]) if name in inner else piece.head or line(part, name, piece.lead)
@@ -535,7 +534,7 @@ def _lead(part: "Part", name: str, indent: int) -> str:
     return " " * indent + BULLET if indent else ""
 
 
-def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
+def _next_indentation(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
     """The indentation of the next piece. An inserted piece needs the same, else the next one would become part of
     it."""
     for name, piece in order[at + 1 :]:
@@ -546,7 +545,7 @@ def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
     return 0
 
 
-def _loose(part: "Part") -> bool:
+def _has_text_between(part: "Part") -> bool:
     """Whether a person wrote text between the part's lines: inserted lines must not become part of that text."""
     return any(piece.tail.strip() for piece in part.kept) or any(
         piece.tail.strip() for child in children(part).values() for piece in child.kept

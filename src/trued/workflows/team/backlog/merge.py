@@ -21,7 +21,7 @@ AMEND = "only `trued amend` changes that"
 ADDED = "added by hand"
 
 
-def honoured(
+def merge_edit(
     before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None = None
 ) -> tuple[Backlog, tuple[str, ...]]:
     """Apply a person's edits (`before` → `after`) to `now`; also return sentences on what was applied and what was not.
@@ -30,15 +30,15 @@ def honoured(
         return now, ()
     if not after.features and now.features:
         return now, ("no feature is left in the file: taken for a slip, nothing was changed",)
-    merge = _Merge(before, _unheard(before, after), now, sealed)
+    merge = _Merge(before, _without_known_lines(before, after), now, sealed)
     return merge.backlog(), tuple(merge.said)
 
 
-def _unheard(before: Backlog, after: Backlog) -> Backlog:
+def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
     """`after` without new lines that `before` already had: they were read with `before`, and have an id by now."""
-    heard = {(one.id, words) for one in before.features for words in _new_lines(one)}
+    known = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
-        features=tuple(_without(one, {words for of, words in heard if of == one.id}) for one in after.features)
+        features=tuple(_without(one, {words for of, words in known if of == one.id}) for one in after.features)
     )
 
 
@@ -47,12 +47,12 @@ def _new_lines(feature: BacklogFeature) -> Iterable[str]:
     yield from (f"criterion {one.text}" for one in feature.criteria if is_new(one.id))
 
 
-def _without(feature: BacklogFeature, heard: Collection[str]) -> BacklogFeature:
-    if not heard:
+def _without(feature: BacklogFeature, known: Collection[str]) -> BacklogFeature:
+    if not known:
         return feature
 
     def stays(name: str, words: str) -> bool:
-        return not (is_new(name) and words in heard)
+        return not (is_new(name) and words in known)
 
     stories = tuple(
         story.changed(tasks=tuple(one for one in story.tasks if stays(one.id, f"task {one.description}")))
@@ -93,7 +93,7 @@ class _Merge:
             self.named[f"+{getattr(part, 'id', '')}"] = f"+{own}"
         return own
 
-    def _at_home(self, part: Q) -> Q:
+    def _with_final_names(self, part: Q) -> Q:
         """The part, with the final names of its new parts where the person put them."""
         kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
         return part.changed(kept=kept) if kept != part.kept else part
@@ -102,7 +102,7 @@ class _Merge:
 
     def backlog(self) -> Backlog:
         known = self._in_place("features", self.now.backlog.features, self.after.backlog.features, self.before.features)
-        features = self._uncircled([self._with_last_numbers(self._feature(one)) for one in known])
+        features = self._without_cycles([self._with_last_numbers(self._feature(one)) for one in known])
         self._order()
         last = max((int(one.id[1:]) for one in features), default=0)
         given = self.made["F"] if self.made.get("F", 0) > last else self.now.backlog.given
@@ -163,18 +163,18 @@ class _Merge:
         fields |= {"archived": now.archived, "status": now.status, "uat": now.uat}
         fields["criteria"] = self._criteria(after, now)
         fields["stories"] = now.stories if now.archived and not after.stories else self._stories(after, now)
-        return self._standing(before, after, self._at_home(after.changed(**fields)))
+        return self._with_status(before, after, self._with_final_names(after.changed(**fields)))
 
     def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
         own = self._next("F")
         self.said.append(f'{own} is new: "{_short(after.name)}"')
         feature = after.changed(id=own, status="pending", uat="pending", archived=False, given=(0, 0, 0))
         bare = BacklogFeature(id=own, name=after.name)
-        return self._at_home(
+        return self._with_final_names(
             feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
         )
 
-    def _standing(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
+    def _with_status(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
         """The feature with its status and its UAT result. A person may reopen it or give it up, but cannot mark it as
         passed."""
         if after.status != before.status and after.status != feature.status:
@@ -264,7 +264,7 @@ class _Merge:
         parts = self._in_place("tasks", now.tasks if now else (), after.tasks, self.before.tasks)
         tasks = tuple(self._task(one, feature) for one in parts)
         fields |= {"feature": feature, "tasks": tasks, "status": now.status if now else "pending"}
-        return self._at_home(after.changed(**fields).settled())
+        return self._with_final_names(after.changed(**fields).settled())
 
     def _task(self, after: BacklogTask, feature: str) -> BacklogTask:
         before, now = self.before.tasks.get(after.id), self.now.tasks.get(after.id)
@@ -305,19 +305,20 @@ class _Merge:
 
     # -- what depends on what ------------------------------------------------------------------------------------------
 
-    def _uncircled(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
+    def _without_cycles(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
         """The same features; dependencies that cannot be met (on removed parts, or in a cycle) are dropped."""
         tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
         whole = _Needs({one.id: one.depends_on for one in features})
         found = []
         for one in features:
             stories = tuple(
-                story.changed(tasks=tuple(self._met(task, tasks) for task in story.tasks)) for story in one.stories
+                story.changed(tasks=tuple(self._with_possible_needs(task, tasks) for task in story.tasks))
+                for story in one.stories
             )
-            found.append(self._met(one.changed(stories=stories), whole))
+            found.append(self._with_possible_needs(one.changed(stories=stories), whole))
         return found
 
-    def _met(self, part: P, needs: "_Needs") -> P:
+    def _with_possible_needs(self, part: P, needs: "_Needs") -> P:
         wanted: tuple[str, ...] = getattr(part, "depends_on", ())
         gone = [name for name in wanted if not needs.meets(part.id, name)]
         if not gone:

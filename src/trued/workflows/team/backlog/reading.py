@@ -109,22 +109,20 @@ class _BacklogReading:
             elif isinstance(block, Other):
                 self._other(block)
         if blocks and isinstance(blocks[-1], Other):
-            self._ends(blocks[-1])
+            self._check_closed(blocks[-1])
 
-    def _ends(self, block: Other) -> None:
+    def _check_closed(self, block: Other) -> None:
         """Raise BadInput if the last block is not closed: text that is added below would become a part of it."""
         rest = "".join(self.lines[block.line - 1 :])
         if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
-            raise self._bad(
-                "what begins here does not end", block.line, "close the code block with ```, a comment with -->"
-            )
+            raise self._bad("this block is not closed", block.line, "close a code block with ```, a comment with -->")
 
     def _take_heading(self, heading: Heading, below: list[Any]) -> None:
         words, where = heading.words.raw, (heading.line, heading.end)
         if heading.end > heading.line and _FEATURE.fullmatch(words):
             raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
         if heading.end > heading.line and self.feature and self._line_at(heading.line - 1).strip():
-            raise self._bad(f'"{words[:40]}" stands close below another line', heading.line, "leave an empty line")
+            raise self._bad(f'"{words[:40]}" is directly below another line', heading.line, "leave an empty line")
         if heading.level <= 2:
             home, self.story = self.feature, None
             feature = (
@@ -132,7 +130,7 @@ class _BacklogReading:
                 and heading.end == heading.line
                 and (_FEATURE.fullmatch(words) or _new(_NEW_FEATURE, words, below, 2))
             )
-            self.feature = self._begun(self.whole, BacklogFeature, feature, where) if feature else None
+            self.feature = self._begin_part(self.whole, BacklogFeature, feature, where) if feature else None
             self.area = "feature" if feature else "other" if self.whole.order else "title"
             self._section(home if not feature else None, where)
         elif heading.level == 3 and self.feature and words.rstrip(": ").casefold() != "tasks":
@@ -142,7 +140,7 @@ class _BacklogReading:
                 self._mark(self.feature, "criteria", *self._around(*where))
                 self.area = "criteria"
             elif story:
-                self.story, self.area = self._begun(self.feature, Story, story, where), "story"
+                self.story, self.area = self._begin_part(self.feature, Story, story, where), "story"
             else:
                 self.area = "other"
                 self._section(self.feature, where)
@@ -159,7 +157,7 @@ class _BacklogReading:
         if home is not None:
             self._mark(home, "section", *self._around(*where))
 
-    def _begun(self, parent: _Draft, kind: type[Part], found: "re.Match[str]", where: tuple[int, int]) -> _Draft:
+    def _begin_part(self, parent: _Draft, kind: type[Part], found: "re.Match[str]", where: tuple[int, int]) -> _Draft:
         name, words = found.groups() if len(found.groups()) == 2 else ("", found[1])
         draft = self._child(parent, kind, name.upper(), where[0], name=unescaped(words.strip()))
         self._mark(draft, "heading", *self._around(*where))
@@ -170,7 +168,7 @@ class _BacklogReading:
             self.new += 1
             own = f"{NEW}{self.new}"
         elif first := self.seen.get(own):
-            raise self._bad(f"{own} appears twice, first on line {first}", number, "take the id away from the new one")
+            raise self._bad(f"{own} appears twice, first on line {first}", number, "remove the id from the new one")
         self.seen[own] = number
         draft = _Draft(kind, {"id": own, **fields})
         parent.order.append(draft)
@@ -202,7 +200,7 @@ class _BacklogReading:
         box = _box(item)
         if self.area == "criteria":
             if box is not None and (task := _split_name(box[1], "T")[0]):
-                raise self._bad(f"{task} stands among criteria", item.line, "put it below a story")
+                raise self._bad(f"{task} is among the criteria", item.line, "put it below a story")
             if item.words.raw:
                 self._criterion(item, lead[0])
         elif box is not None:
@@ -221,7 +219,7 @@ class _BacklogReading:
 
     def _in_feature(self) -> _Draft:
         if self.feature is None:  # only areas of a feature lead here
-            raise self._bad("this stands in no feature", 1, "put it below a heading such as `## F1: name`")
+            raise self._bad("this is in no feature", 1, "put it below a heading such as `## F1: name`")
         return self.feature
 
     def _field(self, item: Item, lead: str, name: str, words: str) -> None:
@@ -263,7 +261,9 @@ class _BacklogReading:
         if found := _ATTEMPTS.search(words):
             return words[: found.start()], int(found[1]), int(found[2])
         if odd := _ODD_ATTEMPTS.search(words):
-            raise self._bad(f'"{odd[0].strip()[:40]}" counts nothing', number, "write it as (attempts: 3/10)")
+            raise self._bad(
+                f'"{odd[0].strip()[:40]}" is not a number of attempts', number, "write it as (attempts: 3/10)"
+            )
         return words, 0, ATTEMPTS
 
     def _sub(self, draft: _Draft, item: Item) -> None:
@@ -296,8 +296,8 @@ class _BacklogReading:
             return
         for number, row in enumerate(self.lines[block.line - 1 : block.end], block.line):
             if hidden := _HIDDEN.match(row):
-                what = f"{hidden[1]} stands inside a code block, a comment or a quotation"
-                raise self._bad(what, number, "close what begins above it, or take the heading away")
+                what = f"{hidden[1]} is inside a code block, a comment or a quotation"
+                raise self._bad(what, number, "close the block above it, or remove the heading")
 
     # -- the values ----------------------------------------------------------------------------------------------------
 
@@ -343,7 +343,8 @@ def _without_engines_text(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", words: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """The match of a heading without an id that begins a new part: by its words, or because checkboxes are below it."""
+    """The match of a heading without an id, if it begins a new part: by its words, or because checkboxes are below it;
+    None otherwise."""
     if found := pattern.fullmatch(words):
         return found
     return (
