@@ -163,13 +163,13 @@ def roles_of_other_workflows(workflow: str) -> set[str]:
 
 
 def every_role(agents: Mapping[str, str]) -> tuple[str, ...]:
-    """The roles of all workflows, the shared ones, and those that this map names."""
+    """The roles of all workflows, the shared roles, and those in `agents`."""
     every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
     return tuple(role for role in every if role != "*")
 
 
 def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
-    """The roles that this map gives to the agent."""
+    """The roles that `agents` gives to the agent `name`, with any model."""
     kind = name.partition(":")[0]
     return tuple(
         role for role in every_role(agents) if (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
@@ -192,5 +192,5 @@ def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tupl
 
 
 def shortest_setup(seen: Sequence[AgentStatus]) -> str:
-    """The ways to get an agent that take one line."""
+    """The quickest ways to get an agent, as one text."""
     return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")

@@ -117,7 +117,7 @@ class Engine:
         return await fit_for_travel(inputs, repository)
 
     async def send(self, record: RunRecord) -> None:
-        """Send a new run's base to the hub's store, so that any machine can begin the run. Does nothing without one."""
+        """Send a new run's base to the hub's store, so any machine can begin the run. Without a store, does nothing."""
         if not (travel := self.store.travel(record)):
             return
         with self.store.journal.claim(record.id):

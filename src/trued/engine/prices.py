@@ -53,7 +53,7 @@ def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) 
 
 
 def without_provider(model: str) -> str:
-    """The model's name without its provider: `anthropic:claude-opus-4-8`, `openrouter/anthropic/claude-opus-4-8`."""
+    """The model's name without its provider: `claude-opus-4-8` for `openrouter/anthropic/claude-opus-4-8`."""
     return re.split(r"[:/]", model)[-1] if re.fullmatch(r"[\w.-]+(?:[:/][\w.@\[\]-]+)+", model) else model
 
 
@@ -75,7 +75,7 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """Known names, longest first, that the model's name begins with if only a date or revision follows."""
+    """The known names that equal the model's name but for a date or revision at its end, longest first."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

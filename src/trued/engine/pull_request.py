@@ -159,7 +159,7 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
 
 
 def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """The orchestrator's context: the ticket's summary and the agents' summaries."""
+    """An estimate of the orchestrator's context: the ticket's summary and the agents' summaries."""
     if ticket is None:
         return
     replies = [one.reply for _, one in of_kind(events, CallAnswered) if one.reply is not None]

@@ -57,8 +57,8 @@ class PullRequestWork:
     proven: bool
     contract: str = ""
     bar: str = ""  # the accepted grade, if it is lower than the default
-    key: str = ""  # of the ticket
-    url: str = ""  # of the ticket
+    key: str = ""  # the ticket's key
+    url: str = ""  # the ticket's address
     words: str = ""  # an agent's text
     by: str = ""  # the agent that wrote `words`
     rounds: tuple[VerificationRound, ...] = ()

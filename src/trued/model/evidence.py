@@ -63,7 +63,7 @@ class Evidence(Value):
     interpreter: str = ""
     versions: dict[str, str] = {}
     isolation: str
-    room: str = ""  # names the clean room's contents around the check; results from different rooms are not compared
+    room: str = ""  # how clean rooms were made then; results of differently made rooms are not compared
     exit_code: int | None = None
     tried: tuple[Tried, ...] = ()
     output: str = ""

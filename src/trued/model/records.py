@@ -110,7 +110,7 @@ class Heard(Value):
 
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections
-    parked: tuple[str, ...] = ()  # requirements that nobody had decided on; the step continued without
+    parked: tuple[str, ...] = ()  # requirements that nobody had decided on; the step continued without them
 
 
 class RunRecord(Value):

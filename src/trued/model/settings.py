@@ -52,9 +52,8 @@ class RunLimits(Limit):
     feature: Limit = Field(default_factory=Limit)
     task: Limit = Field(default_factory=Limit)
     roles: dict[str, Limit] = {}
-    quota: int = Field(
-        default=0, ge=0, le=100
-    )  # highest used share of a subscription's window, in per cent, if the agent reports it; 0: no limit
+    # how much of a subscription's window may be used, in per cent, if the agent reports it; 0: no limit
+    quota: int = Field(default=0, ge=0, le=100)
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
     call_tokens: int = Field(default=2_000_000, gt=0)  # reserved likewise: thirty requests with a full context
     # the assumed price of a model that no price table has
@@ -124,11 +123,11 @@ class Commands(Value):
 class TeamSettings(Value):
     """How many attempts a team makes, and which roles take part."""
 
-    attempts: int = Field(default=10, ge=1)  # of dev and QA on one task
+    attempts: int = Field(default=10, ge=1)  # attempts of dev and QA at one task
     heal: bool = True  # False: one attempt per task
     uat_after_feature: bool = True
     uat_after_all: bool = True
-    cycles: int = Field(default=3, ge=1)  # of UAT and the fixes after it, for each feature and for the whole
+    cycles: int = Field(default=3, ge=1)  # cycles of UAT and fixes, for each feature and for all of them together
     off: tuple[str, ...] = ()  # roles that are left out; the report lists what is unchecked for lack of them
 
 

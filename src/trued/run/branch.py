@@ -18,10 +18,8 @@ from trued.support.redaction import in_json
 SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # characters of a set-up's output that are kept
 EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
-FILE_CHARS, ALL_CHARS = (
-    8_000,
-    18_000,
-)  # most characters of one file, and of all files, in a brief; agents can read the rest
+# Most characters of one file, and of all files, in a brief. Agents can read the rest themselves.
+FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class _NothingNew(Exception):

@@ -21,12 +21,7 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 LEAST = 0.05  # share of what a call usually takes: if less is left, the call is not started
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if the limits leave room
-UNREPORTED = (
-    "crashed",
-    "idle",
-    "wall",
-    "output",
-)  # failures in mid-work: the call used something that it did not report
+UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # how long to wait for calls that ran when the last process died: they take up their reservations again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
@@ -243,7 +238,7 @@ class Budget:
         )
 
     def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
-        """Every limit that leaves too little."""
+        """Every limit that leaves too little for the call."""
         for scope, limit in self._limits_of(request):
             own = request.sharing(rows, scope)
             if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:

@@ -34,7 +34,7 @@ class Errand(Generic[R]):
 
 @dataclass(frozen=True)
 class Returned(Generic[R]):
-    """The result of an errand. `reply` is None if no agent gave one, whatever files it left."""
+    """The result of an errand. `reply` is None if no agent gave one, even if it left files."""
 
     name: str
     role: str

@@ -42,17 +42,18 @@ class RunContext:
     began: float
     # Contracts that people amended: the steps recorded before the amendment, and the contract in force since.
     amended: tuple[tuple[frozenset[str], Contract], ...] = ()
-    turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext  # one proof at a time among concurrent runs
+    turn: Callable[[], AbstractAsyncContextManager[Any]] = (
+        nullcontext  # limits how many runs of this process prove at the same time
+    )
     ticket: Ticket | None = None
     branch: str = ""  # the run's branch in the user's repository
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # applies people's approvals
     # Opens or updates the pull request of the head (True: as a draft) and returns it. If files need a person's consent
-    # first, it opens nothing and returns these files with the reasons; if nobody here can open it, a sentence.
+    # first, it opens nothing and returns these files with the reasons. If this machine cannot open a pull request, it
+    # returns a sentence that says how to do it.
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
-    repairing_roles: frozenset[str] = (
-        frozenset()
-    )  # roles that check work and may repair it, which makes them implementers
+    repairing_roles: frozenset[str] = frozenset()  # roles that check work; one that also repairs it is an implementer
     more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code

@@ -20,7 +20,7 @@ WIDE = 200  # characters: longer lines are not searched for marks
 GIVEN_UP = (
     "{path}: of two versions that contradict each other one stands as it was, and the other was given up ({part})"
 )
-SIDE_CHARS = 6_000  # of each side of a file, in the brief of the merging agent; its clone has the whole files
+SIDE_CHARS = 6_000  # most characters of each side of a file in the merging agent's brief; its clone has all of it
 T = TypeVar("T")
 
 

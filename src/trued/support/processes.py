@@ -23,7 +23,7 @@ AGENT_VARIABLES = (
     "QWEN_CODE",
     "CURSOR_AGENT",
 )
-PATIENCE_S = 10.0  # a process that survives SIGKILL this long hangs in the kernel
+KILL_TIMEOUT_S = 10.0  # a process that survives SIGKILL this long hangs in the kernel
 _PROC = Path("/proc")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 
@@ -102,7 +102,7 @@ def pid_of(identity: str) -> int:
 def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
     """Kill every process of this call and return how many. They are found by the marker, as descendants of `below`, and
     by the identities in `known`."""
-    identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
+    identities, ended, deadline = tuple(known), set[str](), time.monotonic() + KILL_TIMEOUT_S
 
     def matching_pids() -> set[int]:
         pids = carriers(mark) | (descendants(below) if below else set())

@@ -165,7 +165,7 @@ class Redactor:
 
 
 def in_json(redact: Callable[[Any], Any], text: str) -> str:
-    """The JSON text with every string redacted separately, so that an unfinished key cannot swallow a bracket."""
+    """The JSON text with every string redacted separately, so that no match extends beyond its string."""
     return json.dumps(redact(json.loads(text)), ensure_ascii=False, separators=(",", ":"))
 
 

@@ -100,16 +100,14 @@ class WorkflowDescriptor:
     # roles that check the work; one that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
-    other_vendor_roles: frozenset[str] = frozenset()  # played by another vendor than the builder's, if there is one
+    other_vendor_roles: frozenset[str] = frozenset()  # roles for another vendor than the builders', if there is one
     asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
     estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
 
     # what it writes
     # files that only the engine writes; they are not part of the work
     owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
-    rewritten_folders: tuple[
-        str, ...
-    ] = ()  # owned folders that each run rewrites completely: the last run to land wins
+    rewritten_folders: tuple[str, ...] = ()  # owned folders that each run rewrites; the last run to land wins
     writes_into: str = ""  # a folder of the repository; the run is refused if there is a file with this name
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     editable: str = ""  # a file of the branch: people may edit its live copy, also after the run has ended

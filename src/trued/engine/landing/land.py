@@ -70,7 +70,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
 
 
 def refuse_unproven(store: RunStore, record: RunRecord) -> LandingResult | None:
-    """The refusal if the run is not proven, with the command that helps; None if it is."""
+    """The refusal if the run is not proven, with the command that helps; None if the run is proven."""
     name, verdict = record.id, store.verdict(record.id)
     holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
@@ -132,7 +132,7 @@ async def _move_local_branch(store: RunStore, record: RunRecord, workspace: GitW
 
 
 async def _empty_root(context: LandingContext) -> str:
-    """The empty root commit if the run began in an empty repository and its target branch does not exist yet, or ""."""
+    """The empty root commit if the run began in an empty repository whose target branch does not exist yet; else ""."""
     store, base = context.workspace.store, context.record.base
     if context.onto != context.inputs.onto or await store.entries(base):
         return ""

@@ -178,7 +178,7 @@ class SetUpRan(JournalEvent, kind="set up"):
 
 
 class StepRepeated(JournalEvent, kind="tried again"):
-    """A role is asked again because its first answer could not be used."""
+    """Something is tried again after a person resumed the run: a failed agent, a judgement, checks."""
 
     why: str
 

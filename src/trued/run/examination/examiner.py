@@ -32,7 +32,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 EXAMINER, SECOND = EXAMINERS
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file, and of all files, of the base that are searched for names
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
 NO_SERVER = "no server could be started: "
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"

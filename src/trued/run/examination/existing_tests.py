@@ -163,8 +163,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> list[Check]:
-    """One suite of the tests that pytest finds by default or configured file names, and one of modules `tests.py`.
-    Unittest and frameworks on top of it find such modules; pytest needs their paths."""
+    """At most two suites: the tests that pytest finds by file name (default or configured), and those in modules
+    `tests.py`, which unittest finds and pytest runs only if it is given their paths."""
     python = [path for path in blobs if path.endswith(".py")]
     named = await _test_names(workspace, commit, blobs)
     matching = [path for path in python if any(_matches_pattern(path, one) for one in named)]
@@ -235,8 +235,8 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
-    """`npm test` if it starts a runner that can be counted; if there is no test script, the command of an installed
-    runner."""
+    """`npm test` if it starts a runner whose tests can be counted; if there is no test script, the command of an
+    installed runner; else ""."""
     if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:

@@ -19,7 +19,7 @@ def questions(proposed: Sequence[Proposed]) -> list[Asked]:
 
 
 class Doubt(Value):
-    """What the second examiner holds against one case of a proposal."""
+    """The second examiner's doubt about one case of a proposal."""
 
     of: Proposed  # the proposal in its original form
     number: int  # index of the case in `of`

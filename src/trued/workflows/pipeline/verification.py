@@ -169,7 +169,8 @@ def build_in_words(found: CommitBuild | None) -> str:
 
 
 async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
-    """Run the tests that the plan names. They can only add gaps; commands that cannot be counted are warnings."""
+    """Run the tests that the plan names. They can only add gaps. A command whose tests cannot be counted becomes a
+    warning."""
     named: dict[str, list[Work]] = {}
     for work in lead.tasks:
         if work.tests.strip():
@@ -423,8 +424,8 @@ def gaps_by_task(
     assigned: Iterable[tuple[str, str]] = (),
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
-    """The gaps that each task has to fix. `assigned`: task and failure, by the planner. `before`: the tasks before a
-    replan; tasks that are new since then are included.
+    """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
+    before a replan; tasks that are new since then are included.
 
     The engine assigns findings by requirement, file and task id. Findings that belong to no task go to every task in
     the result; if there is none, to all tasks of the plan.

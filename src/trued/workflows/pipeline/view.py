@@ -48,7 +48,7 @@ APART = ("seal", "finish", "")  # scopes that belong to no step
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 NAMED = 6  # tasks of a wave, or files of a conflict, that are named; the rest is counted
 ROUNDS = 3
-MARKS = {  # by the result of a step, or its state while it has none
+MARKS = {  # result of a step, or its state while it has no result → mark and style
     "running": ("●", "bold cyan"),
     "unfinished": ("…", "yellow"),
     "DONE": ("✓", "green"),

@@ -86,8 +86,8 @@ class Iteration(Value):
     gaps: Texts = ()
     fixed: Texts = ()
     status: Literal["PASS", "GAPS_REMAIN"]
-    verdict: Line = ""  # the engine's
-    reasons: Texts = ()  # of the verdict
+    verdict: Line = ""  # the engine's verdict
+    reasons: Texts = ()  # reasons of the verdict
 
 
 class ChunkSection(Value):

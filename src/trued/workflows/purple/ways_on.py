@@ -9,7 +9,7 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import VerdictReached
 from trued.model.events.run import TaskSkipped
 
-ROUNDS = 3  # as many as a chunk had before
+ROUNDS = 3  # as many as a chunk gets by default
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class Crew(Value):
     held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
     proven: tuple[str, ...] = ()  # features whose criteria were due and held; "plan": the whole goal
     recoveries: int = 0  # tasks that passed after a failure
-    integration: str = "pending"  # | passed | failed | skipped
+    integration: str = "pending"  # pending | passed | failed
     unmet: tuple[str, ...] = ()  # the last issues that integration found
     doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do → feature, and the reason
     records: Records = Records()  # what happened, as the files show it

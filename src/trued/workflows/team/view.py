@@ -61,7 +61,7 @@ class Team:
     commands: dict[str, str] = field(default_factory=dict)
     features: dict[str, FeatureSeen] = field(default_factory=dict)
     tasks: dict[str, TaskSeen] = field(default_factory=dict)
-    feature: str = ""  # at work
+    feature: str = ""  # the feature that the team works on
     task: str = ""
     at_work: dict[str, None] = field(default_factory=dict)  # tasks that are tried now; more than one with --parallel
     integration: str = ""  # UAT of all features together
@@ -120,7 +120,7 @@ def _task(one: TaskSeen) -> dict[str, Any]:
 
 
 def now(team: Team) -> str:
-    """What is at work: `feature 2/5 search: Find by name · T7 Index the titles, attempt 3/10 · QA failed`."""
+    """What the team works on: `feature 2/5 search: Find by name · T7 Index the titles, attempt 3/10 · QA failed`."""
     feature, task = team.features.get(team.feature), team.tasks.get(team.task)
     parts = []
     if feature:
@@ -258,7 +258,7 @@ def _worked(team: Team, event: TeamReported) -> _Lines:
 
 
 def _final_state(task: TaskSeen, state: str) -> str:
-    """Whether the task is finally done or failed: by the backlog or, if it does not say, by QA's result and the
+    """`done` or `failed` if the task has ended, else "": by the backlog or, if it does not say, by QA's result and the
     attempts left."""
     if state:
         return {"done": "done", "failed": "failed"}.get(state, "")

@@ -12,7 +12,7 @@ from trued.support.redaction import plain
 
 WorkStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 Priority: TypeAlias = Literal["high", "medium", "low"]
-Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # by the user acceptance test
+Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # result of the user acceptance test (UAT)
 TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
@@ -162,7 +162,7 @@ class BacklogFeature(Part):
     status: WorkStatus = "pending"
     priority: Priority = "medium"
     uat: Accepted = "pending"
-    depends_on: Ids = ()  # features
+    depends_on: Ids = ()  # ids of features
     criteria: tuple[AcceptanceItem, ...] = ()
     stories: tuple[Story, ...] = ()
     archived: bool = False  # its stories are in the archive
