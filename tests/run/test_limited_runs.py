@@ -94,7 +94,7 @@ async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_n
     engine, runtime = ground.engine(costing(1.0))
     done = await engine.resume(record.id, more=[("", "usd", 10.0)], who="ann")
     assert (done.state, len(runtime.orders)) == ("done", 1)
-    with pytest.raises(BadInput, match="it spends nothing any more"):
+    with pytest.raises(BadInput, match="it no longer spends anything"):
         change_limits(engine.store, done, [("", "usd", 20.0)], "ann")
 
 

@@ -68,7 +68,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
     if looked_at not in ("", contract_hash(contract)):
         what = f"run {record.id} has the contract {contract_hash(contract)}, not {looked_at}"
-        raise BadInput(what, then="look at it again")
+        raise BadInput(what, then="look at the contract again")
     if not change.what:
         raise BadInput(
             "the amendment changes nothing",

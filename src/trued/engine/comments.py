@@ -67,7 +67,7 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
     if not calls:
         what = f"no call of run {record.id} is at work"
         raise BadInput(what, then="leave out --now: the comment then goes into the next brief")
-    what = f"{len(fitting) or 'no'} calls at work are meant by {to!r}" if to else f"{len(calls)} calls are at work"
+    what = f"{to!r} names {len(fitting) or 'none'} of the calls at work" if to else f"{len(calls)} calls are at work"
     raise BadInput(f"{what}: {'; '.join(calls)}", "--to", "name one of them")
 
 

@@ -49,7 +49,7 @@ def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange
 
     if given and record.state in LIMITS_FIXED:
         raise BadInput(
-            f"run {record.id} is {record.state}: it spends nothing any more", then="`trued ls` lists the runs"
+            f"run {record.id} is {record.state}: it no longer spends anything", then="`trued ls` lists the runs"
         )
     limits, found = limits_in_force(store, record.id), []
     for scope, what, number in given:

@@ -84,7 +84,7 @@ def find_branch_to_continue(
 def _continued_branch(root: Path, left: EarlierRunBranch, known: KnownRuns, base: str) -> ContinuedBranch:
     if base:
         if not (commit := resolve_ancestor(root, left.tip, base)):
-            raise BadInput(f"{base} is not an ancestor of {left.branch}", "--base", "name your commit it started from")
+            raise BadInput(f"{base} is not an ancestor of {left.branch}", "--base", "name the commit it started from")
         return ContinuedBranch(left.branch, left.tip, commit)
     recorded = known.bases.get(left.branch, "")
     found = BranchStart(resolve_ancestor(root, left.tip, recorded)) if recorded else find_branch_start(root, left.tip)

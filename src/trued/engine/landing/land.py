@@ -50,7 +50,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         record = store.journal.run(record.id)
         if request.commit not in ("", record.head):
             what = f"run {record.id} is at {record.head or record.base}, not at {request.commit}"
-            raise BadInput(what, then="look at it again")
+            raise BadInput(what, then="look at the run again")
         unfit = refuse_unproven(store, record)
         offered = request.draft and record.head not in ("", record.base)
         if unfit and not offered and not request.through:

@@ -49,7 +49,7 @@ def _sections(page: PromptPage) -> Iterator[Found]:
     if not titles:
         yield Found(page.shown, page.line, "TS-15.2", f"{page.name} has no title")
     elif headings[0] is not titles[0]:
-        yield Found(page.shown, titles[0].line, "TS-15.3", "the title stands below a section")
+        yield Found(page.shown, titles[0].line, "TS-15.3", "the title is below a section")
     found = [one for one in headings if one.level > 1]
     words = [one.words for one in found]
     for title in SECTIONS:
