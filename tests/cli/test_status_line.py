@@ -13,7 +13,7 @@ from tests.reporting.views.recorded import Recorder, pipeline, team
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.live import AT_ONCE, LiveTree, hung
-from trued.cli.status_line import ending, standing
+from trued.cli.status_line import ending, status_lines
 from trued.cli.tree import footer
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event, RunRecord
@@ -36,10 +36,10 @@ def until(events: Iterable[Event], kind: str, times: int = 1) -> Progress:
 @pytest.mark.spec("USE-4")
 def test_the_steps_are_one_line_that_fits_and_says_how_far_each_is() -> None:
     seen = until(pipeline(), "decided", 2)
-    steps = standing(seen)[0].plain
+    steps = status_lines(seen)[0].plain
     assert steps == "✓ research  ✓ spec  ✓ design  ↻ critique  · plan  · implement  · verify  · review"
     seen = until(pipeline(), "merged", 1)
-    assert "✓ design ×2  ✓ critique ×2  ✓ plan  ● implement 1/2  · verify" in standing(seen)[0].plain
+    assert "✓ design ×2  ✓ critique ×2  ✓ plan  ● implement 1/2  · verify" in status_lines(seen)[0].plain
     assert [one.plain for one in footer(seen, seen.last)][1] == "wave 1, 1/2 tasks merged · 1 revision"
 
 
@@ -50,14 +50,14 @@ def test_of_a_cluster_at_work_those_who_have_ended_are_counted() -> None:
         seen.add(event)
         if event.kind == "answered" and event.key == "verification/v-tasks#1":
             break
-    assert "● verify 2/4" in standing(seen)[0].plain
+    assert "● verify 2/4" in status_lines(seen)[0].plain
 
 
 @pytest.mark.spec("USE-4")
 def test_a_step_that_was_broken_off_is_neither_done_nor_at_work() -> None:
     seen = until(pipeline(), "merged", 1)
     seen.add(Recorder().event("ended", state="interrupted", code=130))
-    assert "… implement 1/2  · verify" in standing(seen)[0].plain
+    assert "… implement 1/2  · verify" in status_lines(seen)[0].plain
 
 
 @pytest.mark.spec("TEAM-10")
@@ -73,7 +73,7 @@ def test_the_foot_of_the_tree_says_what_a_team_works_on_and_how_much_is_left() -
 def test_at_the_end_features_tasks_recoveries_tokens_cost_and_time_are_one_line() -> None:
     (last,) = ending(Progress(team()))
     assert last.plain == "2/2 features · 4/4 tasks · 2 recoveries · 232.2k tok · $0.72 · 33s"
-    assert not standing(Progress(team()))  # the run has ended, so nothing is in progress
+    assert not status_lines(Progress(team()))  # the run has ended, so nothing is in progress
 
 
 @pytest.mark.spec("TEAM-5", "TEAM-10")

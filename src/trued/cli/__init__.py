@@ -26,14 +26,14 @@ COMMANDS = {
     "hub": ("Start", "hub", "Prepare a Postgres database that keeps the runs of several machines"),
     "worker": ("Start", "worker", "Drive runs from a hub's queue on this machine"),
     "trust": ("Start", "people", "Review and trust what this repository tells agents"),
-    "verify": ("Work", "verify", "Check anyone's commit against another: no agent, no key"),
+    "verify": ("Work", "verify", "Check any commit against requirements: no agent, no key"),
     "requirements": ("Work", "requirements", "Write a requirements file: a scaffold, or a run's approved cases"),
     "gate": ("Work", "gate", "Block agents, pushes and CI until requirements are met"),
     "run": ("Work", "run", "Let agents work on a goal or a plan until it is proven"),
     "resume": ("Work", "run", "Continue a run; finished calls are not made again"),
     "compare": ("Work", "compare", "Run one goal with several workflows or agents and compare them in a table"),
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
-    "comment": ("Work", "steer", "Say something to the agents of a run while it works"),
+    "comment": ("Work", "steer", "Give a comment to the agents of a run while it works"),
     "limit": ("Work", "steer", "Raise or lower a run's limits, also while it works"),
     "answer": ("Work", "answer", "Answer a run's question: yes, stop or redo"),
     "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),
@@ -52,7 +52,7 @@ COMMANDS = {
     "preview": ("Look", "preview", "Start the project at a run's commit, to look at it yourself"),
     "report": ("Look", "look", "Write the whole run as one HTML file"),
     "receipt": ("Look", "receipt", "Write a run's verdict as a file that anyone can check"),
-    "key": ("Look", "receipt", "Show the public key that signs receipts here"),
+    "key": ("Look", "receipt", "Show the public key for this machine's receipts"),
 }
 
 EPILOG = (
@@ -91,7 +91,7 @@ def load(name: str) -> Any:
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
     gc.freeze()  # loaded modules stay: later collections need not scan them
     own: typer.Typer = module.app
-    for one in own.registered_commands:  # the module's other commands are not made
+    for one in own.registered_commands:  # builds this one command only
         if one.callback and name == (one.name or get_command_name(one.callback.__name__)):
             short, markup = own.pretty_exceptions_short, own.rich_markup_mode
             return get_command_from_info(one, pretty_exceptions_short=short, rich_markup_mode=markup)
@@ -108,7 +108,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
@@ -119,7 +119,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def trued(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Let coding agents work in this repository, and check every result instead of trusting them.
@@ -138,7 +138,7 @@ def trued(
         raise BadInput("the current folder no longer exists", then="change to another one") from None
 
 
-def _streams() -> None:
+def _repair_streams() -> None:
     """Replace closed streams by /dev/null, and escape characters that a stream cannot show."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -152,17 +152,17 @@ def _streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _path() -> None:
-    """Remove relative and empty entries from PATH: a repository could supply its own git or agents by them."""
+def _clean_path() -> None:
+    """Remove relative and empty entries from PATH, by which a repository could pass off a program of its own as git."""
     if path := os.environ.get("PATH", ""):
         os.environ["PATH"] = ":".join(entry for entry in path.split(":") if entry.startswith("/")) or os.defpath
 
 
-def _plugins() -> None:
+def _disable_plugins() -> None:
     """Turn off pydantic plugins that happen to be installed: none may see or change what we read.
 
     The environment variable is for processes that we start. In this process an empty module replaces pydantic's plugin
-    loader: to find no plugins, the loader would import a quarter as much code as pydantic itself.
+    loader, which imports a lot of code (a quarter as much as pydantic itself) even if there are no plugins.
     """
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     none = ModuleType("pydantic.plugin._loader")
@@ -174,9 +174,9 @@ def main() -> None:
     """Run the command line. Every error becomes one sentence and an exit code."""
     gc.set_threshold(GARBAGE)
     try:
-        _streams()
-        _path()
-        _plugins()
+        _repair_streams()
+        _clean_path()
+        _disable_plugins()
         get_command(app).main(prog_name="trued")
     except TruedError as error:
         from trued.cli.terminal import complain

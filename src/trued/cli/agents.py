@@ -30,7 +30,7 @@ FEW = 8  # roles that fit on a line
 def agents(as_json: AsJson = False) -> None:
     """List the agents on this machine and how each would log in. Makes no network request.
 
-    Of a login trued reads only whether it exists, its kind and when it expires.
+    trued reads only whether a login exists, its kind and when it expires.
     """
     settings = settings_here()
     seen = agent_selection.installed_agents(settings, os.environ, versions=True)

@@ -1,4 +1,4 @@
-"""The command `answer`. It loads little: a run may be waiting for it."""
+"""The command `answer`. It imports little, so that it is quick: a run may be waiting for the answer."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ def answer(
 ) -> None:
     """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
 
-    The first answer counts. A run that asks at its own terminal continues at once; any other with `trued resume`.
+    The first answer counts. A run that asks at its own terminal continues at once; any other needs `trued resume`.
     """
     outside_agents("answer")
     said = words or []

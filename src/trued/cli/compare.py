@@ -38,7 +38,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
-NAMED = 24  # characters of a line's prefix
+NAMED = 24  # length of the run's name before each line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between two ROLE=AGENT; an agent may be a command line with a ";" in it
 
 
@@ -94,7 +94,7 @@ def compare(
     """
     writable(output.report, "--report")
     with opened() as store:
-        there = _there(store, words or [])
+        there = _existing_comparison(store, words or [])
         if there and (ways.workflow or ways.cast):
             option = "-w" if ways.workflow else "--with"
             raise BadInput("there is no goal to work on", option, "pass a plan, or the goal in words")
@@ -105,7 +105,9 @@ def compare(
     if there:
         _drive(lambda engine: there, output.show, yes=common.yes)
     if resume:
-        raise BadInput("there is no such comparison", "--resume", "use `trued compare COMPARISON --resume`")
+        raise BadInput(
+            "there is no such comparison to resume", "--resume", "pass its id: trued compare COMPARISON --resume"
+        )
     goal = (words or [""])[0]
     request = partial(Request, goal=goal, repository=repo, requirements=requirements, trust=common.trust)
     variants = _variants(goal, ways, request, common.settings())
@@ -119,12 +121,12 @@ def compare(
 def _variants(
     goal: str, ways: VariantOptions, request: Callable[..., Request], settings: Mapping[str, Any]
 ) -> list[Variant]:
-    """Every workflow with every choice of agents."""
+    """One variant for each workflow with each choice of agents."""
     everywhere = parse_agents(ways.agent or ())
     return [
         Variant(
             request(workflow=workflow, flags={**settings, "agents": {**everywhere, **parse_agents(_parts(cast))}}),
-            by=name or _by(cast),
+            by=name or _agents_text(cast),
         )
         for workflow in _workflows(goal, ways.workflow or [], ways.cast or [])
         for cast, name in _casts(ways.cast or [], ways.called or [])
@@ -134,12 +136,12 @@ def _variants(
 # -- input -------------------------------------------------------------------------------------------------------------
 
 
-def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
+def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
     """The comparison with this id, or one made of these runs; None if `words` is a goal."""
     if not words:
-        return _newest(store)
+        return _newest_comparison(store)
     if len(words) > 1:
-        return _made_of(store, words)
+        return _comparison_of_runs(store, words)
     (word,) = words
     if is_file(word):
         return None
@@ -150,7 +152,7 @@ def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
     return None
 
 
-def _newest(store: RunStore) -> Comparison:
+def _newest_comparison(store: RunStore) -> Comparison:
     here = top_of(Path.cwd())
     found = [one for one in comparisons(store) if here and Path(one.repository).resolve() == here]
     if not found:
@@ -160,7 +162,7 @@ def _newest(store: RunStore) -> Comparison:
     return found[0]
 
 
-def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
+def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
     runs = {one.id: one for one in store.journal.runs()}
     for word in words:
         if not word or not any(one.startswith(word) for one in runs):
@@ -194,7 +196,7 @@ def _parts(cast: str) -> list[str]:
     return [one.strip() for one in _NEXT.split(cast)] if cast.strip() else []
 
 
-def _by(cast: str) -> str:
+def _agents_text(cast: str) -> str:
     chosen = parse_agents(_parts(cast))
     return ", ".join(agent_name(one) if role == "*" else f"{role}={agent_name(one)}" for role, one in chosen.items())
 

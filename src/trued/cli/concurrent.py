@@ -1,4 +1,4 @@
-"""Drives several runs at once and prints one line per event, prefixed by its run."""
+"""Drives several runs at once and prints one line per event, which begins with the run's name."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from trued.model import Event, Question, RunRecord
 from trued.reporting.views import ledger as ledger_of
 from trued.workflows.view import view_of
 
-SHORT = 24  # characters of a line's prefix
+SHORT = 24  # length of the run's name before each line
 
 
 class Side:

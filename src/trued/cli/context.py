@@ -1,4 +1,4 @@
-"""Opens the runs in this machine's private state, and selects the one that a command works on."""
+"""Opens the store of this machine's runs, and selects the run that a command works on."""
 
 import os
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from trued.support.user_git import ask_git
 if TYPE_CHECKING:  # imported by the functions that open runs: help does not need it
     from trued.engine.run_store import RunStore
 
-SHOWN = 200  # completions; nobody reads more
+SHOWN = 200  # completions that are offered; nobody reads more
 
 
 @contextmanager
 def opened() -> "Iterator[RunStore]":
-    """Open the runs in this machine's private state, and close them when the block ends."""
+    """Open the store of this machine's runs, and close it when the block ends."""
     from trued.engine.run_store import RunStore
 
     with RunStore(home(), os.environ) as store:
@@ -100,7 +100,7 @@ def completed(incomplete: str) -> list[tuple[str, str]]:
 RunName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="Its id or the beginning of it; else this repository's newest.", autocompletion=completed
+        metavar="[RUN]", help="The run's id or the beginning of it; else the newest.", autocompletion=completed
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

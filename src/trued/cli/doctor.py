@@ -42,7 +42,7 @@ app = typer.Typer(rich_markup_mode=None)
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     name: str
-    state: Literal["ok", "missing", "broken"]  # missing: trued works without it, with less
+    state: Literal["ok", "missing", "broken"]  # missing: trued works without it, but can do less
     says: str
     fix: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)  # more details, for --json

@@ -24,7 +24,7 @@ CASES = 2  # failed cases of one requirement; `trued why` has them all
 TEXT = 160  # characters of a requirement's text
 VALUE = 300  # characters of an expected or actual result
 QUESTION_LINES = 8
-BY_PEOPLE = ("accepted ", "the contract is approved ")  # how a person's reasons begin
+BY_PEOPLE = ("accepted ", "the contract is approved ")  # how reasons begin that record a person's decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RunEnd:
     waits: Sequence[Wait] = ()
     contract: Contract | None = None
     accept: Grade = Grade.ATTESTED
-    findings: Sequence[str] = ()  # objections and remarks that no requirement's row has
+    findings: Sequence[str] = ()  # objections and remarks that belong to no single requirement
 
     @property
     def notes(self) -> Notes:
@@ -141,7 +141,7 @@ class RunEnd:
         assert_never(one.kind)
 
     def _to_look_at(self, waits: Sequence[Wait]) -> Need:
-        """The need to judge requirements that only a person can judge, all in one command."""
+        """The need to judge requirements that only a person can judge; one command accepts them all."""
         run, names = self.record.id, [one.requirement for one in waits]
         rows = {row["id"]: row for row in self.found["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
@@ -208,8 +208,8 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
 
 
 def exact(words: str) -> str:
-    """The text on one line, safe on a terminal, with every blank, since blanks may be the difference. A long text loses
-    its middle: the end of a trace says what went wrong."""
+    """The text on one line, without control characters. It keeps every space, since only spaces may differ. From a long
+    text the middle is cut, not the end: the end of a trace says what went wrong."""
     from trued.support.redaction import plain
 
     flat = " ".join(plain(words).splitlines())

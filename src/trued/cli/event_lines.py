@@ -110,7 +110,7 @@ def _of_proof(event: JournalEvent) -> str | None:
 
 
 def _sentences(said: Iterable[str]) -> str:
-    """Join sentences without cutting any: they are there to be read."""
+    """Join sentences; none is shortened, because people read them in full."""
     return "; ".join(line(one).rstrip(".") for one in said)
 
 

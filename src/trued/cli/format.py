@@ -33,7 +33,7 @@ STATES = {
 
 
 def line(text: object, length: int = 0) -> str:
-    """Any text as one line without control characters, cut to `length` characters if that is not 0."""
+    """The text on one line, without control characters; at most `length` characters, or any number if it is 0."""
     flat = " ".join(plain(str(text)).split())
     return cut_title(flat, length) if length else flat
 
@@ -79,7 +79,7 @@ def clock(at: float) -> str:
 
 
 def case(one: "Case") -> str:
-    """A case on one line, complete and with its blanks, because a person must see everything that they approve."""
+    """A case on one line, complete and with all its spaces: a person must see everything that they approve."""
     from trued.reporting.views.cases import described  # imported here: it loads all kinds of cases
 
     return plain(described(one).replace("\n", "\\n").replace("\t", "\\t"))

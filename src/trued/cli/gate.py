@@ -81,7 +81,7 @@ BaseOption = Annotated[
     ),
 ]
 Attempts = Annotated[
-    int | None, typer.Option(min=1, max=7, help="Block an agent's stop at most this often.", show_default="3")
+    int | None, typer.Option(min=1, max=7, help="How many times in a row to block an agent's stop.", show_default="3")
 ]
 Within = Annotated[
     float | None,
@@ -124,7 +124,7 @@ def install(  # noqa: PLR0913 - each is a flag
     shared: Annotated[
         bool,
         typer.Option(
-            "--shared", help="Claude Code: write to the project's settings, for everybody, not to your own local ones."
+            "--shared", help="Claude Code: write to the project's shared settings instead of your own local ones."
         ),
     ] = False,
     source: Annotated[
@@ -132,13 +132,13 @@ def install(  # noqa: PLR0913 - each is a flag
         typer.Option(
             "--from",
             metavar="PACKAGE",
-            help="GitHub: what pip installs in CI, pinned: git+https://…@COMMIT, trued==VERSION, or a committed wheel.",
+            help="GitHub: the pinned package for pip in CI: git+https://…@COMMIT, trued==VERSION or a committed wheel.",
             show_default="where this trued came from",
         ),
     ] = "",
     repo: RepositoryOption = Path(),
 ) -> None:
-    """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
+    """Seal the contract and install the gate for Claude Code, git or GitHub. Your other settings are kept."""
     outside_agents("gate install")
     site = _site(repo)
     if site.store.gate():
@@ -163,7 +163,7 @@ def remove(places: Places, repo: RepositoryOption = Path()) -> None:
 
 @gate_app.command()
 def status(repo: RepositoryOption = Path(), as_json: AsJson = False) -> None:
-    """Show the sealed contract, where the gate is installed, changes made to it since, and its last decisions."""
+    """Show the sealed contract and its amendments, where the gate is installed, and its last decisions."""
     site = _site(repo)
     gate, recorded = site.store.gate(), site.store.last_records()
     problems = find_problems(gate) if gate else []
@@ -358,7 +358,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
         soft_wrap=True,
     )
     if not contract.held_out:
-        hint(f"{contract.held_out_why}; no grade can be above tested: move the file, or use --accept tested")
+        hint(f"{contract.held_out_why}; so no grade can be above tested: move the file, or use --accept tested")
 
 
 # -- settings, repository, person --------------------------------------------------------------------------------------

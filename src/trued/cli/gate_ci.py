@@ -40,7 +40,9 @@ def ci(  # noqa: PLR0913 - each is a flag
     head: Annotated[str, typer.Option(metavar="REV", help="The commit to check.")] = "HEAD",
     requirements: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"The requirements file; else its text in {VARIABLE}.", show_default=False),
+        typer.Option(
+            metavar="FILE", help=f"The requirements file; without it, the text in ${VARIABLE}.", show_default=False
+        ),
     ] = None,
     accept: AcceptOption = None,
     terms: Annotated[
@@ -152,7 +154,7 @@ def summary(sentence: str, data: dict[str, Any]) -> str:
 
 
 def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
-    """The verdict as JUnit XML. Unlike `verify --junit` it names no case: pull requests' authors can read it."""
+    """The verdict as JUnit XML, without the cases that `verify --junit` names: authors of pull requests can read it."""
     rows = data["requirements"]
     short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
     counts = {"tests": str(len(rows)), "failures": str(len(short))}

@@ -22,14 +22,16 @@ def init(
     url: Annotated[
         str | None,
         typer.Argument(
-            metavar="[URL]", help="postgresql://USER@HOST/DATABASE, as its owner.", show_default="[hub] url, TRUED_HUB"
+            metavar="[URL]",
+            help="postgresql://OWNER@HOST/DATABASE: the owner's login.",
+            show_default="[hub] url, TRUED_HUB",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a hub's tables and its roles trued_worker and trued_asker; run it again after an upgrade of trued.
+    """Create a hub's tables and its roles trued_worker and trued_asker; run it again after each upgrade of trued.
 
-    A worker's login can drive runs. An asker's can look, answer, comment, change limits and cancel.
+    A login with trued_worker can drive runs; one with trued_asker can look, answer, comment, change limits and cancel.
     """
     outside_agents("hub init")
     name = prepare_hub(url or hub_in_use())
@@ -42,7 +44,7 @@ def init(
 
 @group.command()
 def status(as_json: AsJson = False) -> None:
-    """Show the hub's workers, the runs that wait in its queues, and the caps of agents."""
+    """Show the hub's workers, how many runs wait in its queues, and the caps on agents."""
     with stored_workers() as workers:
         found, waiting = workers.stored(), workers.waiting()
     with load_hub("attempts").opened_caps(hub_in_use()) as caps:
@@ -65,18 +67,22 @@ def status(as_json: AsJson = False) -> None:
 
 @group.command()
 def limit(
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="claude, codex, …; all its models together.")],
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", help="claude, codex, …: the cap is for all its models together.")
+    ],
     at_once: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Most calls at the same time.", show_default="no cap")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Maximum number of calls at the same time.", show_default="no cap"),
     ] = None,
     per_minute: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Most calls that begin in a minute.", show_default="no cap")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Maximum number of calls that begin in a minute.", show_default="no cap"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cap the calls of an agent over all machines of the hub, as its owner. Without options: no cap.
+    """Cap an agent's calls on all machines of the hub together. Needs the owner's login. Without options: no cap.
 
-    A call that would be too much waits for its turn. A run's own limits stay as they are.
+    A call that would exceed the cap waits for its turn. The limits of single runs stay as they are.
     """
     outside_agents("hub limit")
     with load_hub("attempts").opened_caps(hub_in_use()) as caps:

@@ -46,7 +46,7 @@ def land(  # noqa: PLR0913  a flag is a parameter
         str,
         typer.Option(
             metavar="DIGEST",
-            help="Agree to changes of settings, roles, hooks and CI.",
+            help="Agree to the run's changes to settings, roles, hooks and CI; `land` shows their digest.",
             show_default=False,
         ),
     ] = "",
@@ -55,7 +55,7 @@ def land(  # noqa: PLR0913  a flag is a parameter
     ] = False,
     commit: Annotated[
         str,
-        typer.Option(metavar="SHA", help="Land this commit: refuse if the run has moved on.", show_default=False),
+        typer.Option(metavar="SHA", help="Land only if this is the run's newest commit.", show_default=False),
     ] = "",
     through: Annotated[
         str,
@@ -129,7 +129,7 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
     if landing.landed:
         out().print(Text(_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            another = landing.commit != record.head  # if so, git does not count the run's branch as merged
+            another = landing.commit != record.head  # then git does not see the run's branch as merged
             hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
             receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
             hint(f"`{receipt}` writes the verdict as a file that others can check")

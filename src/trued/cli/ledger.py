@@ -54,12 +54,12 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def why(
-    requirement: Annotated[str, typer.Argument(help="Its id, or the beginning of it.")],
+    requirement: Annotated[str, typer.Argument(help="The requirement's id, or the beginning of it.")],
     run: RunName = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
-    if run is None and (kept := _verified_last()):
+    if run is None and (kept := _newer_verification()):
         from trued.reporting.views.verdict import Verification
 
         one = Verification(
@@ -71,13 +71,13 @@ def why(
         record = chosen(store, run)
         found = _ledger_data(store, record)
         row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
-        words, cases = _word(store, record, row["id"]), _cases(store, record, row["id"])
+        words, cases = _authors_and_approvals(store, record, row["id"]), _cases(store, record, row["id"])
         notes = sort_notes(found).about.get(row["id"], ())
         known = cases_of(store.contract(record.id), row["id"]) if is_over(store, record) else {}
         told = Explained(
             words, cases, notes, known, f"trued amend {record.id} --add FILE" if not row["evidence"] else ""
         )
-    _explained(row, told, as_json=as_json)
+    _print_explanation(row, told, as_json=as_json)
 
 
 def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> None:
@@ -90,12 +90,12 @@ def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> 
     cases = [text for check in checks for text in check_lines(check, cases=True)]
     words = [row["rests_on"]] if row.get("rests_on") else []
     notes = sort_notes(found).about.get(row["id"], ())
-    _explained(row, Explained(words, cases, notes, cases_of(one.contract, row["id"])), as_json=as_json)
+    _print_explanation(row, Explained(words, cases, notes, cases_of(one.contract, row["id"])), as_json=as_json)
     if not as_json and one.reproduce:
         out().print(Text(f"  reproduce: {one.reproduce}", "dim"), soft_wrap=True)
 
 
-def _verified_last() -> "LastVerification | None":
+def _newer_verification() -> "LastVerification | None":
     """The last `trued verify` result, if it concerns this repository and is newer than its last run."""
     from trued.engine.last_verification import load_verification
 
@@ -124,7 +124,7 @@ class Explained:
     add: str = ""  # the command that adds a check if there is none
 
 
-def _explained(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
+def _print_explanation(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
     if as_json:
         print_json({**row, "word": told.words, "notes": list(told.notes)})
         return
@@ -144,7 +144,7 @@ def _explained(row: dict[str, Any], told: Explained, *, as_json: bool) -> None:
         console.print(Text(f"  add a check of your own: {told.add}", "dim"), soft_wrap=True)
     before: dict[str, Any] = {}
     for one in row["evidence"]:
-        _evidence(console, one, before, told.known)
+        _print_evidence(console, one, before, told.known)
         before = one
 
 
@@ -158,20 +158,20 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
         return fitting[0]
     known = ", ".join(row["id"] for row in rows)
     raise BadInput(
-        f"{owner} has {len(fitting) or 'no'} requirements {name!r}",
+        f"{owner} has {len(fitting) or 'no'} requirements that begin with {name!r}",
         then=f"it has {known}" if known else "it has none yet",
     )
 
 
-def _word(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
+def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     """Whose checks these are, and who approved them."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     own = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     said = [one for one in store.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
-    return own + [f"{one.who}, who {_did(one)}: {one.why}" for one in said]
+    return own + [f"{one.who}, who {_decision_text(one)}: {one.why}" for one in said]
 
 
-def _did(word: Approval) -> str:
+def _decision_text(word: Approval) -> str:
     way = f", {word.came_by}" if word.way else ""
     if word.requirement == "*":
         return f"approved the contract{way}"
@@ -189,10 +189,10 @@ def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     return [text for check in checks for text in check_lines(check, cases=visible)]
 
 
-def _evidence(
+def _print_evidence(
     console: Console, one: dict[str, Any], before: dict[str, Any], known: Mapping[str, tuple[Case, ...]]
 ) -> None:
-    """One run of a check: command, sandbox, interpreter, and the result of each case.
+    """Print one run of a check: command, sandbox, interpreter, and the result of each case.
 
     `before`: the check run printed before this one; facts that both share are not printed again.
     """
@@ -211,7 +211,7 @@ def _evidence(
     if before and _results(one) == _results(before):
         console.print(Text(f"    the same results as in turn {before['turn']}", "dim"), soft_wrap=True)
         return
-    _tried(console, one["tried"], known.get(one["check"], ()))
+    _print_cases(console, one["tried"], known.get(one["check"], ()))
     told = any(tried["outcome"] != "passed" and tried.get("detail") for tried in one["tried"])
     if one["output"] and one["output"] != HELD_BACK and one["failed"] and not told:
         for text in line_by_line(one["output"]):
@@ -241,7 +241,7 @@ def _worst_first(tried: Mapping[str, Any]) -> int:
     return [*MARKS].index(tried["outcome"]) if tried["outcome"] in MARKS else -1
 
 
-def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
+def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
     """Print every case, failed ones first: expected and actual result, or the failure text as it was printed."""
     for tried in sorted(every, key=_worst_first)[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
@@ -261,6 +261,6 @@ def _tried(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] 
 
 
 def line_by_line(output: str, most: int = 15) -> list[str]:
-    """The last lines of a text with their white space, harmless in a terminal; blank lines are left out."""
+    """The last lines of a text without blank lines and control characters; white space inside a line is kept."""
     lines = [plain(text).rstrip()[:LONGEST_LINE] for text in output.splitlines() if text.strip()]
     return lines if len(lines) <= most else ["…", *lines[-most:]]

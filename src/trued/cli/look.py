@@ -33,14 +33,14 @@ app = typer.Typer(rich_markup_mode=None)
 
 ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
-QUEUED = 3  # runs that `ls` names beside the reason for which they wait
+QUEUED = 3  # queued runs that `ls` lists by name for each reason why they wait
 QUEUE_S = 2.0  # how often a watched run's place in its queue is looked up
 OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
 
 
 @app.command()
 def ls(
-    every: Annotated[bool, typer.Option("--all", help="The runs of every repository.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="List the runs of every repository.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List this repository's runs, newest first; outside a repository, all runs."""
@@ -182,7 +182,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 
 
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
-    """Show the run until nobody drives it and none of its drives is in a queue, and exit with its code."""
+    """Show the run until no process drives it and it is in no queue; then exit with the run's exit code."""
     from trued.cli.live import Lines, LiveTree
     from trued.cli.summary import conclude, whole
     from trued.cli.terminal import is_plain_output
@@ -214,8 +214,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until nobody drives the run. `warn` is called with the
-    reason if the run waits in a queue."""
+    """A run's events in order; with `follow`, also new ones, until no process drives the run. If the run waits in a
+    queue, `warn` is called with the reason."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:
@@ -297,7 +297,7 @@ def diff(
     run: RunName = None,
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
-    """Show what the run changed: its base against its last accepted commit. Logs of the engine come last."""
+    """Show what the run changed: its base against its last accepted commit. The engine's own log files come last."""
     with opened() as store:
         record = chosen(store, run)
         record = record.model_copy(update={"head": newest(record)})
@@ -325,7 +325,7 @@ def diff(
 
 
 def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes | None:
-    """The diff from any repository of this machine that has the commits; None if there is none."""
+    """The diff from any repository on this machine that has the commits; None if no repository has them."""
     places, owned = (
         [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))],
         store.owned_files(record.id),

@@ -1,4 +1,4 @@
-"""Options that belong together, as values: `take_options` turns the fields of a dataclass into options of a command."""
+"""Groups of options as dataclasses: `take_options` turns each field into an option of a command."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,11 +20,13 @@ RepositoryOption = Annotated[
 AcceptOption = Annotated[
     str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
 ]
-RoundsOption = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
-Cap = Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")]
+RoundsOption = Annotated[
+    int | None, typer.Option(help="Maximum rounds of build and review per chunk.", show_default="3")
+]
+Cap = Annotated[int | None, typer.Option(help="Maximum number of agents that work at the same time.", show_default="4")]
 WithoutCases = Annotated[
     bool,
-    typer.Option("--without-cases", help="Build even if no case could be sealed, so that nothing can be proven."),
+    typer.Option("--without-cases", help="Build even if no case could be sealed. Nothing can be proven then."),
 ]
 
 
@@ -72,7 +74,7 @@ class AgentOptions:
         list[str] | None,
         typer.Option(
             metavar="[ROLE=]AGENT",
-            help="The agent for all roles or one: claude, codex:MODEL, command:PROGRAM ARGS, …; see `trued agents`.",
+            help="The agent for all roles or one role: claude, codex:MODEL, command:PROGRAM ARGS; see `trued agents`.",
             show_default="the installed agents",
         ),
     ] = None
@@ -86,7 +88,7 @@ class AgentOptions:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="For actions outside a role's tools: policy refuses, ask asks you.",
+            help="What happens to actions outside a role's tools: policy refuses them, ask asks you.",
             show_default="policy",
         ),
     ] = None
@@ -110,7 +112,9 @@ class WorkOptions:
 
     rounds: RoundsOption = None
     cap: Cap = None
-    parallel: Annotated[int | None, typer.Option(help="With team: most tasks at once.", show_default="1")] = None
+    parallel: Annotated[
+        int | None, typer.Option(help="With team: maximum number of tasks at once.", show_default="1")
+    ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")] = (
         False
     )
@@ -150,7 +154,7 @@ class WorkOptions:
 
 @dataclass(frozen=True)
 class SafetyOptions:
-    """What confines agents and checks, and what of the repository the user trusts."""
+    """The sandbox for agents and checks, and the user's trust in the repository."""
 
     sandbox: Annotated[
         str | None,
@@ -172,7 +176,7 @@ class SafetyOptions:
 
 @dataclass(frozen=True)
 class StartOptions:
-    """Where a run starts: the repository, and the branch of an earlier run that it continues; and who is notified."""
+    """Where a run starts (repository, branch of an earlier run), and who watches and drives it."""
 
     branch: Annotated[
         str,
@@ -195,15 +199,15 @@ class StartOptions:
         bool | None,
         typer.Option(
             "--notify/--no-notify",
-            help="Tell you when it waits, ends or reaches a limit: by the bell, the desktop and your [notify].",
+            help="Notify you when the run waits, ends or reaches a limit: by bell, desktop and your [notify] settings.",
             show_default="by [notify] in your settings",
         ),
     ] = None
-    page: Annotated[bool, typer.Option("--page", help="Open the live page beside it, until the run ends.")] = False
+    page: Annotated[bool, typer.Option("--page", help="Also open the live page, until the run ends.")] = False
     on: Annotated[
         str,
         typer.Option(
-            metavar="QUEUE", help="Let a worker of the hub drive it, taken from this queue.", show_default=False
+            metavar="QUEUE", help="Put the run into this queue of the hub, for a worker to drive.", show_default=False
         ),
     ] = ""
     repo: RepositoryOption = Path()
@@ -273,7 +277,7 @@ def _given_settings(options: Any, *others: str) -> dict[str, Any]:
     return {name: None if value == default else value for name, (value, default) in values.items()}
 
 
-# -- what people write after an option ---------------------------------------------------------------------------------
+# -- parsers of option values ------------------------------------------------------------------------------------------
 
 
 def parse_agents(given: Sequence[str]) -> dict[str, str]:
@@ -302,7 +306,7 @@ def parse_logins(given: Sequence[str]) -> dict[str, str]:
 
 
 def _with_absolute_script(agent: str) -> str:
-    """Make a scripted agent's path absolute: the user names it relative to this folder, its process runs elsewhere."""
+    """Make a scripted agent's path absolute: it is relative to the user's folder, and the agent runs in another."""
     kind, _, where = agent.partition(":")
     if kind != "scripted":
         return agent
@@ -317,7 +321,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. A sentence may be too long for a file name."""
+    """Whether the goal names a file. Asking the system about a long sentence can fail: it is too long for a name."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

@@ -60,13 +60,13 @@ def page(
 ) -> None:
     """Serve the live page of all runs: watch them, judge them, steer them. Ctrl-C ends the page; runs continue.
 
-    It listens on this machine only; from another one, use ssh -L with the same port. The browser enters by a file that
-    only your account can read, once, within a minute; press Enter here to open it again. Decisions that need your
-    approval are confirmed in this terminal.
+    It listens on this machine only; from another one, use ssh -L with the same port. The browser logs in
+    with a file that only your account can read; it works once, within a minute. Press Enter here to open the page
+    again. Decisions that need your approval are confirmed in this terminal.
     """
     outside_agents("page")
     if host and host != "127.0.0.1":
-        raise BadInput(f"the page is not served as {host!r}", "--host", "127.0.0.1 is the only other name it has")
+        raise BadInput(f"the page cannot be served as {host!r}", "--host", "pass 127.0.0.1, or leave out --host")
     if host and not look:
         what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
@@ -87,10 +87,10 @@ def page(
         look=look,
         notify=users_settings(),
     )
-    asyncio.run(_served(PageServer(options), no_open, as_json))
+    asyncio.run(_serve(PageServer(options), no_open, as_json))
 
 
-async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
+async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
     def ready() -> None:
         path = server.entry_path()
         if as_json:
@@ -108,8 +108,8 @@ async def _served(server: "PageServer", no_open: bool, as_json: bool) -> None:
 
 @contextlib.contextmanager
 def page_beside(wanted: bool) -> Iterator[None]:
-    """Serve the page from a process of its own while a run uses this terminal. The page does not ask here: for each
-    decision it shows a command."""
+    """Serve the page from a process of its own while a run uses this terminal. That page cannot ask for confirmation in
+    this terminal: for each decision it shows a command to run."""
     if not wanted:
         yield
         return

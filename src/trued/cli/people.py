@@ -53,7 +53,7 @@ def approve(
 ) -> None:
     """Approve the contract, so that passing cases count as proven; or accept requirements that no check can prove.
 
-    The contract is shown first. No agent is called again. Continue a run that was only planned with `trued resume`.
+    The contract is shown first. No agent is called. If the run was only planned, `trued resume` starts its work.
     """
     outside_agents("approve")
     _record_decision(run, requirements or [], Decision(who, reason, instead=instead), as_json=as_json)
@@ -85,7 +85,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         _check_requirements_exist(record, contract, wanted)
-        who, why = _signed(store, record, contract, wanted, decision)
+        who, why = _ask_signature(store, record, contract, wanted, decision)
         record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
@@ -105,7 +105,7 @@ def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: lis
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
 
 
-def _signed(
+def _ask_signature(
     store: "RunStore", record: RunRecord, contract: Contract, wanted: list[str], decision: Decision
 ) -> tuple[str, str]:
     """Show the person what they decide on, and return their name and reason."""
@@ -134,17 +134,16 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file.")] = None,
     criterion: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ID", help="Add this criterion, which nothing checks yet, to the contract: a feature's id, or all."
-        ),
+        typer.Option(metavar="ID", help="Add a feature's criterion that is not in the contract yet: its id, or `all`."),
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="This requirement only keeps behaviour: existing tests decide."),
+        typer.Option(metavar="ID", help="Require only that behaviour stays as it is: existing tests decide."),
     ] = None,
     supersedes: Annotated[
-        list[str] | None, typer.Option(metavar="ID=TEST", help="This existing test changes with the requirement.")
+        list[str] | None,
+        typer.Option(metavar="ID=TEST", help="The requirement changes what this existing test expects."),
     ] = None,
     contract: Annotated[
         str,
@@ -179,7 +178,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             add=add,
             remove=tuple(remove or ()),
             keep=tuple(keep or ()),
-            supersedes=_tests(supersedes or []),
+            supersedes=_parse_superseded(supersedes or []),
             criteria=tuple(criterion or ()),
             who=name,
             why=why,
@@ -190,7 +189,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         conclude(store, record, as_json=as_json)
 
 
-def _tests(pairs: list[str]) -> dict[str, tuple[str, ...]]:
+def _parse_superseded(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, test = pair.partition("=")
@@ -234,7 +233,7 @@ def trust(
         _show(top, what.files, what.digest)
     if trusted:
         out().print("already trusted")
-    elif digest or _agreed():
+    elif digest or _ask_trust():
         record_trust(home(), top, what.digest, whoami())
         out().print(f"trusted: {what.digest}")
     else:
@@ -266,7 +265,7 @@ def is_comment(text: str) -> bool:
     return not text.strip() or text.strip().startswith("#")
 
 
-def _agreed() -> bool:
+def _ask_trust() -> bool:
     import asyncio
 
     return is_interactive() and (asyncio.run(read_line("Trust exactly this? yes / no: ")) or "").lower() in ("y", "yes")

@@ -28,7 +28,9 @@ def receipt(
             show_default=False,
         ),
     ] = None,
-    landed: Annotated[bool, typer.Option("--landed", help="For the landed commit, if that was proven again.")] = False,
+    landed: Annotated[
+        bool, typer.Option("--landed", help="Write it for the landed commit, if that was proven again.")
+    ] = False,
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign it, even if there is a key.")] = False,
 ) -> None:
     """Write a run's final verdict as a file: an in-toto statement that `trued verify FILE` checks.
@@ -52,7 +54,7 @@ def key(
     new: Annotated[bool, typer.Option("--new", help="Create a key if there is none.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the public key that signs this machine's receipts. The private key stays here."""
+    """Print the public key with which others check this machine's receipts. The private key stays here."""
     from trued.proof.receipts import signing
     from trued.proof.receipts.receipt import key_id
 

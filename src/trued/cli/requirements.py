@@ -1,4 +1,4 @@
-"""The commands `requirements new` and `requirements export`: the user's own file to check work with."""
+"""The commands `requirements new` and `requirements export`: both write a requirements file for the user."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,7 +93,7 @@ def _wanted(goal: str | None) -> "list[Requirement]":
 
 @group.command()
 def export(run: RunName = None, output: Output = None, as_json: AsJson = False) -> None:
-    """Write a run's approved cases as a requirements file of your own, which `trued verify` proves with.
+    """Write a run's approved cases as a requirements file of your own, for `trued verify`.
 
     Cases that an agent wrote are exported only after a person approved the contract: in your file they count as yours.
     """

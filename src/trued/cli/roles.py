@@ -86,7 +86,8 @@ def show(
 @group.command()
 def export(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[ROLE]...", help="The roles or commands; else all of trued's own.")
+        list[str] | None,
+        typer.Argument(metavar="[ROLE]...", help="The roles or commands to export; else all of trued's own."),
     ] = None,
     to: Annotated[str, typer.Option(metavar="|".join(FORMS), help="The tool to write for.", show_default=False)] = "",
     folder: Annotated[
@@ -162,7 +163,7 @@ def lint(
 ) -> None:
     """Find mistakes in role files, trued's and those of other tools: fields, sections, pipelines. Runs nothing.
 
-    A folder is a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names three.
+    A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator naming three.
     """
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:

@@ -89,12 +89,12 @@ def run(
         base=start.base,
     )
     if start.on:
-        _put_into(start.on, [request(goal=goal) for goal in goals], as_json=as_json)
+        _start_in_queue(start.on, [request(goal=goal) for goal in goals], as_json=as_json)
     with page_beside(start.page):
         if len(goals) > 1:
             requests = [request(goal=goal) for goal in goals]
             drive_all(lambda engine: start_runs(engine, requests), as_json=as_json, notify=start.notify)
-        opening = None if workflow else partial(_choice, goals[0])
+        opening = None if workflow else partial(_choice_sentence, goals[0])
         drive(
             lambda engine: engine.start(request(goal=goals[0])), as_json=as_json, opening=opening, notify=start.notify
         )
@@ -110,7 +110,7 @@ def resume(
             autocompletion=completed,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All unfinished runs of this repository.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Continue all unfinished runs of this repository.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False,
     wait: Annotated[
         bool | None,
@@ -129,7 +129,7 @@ def resume(
     rounds: Annotated[
         int,
         typer.Option(
-            metavar="N", help="For a run that ended without proof: N more rounds for what fails.", show_default=False
+            metavar="N", help="For a run that ended unproven: N more rounds for what failed.", show_default=False
         ),
     ] = 0,
     reopen: Annotated[
@@ -140,7 +140,7 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
-    A run that ended unproven continues only if you edited its input file (a team's backlog.md), or pass --reopen.
+    A run that ended unproven continues only with --rounds, --reopen, or an edited input file (such as backlog.md).
     """
     outside_agents("resume")
     more = parse_limits(limit or [])
@@ -158,8 +158,10 @@ def resume(
             as_json=as_json,
         )
     run = runs[0] if runs else None
-    if left := _only_left(run):
-        drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
+    if left := _lost_run(run):
+        drive(
+            lambda engine: engine.start(_continuation_request(left, yes=yes, wait=wait, limit=limit)), as_json=as_json
+        )
     with opened() as store:
         record = chosen(store, run) if run is not None else newest_unfinished(store, "resume")
         if queue := store.journal.queue_of(record.id):
@@ -181,7 +183,7 @@ def resume(
     )
 
 
-def _put_into(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
+def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
     """Record these runs and put them into a queue for workers; then watch a single run, or list several."""
     with opened() as store:
         engine = Engine(store)
@@ -203,7 +205,7 @@ def _put_into(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoRe
 
 
 def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
-    """Refuse a queue without any worker; print a hint if no living worker can take this run."""
+    """Refuse a queue that no worker ever joined; print a hint if no living worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:
         found = [one for one in workers.stored() if one.queue == queue]
@@ -252,7 +254,7 @@ def unfinished(store: RunStore) -> list[str]:
     return list(reversed(named))
 
 
-def _only_left(run: str | None) -> ForgottenRun | None:
+def _lost_run(run: str | None) -> ForgottenRun | None:
     """The run as its branch has it, if the journal has lost the run but this repository still has the branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
@@ -261,7 +263,7 @@ def _only_left(run: str | None) -> ForgottenRun | None:
         return None if any(one.id == run for one in store.journal.runs()) else find_forgotten_run(here, run)
 
 
-def _from(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
+def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
     """A request that continues a lost run from its branch: it is sealed and proven again, and only missing work is
     built."""
     here = top_of(Path.cwd()) or Path.cwd()
@@ -327,11 +329,11 @@ def drive(
     raise typer.Exit(record.code)
 
 
-def _choice(goal: str, record: RunRecord) -> str:
+def _choice_sentence(goal: str, record: RunRecord) -> str:
     """Which workflow the input chose, and how to choose another; "" if there is nothing to say."""
     words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
     if is_file(goal):
-        return f"{goal}: using {record.workflow}, by what the file looks like; -w NAME chooses another workflow"
+        return f"{goal}: using {record.workflow}, chosen by the file's content; -w NAME chooses another workflow"
     if record.workflow == words.name:
         return f"using {words.name}: one agent, one pass. With a plan, {plan.name} lets a second agent check each chunk"
     return ""

@@ -43,7 +43,7 @@ def stats(
     """Add up runs by week, agent, role and workflow: proven runs, met requirements, false claims, tokens, cost.
 
     "done was false" counts calls whose agent said that the work is good, but which failed the engine's next check.
-    With --json also every run, and every verification that is on record.
+    --json adds every run, and every recorded verification.
     """
     from trued.engine.verification_log import VerificationLog
     from trued.reporting.views.history import history

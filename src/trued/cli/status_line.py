@@ -12,7 +12,7 @@ from trued.workflows.view import StyledLine
 LONG = 400  # characters of one piece of a line
 
 
-def standing(seen: Progress) -> list[Text]:
+def status_lines(seen: Progress) -> list[Text]:
     """What the workflow is working on now; nothing for workflows without a view of their own."""
     return [_status_text(one) for one in seen.view.status(seen.calls, running=seen.state == "running")]
 
@@ -32,7 +32,7 @@ def ending(seen: Progress) -> Iterator[Text]:
 
 
 def usage(seen: Progress) -> str:
-    """What a run took: `45.2k tok · $0.79 · 4m10s`."""
+    """The tokens, cost and time that a run has used: `45.2k tok · $0.79 · 4m10s`."""
     used, estimated = seen.tokens
     took = duration(seen.worked)
     return " · ".join(filter(None, (tokens(used, estimated=estimated), money(seen.cost_usd, seen.cost), took)))

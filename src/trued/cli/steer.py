@@ -30,15 +30,16 @@ def comment(
         ),
     ] = "",
     now: Annotated[
-        bool, typer.Option("--now", help="Stop that call and say it at once; it continues in the same session.")
+        bool,
+        typer.Option("--now", help="Stop that call; it continues at once, in the same session, with your comment."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say something to the agents of a run while it works; without a text: show what was said, and who was given it.
+    """Give a comment to the agents of a run while it works. Without a text: list the comments and who got them.
 
-    It goes into the next brief. With --now a working call is stopped, and continues with what you said: its work is
-    kept and paid for, and the stop does not count as an attempt. The journal records your name. No comment can raise a
-    grade.
+    The comment goes into the next brief. With --now a working call is stopped and continues with the comment: its work
+    is kept and paid for, and the stop does not count as an attempt. The journal records your name. No comment can
+    raise a grade.
     """
     from trued.engine.comments import record_comment
 
@@ -89,7 +90,7 @@ def limit(
 ) -> None:
     """Raise or lower limits of a run, also while it works; without a limit: show those in force.
 
-    A run at work applies it before its next call. A call in progress keeps what it has reserved.
+    A working run applies the new limits before its next call. A call in progress keeps what it has reserved.
     The journal records your name.
     """
     given = [one for one in words or () if "=" in one]

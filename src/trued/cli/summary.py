@@ -258,7 +258,7 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
 
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
-    """Print what needs a person, each thing with its command, and the next steps by the run's state."""
+    """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
     from trued.engine.ways_on import ways_on  # loaded for a run that has ended
 
     name, end, console = record.id, run_end(store, record, found), err()
@@ -273,12 +273,12 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     why = f"trued why {quote(unmet['id']) if unmet else 'REQUIREMENT'} {name}"
     then = {
         "planned": f"next: trued approve {name} (approve the contract) · trued resume {name} (start the work)",
-        "limited": _handed(store, name) if state == "limited" else "",
+        "limited": _handover_hint(store, name) if state == "limited" else "",
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
         "unjudged": f"try again with: trued resume {name}",
         "not proven": f"next: {why} (the evidence) · trued diff {name} (the work)",
-        "done": f"next: {_home(store, name)}trued diff {name} · trued report {name}",
+        "done": f"next: {_landing_step(store, name)}trued diff {name} · trued report {name}",
     }
     for command, does in ways_on(store, record):
         hint(f"{command}  ({does})")
@@ -288,11 +288,11 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         hint(f"details: trued ledger {name} ({counted(count, 'note')})")
 
 
-def _home(store: RunStore, name: str) -> str:
+def _landing_step(store: RunStore, name: str) -> str:
     return "" if store.journal.landed().get(name) else f"trued land {name} (merge it) · "
 
 
-def _handed(store: RunStore, name: str) -> str:
+def _handover_hint(store: RunStore, name: str) -> str:
     from trued.engine.handover_file import NAME
 
     file = store.folder(name) / "files" / NAME

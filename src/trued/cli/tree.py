@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from rich.text import Text
 
 from trued.cli.format import GRADES, line, money, short, tokens, until
-from trued.cli.status_line import standing
+from trued.cli.status_line import status_lines
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
 from trued.model.step_keys import label_of, step_name
@@ -126,7 +126,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""
-    lines = [*standing(seen), *([Text(waits, style="bold")] if waits else [])]
+    lines = [*status_lines(seen), *([Text(waits, style="bold")] if waits else [])]
     return [*lines, Text(" · ".join(part for part in parts if part), style="dim")]
 
 

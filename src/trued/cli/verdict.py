@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CASES = 5  # failing cases of one check that are shown
 DETAIL = 240  # characters of one such case
 MANY = 15  # with more requirements, only unmet ones are shown with their evidence
-NAMES = 28  # the widest column of ids
+NAMES = 28  # maximum width of the column of ids
 INDENT = " " * 14
 QUICK = "quick:"
 STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}

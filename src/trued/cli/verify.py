@@ -1,4 +1,4 @@
-"""The command `verify`: checks anyone's commit against requirements, without an agent."""
+"""The command `verify`: checks any commit against requirements, without an agent."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ from trued.model import Grade
 from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files
 
-if TYPE_CHECKING:  # imported by the functions that need it: help does not
+if TYPE_CHECKING:  # imported by the functions that need it; printing help does not need it
     from trued.engine.receipts import ReceiptCheck
     from trued.engine.verify import VerifyRequest, VerifyResult
 
@@ -38,7 +38,7 @@ STDOUT = Path("-")
 
 
 @app.command()
-def verify(  # noqa: PLR0913 - one parameter an option
+def verify(  # noqa: PLR0913 - one parameter per option
     receipt: Annotated[
         Path | None, typer.Argument(metavar="[RECEIPT]", help="Check a receipt, not a commit.", show_default=False)
     ] = None,
@@ -95,7 +95,7 @@ def verify(  # noqa: PLR0913 - one parameter an option
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check anyone's commit against another. Needs no agent and no key, and writes nothing to either repository.
+    """Check any commit against requirements. Needs no agent and no key, and writes to no repository.
 
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
     3: only a person's approval is missing. 6: could not judge.
@@ -135,7 +135,7 @@ class VerdictOutputs:
 
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
-    """The request, with the user's own settings: a repository cannot lower the bar for itself."""
+    """The request, with the user's own settings: a repository cannot choose how strictly it is checked."""
     from trued.engine.verify import VerifyRequest
 
     settings = load_settings(flags, os.environ, None, user_config(os.environ))

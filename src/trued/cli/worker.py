@@ -42,12 +42,12 @@ def stored_workers() -> "Iterator[Any]":
 @group.callback()
 def worker(  # noqa: PLR0913  a flag is a parameter
     context: typer.Context,
-    name: Annotated[str, typer.Option(help="Its name, which no other machine has.", show_default="the host's")] = "",
+    name: Annotated[str, typer.Option(help="The worker's name, unique on the hub.", show_default="the host's")] = "",
     agents: Annotated[
         str, typer.Option(metavar="AGENT,…", help="Agents that it may run: claude,codex.", show_default=False)
     ] = "",
     queue: Annotated[str, typer.Option(help="The queue that it takes runs from.")] = "runs",
-    runs: Annotated[int, typer.Option(min=1, help="Most runs that it drives at the same time.")] = 2,
+    runs: Annotated[int, typer.Option(min=1, help="Maximum number of runs that it drives at the same time.")] = 2,
     sandbox: Annotated[
         list[str] | None,
         typer.Option(metavar="LEVEL", help="A sandbox level that it may use.", show_default="the best that works here"),
@@ -67,12 +67,14 @@ def worker(  # noqa: PLR0913  a flag is a parameter
         bool,
         typer.Option(
             "--allow-programs",
-            help="Also run programs that the person who starts a run names: command:, scripted:, acp:.",
+            help="Also run programs named by whoever starts a run: command:, scripted:, acp:.",
         ),
     ] = False,
     lease: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=1, help="After this time without a sign of life, others take its work."),
+        typer.Option(
+            metavar="SECONDS", min=1, help="After this time without a heartbeat, other workers take its runs."
+        ),
     ] = 300.0,
 ) -> None:
     """Drive runs from a hub's queue on this machine, until the worker is drained or ended.
@@ -88,8 +90,8 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     if not kinds:
         raise BadInput("the agents that this worker may run are not named", then="--agents claude,codex")
     if (programs := [one for one in kinds if one in hub.PROGRAMS]) and not allow_programs:
-        what = f"{programs[0]} would run any program that an asker names, on this machine"
-        raise BadInput(what, then="add --allow-programs if you trust everybody who may ask")
+        what = f"with {programs[0]}, everyone who may start runs can run any program on this machine"
+        raise BadInput(what, then="add --allow-programs if you trust all of them")
     levels = tuple(choose_level(one, allow_unsandboxed=True) for one in sandbox or ["auto"])
     offer = hub.Offer(
         name=name or os.uname().nodename,

@@ -12,7 +12,7 @@ from trued.model.events.call import CallAnswered
 
 @dataclass(frozen=True)
 class Bill:
-    """Calls by key: how often an agent started each, and which ones the journal has an answer for."""
+    """How often an agent was started for each call (by the call's key), and which calls the journal has answers for."""
 
     begun: Counter[str]
     answered: frozenset[str]
@@ -27,7 +27,7 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents and journal name the same calls; only then `repeated` means something."""
+        """Whether agents and journal name the same calls; otherwise `repeated` means nothing."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 

@@ -56,7 +56,7 @@ class Narrator:
         if not self._console.is_terminal:
             self._print(Text(f"  {at:5.1f} s  {who:<7}{text}"))
             return
-        row = Table.grid()  # wraps a long sentence under its own beginning
+        row = Table.grid()  # wrapped lines of a long sentence are indented to where the sentence begins
         row.add_column(width=11)
         row.add_column(width=7)
         row.add_column()

@@ -23,7 +23,7 @@ from trued.model.events.proof import RequirementJudged
 from trued.support.hashing import folder_name
 
 LOOK_S = 0.05
-PATIENCE_S = 900.0  # far more than a slow, busy machine needs; the demo never hangs
+TIME_LIMIT_S = 900.0  # far more than a slow, busy machine needs; ends a demo that hangs
 BEATS = {
     "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B reviews. Both only make claims."),
     "chunk 1B/": (3, "Chunk 1B: a lie", "Now A hard-codes the plan's only example and claims that it is done."),
@@ -46,7 +46,7 @@ class Demo:
 
     def play(self) -> int:
         try:
-            return self._played()
+            return self._play_parts()
         except (Failed, TruedError) as failure:
             self.narrator.fact(False, f"the demo could not continue: {failure}")
             self.narrator.print_text(f"its files are in {self.place.folder}; `trued doctor` checks this machine")
@@ -54,20 +54,20 @@ class Demo:
         finally:
             self.store.close()
 
-    def _played(self) -> int:
-        self._opening()
+    def _play_parts(self) -> int:
+        self._print_opening()
         killed = self._run_and_kill()
         code = self._resume()
         paid = bill(self.store.folder(self.run), self.store.journal.events(self.run))
-        self._paid(paid)
+        self._print_bill(paid)
         self.narrator.headline(5, "The ledger: every requirement and its evidence")
         self._show_command_output("ledger", self.run)
         self._output("report", self.run, "-o", str(self.place.report))
-        return self._closing(check_facts(self._ended(killed, code), paid))
+        return self._print_closing(check_facts(self._demo_end(killed, code), paid))
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _opening(self) -> None:
+    def _print_opening(self) -> None:
         self.narrator.print_text(
             "trued demo: scripted agents, not a model. No network, no key; none of your files is touched.", "bold"
         )
@@ -82,45 +82,45 @@ class Demo:
             "          --agent scripted:../agents.py"
         )
         self.narrator.print_text(
-            "First the engine runs every case on the present code, in a sandbox: only a case that fails there can prove"
-            " something later. This takes some seconds."
+            "First the engine runs every case on the unchanged code, in a sandbox: only a case that fails now can later"
+            " prove that something was built. This takes a few seconds."
         )
 
     def _run_and_kill(self) -> bool:
         words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
-        child = self._started(*words, "--agent", f"scripted:{self.place.agents}")
+        child = self._start(*words, "--agent", f"scripted:{self.place.agents}")
         for event in self._events(child):
             self._narrate_event(event)
             if event.key == VICTIM and (started := CallStarted.read(event)):
-                return self._killed(child, started.pid)
+                return self._kill_engine(child, started.pid)
         raise Failed(f"the run ended before it could be killed: {self._last_words()}")
 
-    def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
+    def _kill_engine(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
         spool = self.store.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
         while not bill_entries(spool):  # until the agent itself reports its start
-            self._in_time()
+            self._check_time()
             time.sleep(LOOK_S)
         time.sleep(0.5)
         self.narrator.command(f"kill -9 {child.pid}")
         child.kill()
         code = child.wait()
-        lives = _alive(supervisor)
+        lives = _is_alive(supervisor)
         goes_on = "; the agent keeps working" if lives else ""
         self.narrator.print_text(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
         return code == -signal.SIGKILL and self.store.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
         self.narrator.command(f"trued resume {self.run}")
-        child = self._started("resume", self.run)
+        child = self._start("resume", self.run)
         for event in self._events(child):
             self._narrate_event(event)
         return child.wait()
 
-    def _paid(self, paid: Bill) -> None:
+    def _print_bill(self, paid: Bill) -> None:
         calls = f"the journal has {len(paid.answered)} calls, and agents were started {paid.paid} times"
         self.narrator.print_text(f"{calls}: {repeated_calls(paid)}", "bold")
 
-    def _closing(self, facts: list[tuple[bool, str]]) -> int:
+    def _print_closing(self, facts: list[tuple[bool, str]]) -> int:
         place, seconds = self.place, time.monotonic() - self.began
         self.narrator.headline(6, f"What you have seen, in {seconds:.0f} seconds")
         for is_so, text in facts:
@@ -128,19 +128,19 @@ class Demo:
         self.narrator.print_text(f"report   {place.report}")
         self.narrator.print_text(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
         self.narrator.headline(7, "Look around")
-        for command in _further(place):
+        for command in _next_commands(place):
             self.narrator.command(command)
         self.narrator.print_text(
             "Tamper with it: let A keep lying after it was refuted. The run ends “not proven”, exit code 1:"
         )
-        for command in _tampering(place):
+        for command in _tampering_commands(place):
             self.narrator.command(command)
         self.narrator.print_text(f"Clean up: rm -r {quote(str(place.folder))}")
         return 0 if all(is_so for is_so, _ in facts) else 1
 
     # -- processes and journal -----------------------------------------------------------------------------------------
 
-    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
         with (self.place.folder / "output.txt").open("ab") as output:
             return subprocess.Popen(
                 self.place.trued(*words),
@@ -162,7 +162,7 @@ class Demo:
                     yield event
                 if over:
                     return
-                self._in_time()
+                self._check_time()
                 time.sleep(LOOK_S)
         finally:
             if child.poll() is None:
@@ -170,12 +170,12 @@ class Demo:
                 with suppress(subprocess.TimeoutExpired):
                     child.wait(10)
 
-    def _in_time(self) -> None:
-        if time.monotonic() - self.began > PATIENCE_S:
-            raise Failed(f"it did not finish within {PATIENCE_S:.0f} s: {self._last_words()}")
+    def _check_time(self) -> None:
+        if time.monotonic() - self.began > TIME_LIMIT_S:
+            raise Failed(f"it did not finish within {TIME_LIMIT_S:.0f} s: {self._last_words()}")
 
     def _narrate_event(self, event: Event) -> None:
-        self._beat(event.key)
+        self._print_headline(event.key)
         once = (event.kind, event.key)
         if event.kind == CallAsked.KIND and once in self.printed:  # the resumed engine records calls in progress again
             return
@@ -186,7 +186,7 @@ class Demo:
             self.narrator.print_text("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
             self.narrator.print_text("A is told the kind of failure, never the held-out case.")
 
-    def _beat(self, key: str) -> None:
+    def _print_headline(self, key: str) -> None:
         """Print a headline when the next part of the run starts."""
         part = key[: key.find("/") + 1] or key
         if part == self.part or part not in BEATS:
@@ -197,7 +197,7 @@ class Demo:
             self.narrator.headline(number, title)
         self.narrator.print_text(sentence)
 
-    def _ended(self, killed: bool, code: int) -> DemoEnd:
+    def _demo_end(self, killed: bool, code: int) -> DemoEnd:
         journal = self.store.journal
         refuted = journal.step(self.run, f"{LIE}prove#1")
         return DemoEnd(
@@ -232,7 +232,7 @@ class Demo:
         return lines[-1] if lines else "it printed nothing"
 
 
-def _further(place: DemoPlace) -> Iterator[str]:
+def _next_commands(place: DemoPlace) -> Iterator[str]:
     beside = Path(sys.executable).parent
     path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
     yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
@@ -241,13 +241,13 @@ def _further(place: DemoPlace) -> Iterator[str]:
     yield "trued show           # every call with its time and tokens;  trued diff: the work"
 
 
-def _tampering(place: DemoPlace) -> Iterator[str]:
+def _tampering_commands(place: DemoPlace) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
     yield f"sed -i 's/^HONEST_AFTER_REFUTATION = True/HONEST_AFTER_REFUTATION = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except OSError:
