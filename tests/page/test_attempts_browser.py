@@ -248,7 +248,7 @@ def test_27_a_preview_cannot_lead_its_own_frame_or_window_to_the_page_and_keep_a
     assert all("Slugs" not in frame.content() for frame in second.frames)
     tab.evaluate("location.reload()")  # by the preview's script: the browser sends no cookie along
     tab.wait_for_url(f"{served.url}/**")
-    assert "has not entered" in tab.inner_text("main")
+    assert "has not logged in" in tab.inner_text("main")
     tab.get_by_role("link", name="Continue").click()  # only a person can, on the page's own origin
     tab.wait_for_selector("html[data-connection=live]")
     assert second.evaluate("window.opener === null || window.opener.closed")

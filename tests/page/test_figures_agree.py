@@ -106,7 +106,7 @@ def test_refuted_claims_are_found_from_the_first_page_the_run_and_history(tmp_pa
     where = f'href="/r/{RUN}/calls?only=refuted"'
     for address in ("/", "/?only=refuted", f"/r/{RUN}", "/history?since=all"):
         assert where in html_of(reader, address), address
-    assert "No run fits" in html_of(reader, "/?only=work")
+    assert "No run matches" in html_of(reader, "/?only=work")
     assert f'href="/r/{RUN}/ledger/count#claims"' in html_of(reader, f"/r/{RUN}")
     reader.close()
 
@@ -116,7 +116,7 @@ def test_an_ended_run_names_the_next_command_and_all_that_was_spent(tmp_path: Pa
     demo(tmp_path)
     reader = Reader(tmp_path, {})
     assert f"<code>trued land {RUN}</code>" in html_of(reader, f"/r/{RUN}")
-    assert "All together" in html_of(reader, f"/r/{RUN}/spent")
+    assert "<b>Total</b>" in html_of(reader, f"/r/{RUN}/spent")
     reader.close()
 
 

@@ -176,7 +176,7 @@ def test_verifications_stand_below_the_runs_and_are_filtered_and_searched(tmp_pa
             )
         )
     words = words_of(html_of(reader, "/"))
-    assert "all 3 every requirement met 1 not every one 2" in words
+    assert "all 3 every requirement met 1 some not met 2" in words
     assert [f"shop{number}" in words for number in range(3)] == [True, True, True]
     words = words_of(html_of(reader, "/?verified=open&q=shop2"))
     assert "shop2" in words
@@ -186,5 +186,5 @@ def test_verifications_stand_below_the_runs_and_are_filtered_and_searched(tmp_pa
 
 def test_there_is_a_page_before_there_is_a_journal(tmp_path: Path) -> None:
     reader = Reader(tmp_path, {})
-    assert "No run fits." in html_of(reader, "/history")
+    assert "No run matches." in html_of(reader, "/history")
     reader.close()

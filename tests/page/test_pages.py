@@ -21,7 +21,7 @@ from trued.engine.run_store import RunStore
 from trued.engine.ways_on import next_steps
 from trued.page.reader import BATCH, STORY, TOLD, Reader
 from trued.page.render import piece
-from trued.page.story import told as lines_of
+from trued.page.story import story_lines as lines_of
 from trued.reporting.html.material import ProofSummary
 from trued.reporting.views.event_kinds import typed
 

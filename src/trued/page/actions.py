@@ -43,19 +43,19 @@ LONGEST = 4_000  # characters of one field
 MOST = 200  # values of one field
 LINE = 500  # characters of one line in the terminal
 NAME = 80  # characters of a person's name
-IDS = 30  # requirements that are named if all are meant
-MARKS = 3  # most accents on one letter
+IDS = 30  # requirements that are listed by id when the whole contract is approved
+MARKS = 3  # accents that one letter may have
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
 @dataclass(frozen=True)
 class Action:
-    """One thing to do. If `spoken`, the person confirms it with a number in the terminal; else it is done at once."""
+    """One thing to do: at once, or after the person has confirmed it in the terminal (`needs_confirmation`)."""
 
     words: str  # a description for the terminal, in one sentence or a few lines
     command: tuple[str, ...]  # the equivalent command
     do: Callable[[RunStore], str]  # does it and returns a sentence about the result
-    spoken: bool = False
+    needs_confirmation: bool = False
 
     @property
     def command_line(self) -> str:
@@ -140,7 +140,7 @@ class Actions:
                 raise BadInput("the run has moved on since you were asked", then="look at it again")
             return action.do(store)
 
-        return replace(action, do=do) if action.spoken else action
+        return replace(action, do=do) if action.needs_confirmation else action
 
     # -- steer ---------------------------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class Actions:
 
         words = ("trued", "answer", record.id, "--question", key, answer)
         said = visible(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
-        return Action(said, (*words, *_option("--comment", comment)), do, spoken=answer == WITHOUT)
+        return Action(said, (*words, *_option("--comment", comment)), do, needs_confirmation=answer == WITHOUT)
 
     def _comment(self, store: RunStore, fields: Fields) -> Action:
         record, text, now = self._run(store, fields), fields.needed("comment"), fields.text("when") == "now"
@@ -172,7 +172,7 @@ class Actions:
         record = self._run(store, fields)
         if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state} already")
-        return self._started(f"cancel {record.id}", ("trued", "cancel", record.id))
+        return self._command_action(f"cancel {record.id}", ("trued", "cancel", record.id))
 
     def _resume(self, store: RunStore, fields: Fields) -> Action:
         record = self._run(store, fields)
@@ -180,7 +180,7 @@ class Actions:
             raise BadInput(f"run {record.id} is at work already")
         if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state}: there is nothing to resume")
-        return self._started(f"resume {record.id}", ("trued", "resume", record.id))
+        return self._command_action(f"resume {record.id}", ("trued", "resume", record.id))
 
     def _limit(self, store: RunStore, fields: Fields) -> Action:
         """A limit is lowered at once; raising it may cost more and needs confirmation."""
@@ -189,27 +189,29 @@ class Actions:
         if not changes:
             raise BadInput("a limit is missing", then="write usd=5, tokens=2M, calls=20 or time=2h")
         steps = limit_steps(store, record, changes)
-        spoken = any(one.is_higher for one in steps)
-        if spoken:
+        needs_confirmation = any(one.is_higher for one in steps)
+        if needs_confirmation:
             refuse_if_agent_could_answer(store, record)
-        words = "; ".join(_changed(one) for one in steps)
+        words = "; ".join(_limit_change(one) for one in steps)
 
         def do(store: RunStore) -> str:
-            changed = change_limits(store, store.journal.run(record.id), changes, self.who, may_raise=spoken)
-            return "; ".join(_changed(one) for one in changed)
+            changed = change_limits(
+                store, store.journal.run(record.id), changes, self.who, may_raise=needs_confirmation
+            )
+            return "; ".join(_limit_change(one) for one in changed)
 
         sentence = f"{self.who} changes the limits of {record.id}: {words}"
-        return Action(sentence, ("trued", "limit", record.id, *given), do, spoken)
+        return Action(sentence, ("trued", "limit", record.id, *given), do, needs_confirmation)
 
     # -- confirm -------------------------------------------------------------------------------------------------------
 
     def _approve(self, store: RunStore, fields: Fields) -> Action:
-        return self._decided(store, fields, rejected=False)
+        return self._decision_action(store, fields, rejected=False)
 
     def _reject(self, store: RunStore, fields: Fields) -> Action:
-        return self._decided(store, fields, rejected=True)
+        return self._decision_action(store, fields, rejected=True)
 
-    def _decided(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
+    def _decision_action(self, store: RunStore, fields: Fields, *, rejected: bool) -> Action:
         record, wanted = self._run(store, fields), tuple(one for one in fields.texts("requirement") if one != WHOLE)
         decision = Decision(
             fields.line("who", self.who),
@@ -237,7 +239,7 @@ class Actions:
 
         verb = "reject" if rejected else "approve"
         signed = ("--as", decision.who, "--reason", decision.why, *(("--instead",) if decision.instead else ()))
-        return Action(words, ("trued", verb, record.id, *wanted, *signed), do, spoken=True)
+        return Action(words, ("trued", verb, record.id, *wanted, *signed), do, needs_confirmation=True)
 
     def _amend(self, store: RunStore, fields: Fields) -> Action:
         record, who, why = self._run(store, fields), fields.line("who", self.who), fields.line("reason")
@@ -251,7 +253,7 @@ class Actions:
         name = contract_hash(sealed) if sealed else ""
         command = ("trued", "amend", record.id, *flags, *_option("--contract", name), "--as", who, "--reason", why)
         words = f"{who} amends the contract{f' {name[:10]}' if name else ''} of {record.id}: {why}\n{said}"
-        return self._started(words, command, spoken=True)
+        return self._command_action(words, command, needs_confirmation=True)
 
     def _trust(self, store: RunStore, fields: Fields) -> Action:
         record, digest = self._run(store, fields), fields.needed("digest")
@@ -261,7 +263,9 @@ class Actions:
         refuse_if_agent_could_answer(store, record)
         names = visible(", ".join(map(str, what.files)))
         words = f"{self.who} trusts {names} of {visible(record.repository)}, digest {digest}"
-        return self._started(words, ("trued", "trust", digest, "--repo", record.repository), spoken=True)
+        return self._command_action(
+            words, ("trued", "trust", digest, "--repo", record.repository), needs_confirmation=True
+        )
 
     def _land(self, store: RunStore, fields: Fields) -> Action:
         record, agree = self._run(store, fields), "".join(fields.lines("agree")[:1])
@@ -269,28 +273,28 @@ class Actions:
         agreed = f", and agrees to the changes with digest {agree}" if agree else ""
         words = f"{self.who} lands {record.id} ({record.head[:10] or record.base[:10]}){agreed}"
         command = ("trued", "land", record.id, *_option("--commit", record.head), *_option("--agree", agree))
-        return self._started(words, command, spoken=True)
+        return self._command_action(words, command, needs_confirmation=True)
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _run(self, store: RunStore, fields: Fields) -> RunRecord:
-        """The run with this whole id: abbreviations are for people who type."""
+        """The run with exactly this id: only the command line accepts the beginning of an id."""
         name = fields.needed("run")
         record = store.journal.run(name)
         if record.id != name:
             raise BadInput(f"there is no run {name!r}")
         return record
 
-    def _started(self, words: str, command: tuple[str, ...], *, spoken: bool = False) -> Action:
+    def _command_action(self, words: str, command: tuple[str, ...], *, needs_confirmation: bool = False) -> Action:
         def do(store: RunStore) -> str:
             return self._start(command)
 
-        return Action(words, command, do, spoken)
+        return Action(words, command, do, needs_confirmation)
 
     def _start(self, command: tuple[str, ...]) -> str:
         """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
 
-        Raises BadInput with its message if it fails at once.
+        If the command fails at once, raises BadInput with the command's message.
         """
         with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(
@@ -313,10 +317,10 @@ class Actions:
 
 
 def visible(text: str) -> str:
-    """The text on one line, with a single space for everything that a terminal does not show.
+    """The text on one line; each stretch of characters that a terminal does not show becomes one space.
 
-    Kept are letters, numbers, punctuation and symbols, with a few accents each, unless Unicode calls them a blank or a
-    filler.
+    Letters, numbers, punctuation and symbols are kept, each with a few accents at most. Characters that Unicode calls
+    blanks or fillers are not.
     """
     found: list[str] = []
     marks = 0
@@ -339,7 +343,7 @@ def _option(flag: str, value: str) -> tuple[str, ...]:
     return (flag, value) if value else ()
 
 
-def _changed(one: LimitStep) -> str:
+def _limit_change(one: LimitStep) -> str:
     name = f"{one.scope}:{one.what}" if one.scope else one.what
     return f"{name}: {f'{one.before:,g}' if one.before else 'no limit'} → {one.to:,g}"
 

@@ -43,9 +43,9 @@ class ProposedDecision:
 
 
 class Confirmations:
-    """Asks for one proposal at a time. Its number links the browser's proposal to the terminal's question.
+    """Asks about one proposal at a time. The proposal's number is shown in the browser and typed in the terminal.
 
-    An attacker with a stolen session can propose, but sees a number that the person at the terminal does not see.
+    An attacker with a stolen session can propose, but the person at the terminal never sees that proposal's number.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Confirmations:
             then = "type its number there, or withdraw it" if self._open.session == session else "finish that one first"
             raise BadInput("another decision is waiting in the terminal", then=then)
         if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
-            what = f"what would be recorded is higher than {HIGHEST} rows of the terminal"
+            what = f"what would be recorded takes more than {HIGHEST} rows of the terminal"
             raise BadInput(what, then="decide less at once, or use the command line")
         name, number = secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}"
         proposal = ProposedDecision(name, number, words, act, session, time.time() + WITHIN_S)
@@ -127,7 +127,7 @@ class Confirmations:
             if proposal.tries >= TRIES:
                 self._close(proposal, "refused", f"{TRIES} wrong numbers were typed")
             elif self._terminal is not None:
-                self._terminal.say("that is not the number; once more, or Enter to refuse:")
+                self._terminal.say("that is not the number; try again, or press Enter to refuse:")
         else:
             proposal.state = "doing"  # from here on it can neither expire nor be withdrawn
             self._stop_expiry()
@@ -135,7 +135,7 @@ class Confirmations:
                 said = await proposal.act()
             except TruedError as error:
                 self._close(proposal, "failed", str(error))
-            except Exception as error:  # noqa: BLE001  a bug in one action must not leave the terminal deaf
+            except Exception as error:  # noqa: BLE001  after a bug in one action, the terminal must still be read
                 self._report(error)
                 self._close(proposal, "failed", f"unexpected {type(error).__name__}")
             else:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from trued.page.work_diff import DiffParts
 
-# File suffix → lexer. Agents choose file names: so only these few lexers, not all that exist, read an agent's text.
+# File suffix → lexer. Agents choose file names, so only these few lexers may read an agent's text.
 LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), "javascript"),

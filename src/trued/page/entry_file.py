@@ -1,4 +1,5 @@
-"""The file with which a browser enters: it holds the entry code, because any process can read command lines."""
+"""The file with which a browser logs in. It holds the entry code, which must not be on a command line: any process
+can read command lines."""
 
 import os
 import secrets

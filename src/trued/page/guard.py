@@ -1,4 +1,4 @@
-"""The one gate before all routes of the page: host, origin, session and tab key; headers on every response."""
+"""Checks every request before any route of the page: host, origin, session, tab key. Adds headers to each response."""
 
 import asyncio
 from collections.abc import Iterable
@@ -12,7 +12,10 @@ from trued.page.sessions import Guesses, PageSession, Sessions
 COOKIE = "trued"
 KEY = b"x-tab-key"
 ENTER = "/enter"
-BEFORE_ENTERING = ("/static/enter.js", "/static/page.css")  # the same for everybody; they reveal nothing
+BEFORE_ENTERING = (
+    "/static/enter.js",
+    "/static/page.css",
+)  # served without a login: they are the same for everybody and reveal nothing
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
 BODY_S = 10.0  # timeout for the whole body of a request
@@ -45,8 +48,8 @@ ENTRY = """<!doctype html>
 <body>
 <main>
 <h1>trued</h1>
-<p id="entry" role="status">This browser has not entered. Press Enter in the terminal where <code>trued page</code> runs.</p>
-<p><a href="">Continue, if it has entered before</a></p>
+<p id="entry" role="status">This browser has not logged in. Press Enter in the terminal where <code>trued page</code> runs.</p>
+<p><a href="">Continue, if it has logged in before</a></p>
 </main>
 </body>
 </html>
@@ -104,7 +107,7 @@ class TooSlow(Exception):
 class PageGate:
     """ASGI middleware: lets a request pass to the app, or answers it with a refusal that reveals nothing about any run.
 
-    `look`: only an entry code can be posted.
+    `look`: nothing can be changed; the only POST that passes is the login.
     """
 
     def __init__(
@@ -194,7 +197,7 @@ _JSON = ("application/json", "application/json;charset=utf-8")
 def _refused(status: int) -> Response:
     words = {
         400: "bad request",
-        401: "not entered: open this page from the terminal where `trued page` runs",
+        401: "not logged in: open this page from the terminal where `trued page` runs",
         403: "refused",
         404: "not found",
         405: "no such method",

@@ -15,11 +15,12 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = 0.1, 0.4  # polling interval of the journal; the same while calm
-CALM_S = 5.0  # without a change for this long, it is calm
-PAINT_S = 0.28  # least time between two renderings of a page: an event is seen half of that later on average
+LOOK_S, CALM_LOOK_S = 0.1, 0.4  # polling interval of the journal, and the longer one while it is calm
+CALM_S = 5.0  # it is calm when nothing has changed for this long
+PAINT_S = 0.28  # least time between two renderings of a page: on average, an event shows after half of that
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
-# The page of a long run, which renders slowly, rests 9 times as long, so that its changes show soon enough: a tenth.
+# The page of a long run, which renders slowly, rests only 9 times as long, so that changes show soon enough, and uses a
+# tenth of a core.
 BRISK, BRISK_S, BUSY = 16, 1.0, 9
 OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
@@ -70,7 +71,7 @@ class Painting:
 
     @cached_property
     def message(self) -> bytes:
-        """The message to the page's script: these pieces, and the ids of all in order, so that it drops the others."""
+        """The message to the page's script: these pieces, and the ids of all in order; it removes other elements."""
         view = self.view
         parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
         return json.dumps({**parts, "pieces": dict(self.pieces)}, ensure_ascii=False).encode()

@@ -25,7 +25,7 @@ from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Gra
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
-from trued.page.story import StoryLine, sentence, told
+from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
 from trued.proof.contract import contract_hash
@@ -64,12 +64,12 @@ Made = TypeVar("Made")
 
 
 class StillReading(Exception):
-    """A run has more events than are folded for one page. The next page continues; the part folded so far is not shown,
+    """A run has more events than one request may fold. The next request continues; the part folded so far is not shown,
     since it is outdated."""
 
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
-        self.record, self.share = record, share  # share: of its events that are folded
+        self.record, self.share = record, share  # share: how much of its events is folded, from 0 to 1
 
 
 class Recent(Generic[Key, Kept]):
@@ -114,8 +114,10 @@ class WatchedRun:
     """One run that somebody views: its events folded so far, and other data read about it."""
 
     progress: Progress
-    moment: int = 0  # when it was last brought up to date; 0: never, or outside `at_one_moment`
-    was_whole: bool = False  # it was once up to date: then its page never shows "still reading" again
+    moment: int = (
+        0  # number of the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
+    )
+    was_whole: bool = False  # whether it was once up to date; its page then never shows "still reading" again
     first: int = 0  # id of its first event
     last: int = 0  # id of the newest folded event
     count: int = 0  # how many events are folded
@@ -138,11 +140,11 @@ class WatchedRun:
         own = {one.KIND for one in self.progress.view.WARNINGS}
         tells = self.told == self.last and len(rows) <= TOLD  # otherwise the story is read backwards from the newest
         for number, at, name, kind, data in rows:
-            key = intern(name)  # most come many times
+            key = intern(name)  # most keys occur many times
             head = EventHead(number, at, key, kind)
             event = self.progress.add_json(head, data)
             if tells:
-                self.story.extend(told(head, event))
+                self.story.extend(story_lines(head, event))
             if kind in READ or kind in own:
                 self.kept.append(Event(id=number, at=at, key=key, kind=kind, data=json.loads(data)))
             elif key in self.waiting and kind in TIMES:
@@ -301,7 +303,7 @@ class Reader:
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """For a page that is made several times a second: pictures of a whole run are drawn again every two seconds."""
+        """In the `with` block, pictures of a whole run are reused for two seconds, for pages that are made often."""
         self._spares = True
         try:
             yield
@@ -358,7 +360,7 @@ class Reader:
     def run(self, name: str) -> RunRecord:
         """The run with this id. Raises BadInput if there is none."""
         if self.is_empty:
-            raise BadInput(f"no run {name}")
+            raise BadInput(f"there is no run {name}")
         listed = next((one for one in self.runs() if one.id == name), None) if self._moment else None
         return listed or as_seen(self.store.journal.run(name), self.store.journal)
 
@@ -526,22 +528,22 @@ class Reader:
         """The newest lines of the run's story, newest first. Reads only as many events as needed."""
         run = self.watch(record)
         if run.told < run.last:
-            run.story.extend(self._told(record, run.progress.view, run.told, run.last)[::-1])
+            run.story.extend(self._read_story(record, run.progress.view, run.told, run.last)[::-1])
             run.told = run.last
         return list(run.story)[::-1]
 
     def newest_story(self, record: RunRecord) -> list[StoryLine]:
         """Like `story`, for a run that is still being read."""
-        return self._told(record, view_of(record.workflow), 0, self.newest_events().get(record.id, 0))
+        return self._read_story(record, view_of(record.workflow), 0, self.newest_events().get(record.id, 0))
 
-    def _told(self, record: RunRecord, view: WorkflowView, after: int, last: int) -> list[StoryLine]:
+    def _read_story(self, record: RunRecord, view: WorkflowView, after: int, last: int) -> list[StoryLine]:
         """The newest lines about events after this id, newest first."""
         lines, before = list[StoryLine](), last + 1
         while before > after + 1 and len(lines) < STORY:
             most = min(TOLD, before - after)  # there cannot be more new events than new ids
             events = self.store.journal.last_events(record.id, most, before=before, lean=True)
             for one in reversed(events):
-                lines += [] if one.id <= after else [*told(one, typed(one, view.EVENTS))][::-1]
+                lines += [] if one.id <= after else [*story_lines(one, typed(one, view.EVENTS))][::-1]
             before = events[0].id if len(events) == most else 0
         return lines[:STORY]
 
@@ -570,7 +572,7 @@ class Reader:
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
         """Like `made`, for a picture of the whole run: it grows while the run works, even without an event. While
-        `sparing`, one of the last two seconds is shown again."""
+        `sparing`, a picture from the last two seconds is reused."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         found = run.made.get(name)
         is_new = found is not None and now - run.drawn[name] < DRAW_S
@@ -652,8 +654,8 @@ class Reader:
         return written, (*((one, drivers.get(one, 0)) for one in journal.runs_at_work()), *journal.queued().items())
 
     def picture(self, sha256: str) -> bytes | None:
-        """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or while its
-        run is not over and it is of a held-out case."""
+        """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or if it
+        shows a held-out case of a run that is not over."""
         if not HASH.fullmatch(sha256) or self.is_empty:
             return None
         for record in self.runs():

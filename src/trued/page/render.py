@@ -15,7 +15,7 @@ from trued.reporting.html.format import agent_name, cost, moment, money
 from trued.reporting.html.render import environment as report_environment
 
 # Characters that a browser would obey or not show: control, bidirectional and invisible ones; except newline, tab, and
-# the two joiners that scripts and emoji need.
+# the two joiners that some writing systems and emoji need.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"

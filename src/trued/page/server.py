@@ -49,13 +49,16 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-AT_ONCE = 8_000  # events folded for one page, in a quarter of a second; the next page continues with a longer run
+AT_ONCE = 8_000  # events folded for one request (a quarter of a second); in a longer run, the next request continues
 LAST_S = 5.0  # timeout for sending the final state to open pages
 TRIES = 20  # random ports to try: each may be taken on one of the two addresses
 NEWS = 5  # notifications that a tab shows at once
 ID = re.compile("[0-9]{1,15}", re.ASCII)
-NO_PAGES = ("/live", "/pieces", "/waits")  # requested by the script: no person reads an error of theirs
-NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)  # no other process of this machine can listen there, either
+NO_PAGES = ("/live", "/pieces", "/waits")  # requested by the script: no person reads their error messages
+NO_IPV6 = (
+    errno.EAFNOSUPPORT,
+    errno.EADDRNOTAVAIL,
+)  # errors of a machine without IPv6: no other process can listen there, either
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,8 @@ class PageOptions:
 def listening(port: int) -> tuple[int, list[socket.socket]]:
     """A port, and sockets that listen there on both loopback addresses.
 
-    If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput.
+    If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput if
+    there is no free port.
     """
     for _ in range(1 if port else TRIES):
         sockets: list[socket.socket] = []
@@ -147,12 +151,12 @@ class PageServer:
     # -- lifetime ------------------------------------------------------------------------------------------------------
 
     def entry_path(self) -> Path:
-        """A new entry file, with which a browser can enter once, within a minute."""
+        """A new entry file, with which a browser can log in once, within a minute."""
         return self.entry.write(self.address.origin, self.sessions.new_code())
 
     async def serve(self, ready: Callable[[], None]) -> None:
         """Serve until SIGINT, SIGTERM or SIGHUP. Calls `ready` when the page answers."""
-        _expect_long_lives()
+        _collect_garbage_less_often()
         config = uvicorn.Config(
             self.app(),
             http="h11",
@@ -227,7 +231,9 @@ class PageServer:
             *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
             *(Route(one.path, self.page) for one in PAGES),
         ]
-        app = Starlette(routes=routes, exception_handlers={TruedError: _said, HTTPException: _missing, 500: self._bug})
+        app = Starlette(
+            routes=routes, exception_handlers={TruedError: _error_response, HTTPException: _missing, 500: self._bug}
+        )
         app.router.redirect_slashes = False
         return app
 
@@ -235,7 +241,7 @@ class PageServer:
         """The routes that change something. A page that was started with `--look` has none of them."""
         return [
             Route("/do/{action}", self.act, methods=["POST"]),
-            Route("/pending", self.pending, methods=["POST"]),  # POST: it needs the key of the session's tabs
+            Route("/pending", self.pending, methods=["POST"]),  # POST, because only a POST needs the tab key
             Route("/withdraw", self.withdraw, methods=["POST"]),
             Route("/proposal/{id}", self.proposal),
         ]
@@ -244,10 +250,10 @@ class PageServer:
         """Do an action at once, or, if it needs confirmation, propose it in the terminal."""
         name, given = request.path_params["action"], await _json(request)
         action = await self._with_store(lambda store: self.actions.prepare(store, name, given))
-        if not action.spoken:
+        if not action.needs_confirmation:
             return JSONResponse({"said": await self._with_store(action.do)})
         if not self.confirmations.has_terminal:
-            said = "this page was started without a terminal: decide with this command in your own"
+            said = "this page was started without a terminal: run this command in your own"
             return JSONResponse({"said": said, "command": action.command_line}, 409)
         session = request.scope["session"].number
         proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do), session)
@@ -350,7 +356,9 @@ class PageServer:
 
     async def _bug(self, request: Request, error: Exception) -> Response:
         self.options.report(error)
-        return PlainTextResponse("trued: this page could not be made; the terminal says where its traceback is\n", 500)
+        return PlainTextResponse(
+            "trued: this page could not be rendered; the terminal shows where the traceback is\n", 500
+        )
 
 
 class QuietServer(uvicorn.Server):
@@ -361,7 +369,7 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-def _expect_long_lives() -> None:
+def _collect_garbage_less_often() -> None:
     """Let the garbage collector run less often: a long run has a hundred thousand rows that are kept, and a collection
     after every 700 objects took a quarter of the time."""
     gc.freeze()
@@ -415,12 +423,12 @@ async def _json(request: Request) -> dict[str, object]:
     """The request's body. Raises BadInput if it is not a JSON object."""
     found = parse_json(await request.body())
     if not isinstance(found, dict):
-        raise BadInput("the body is no JSON object")
+        raise BadInput("the body is not a JSON object")
     return found
 
 
-async def _said(request: Request, error: Exception) -> Response:
-    """A response with one sentence about the error: a page for whoever opened one, else plain text."""
+async def _error_response(request: Request, error: Exception) -> Response:
+    """A response with one sentence about the error: as HTML if a page was requested, else as plain text."""
     if request.method == "POST":
         return JSONResponse({"said": str(error)}, 409)
     return _sentence(request, str(error), 404 if isinstance(error, BadInput) else 503)

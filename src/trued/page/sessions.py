@@ -18,7 +18,7 @@ def _hashed(secret: str) -> str:
 
 @dataclass
 class PageSession:
-    """One browser that entered with a code. Only hashes of its secrets are kept."""
+    """One browser that has logged in with a code. Only hashes of its secrets are kept."""
 
     number: int
     key: str = ""  # hash of its tab key
@@ -27,7 +27,7 @@ class PageSession:
 
 @dataclass(frozen=True)
 class Entered:
-    """The secrets that a browser gets when it enters."""
+    """The secrets that a browser gets when it logs in."""
 
     cookie: str
     key: str
@@ -50,7 +50,7 @@ class Guesses:
 
 @dataclass
 class Sessions:
-    """All sessions. `tell` prints to the person's terminal."""
+    """All sessions. `warn` prints to the person's terminal."""
 
     warn: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
@@ -65,7 +65,7 @@ class Sessions:
         return code
 
     def enter(self, code: str) -> Entered | None:
-        """Use up a code; None if it is unknown, too old or was used before."""
+        """Use up a code and open a session; None if the code is unknown, has expired or was used before."""
         name = _hashed(code)
         if name in self._used:
             self.warn(

@@ -22,7 +22,7 @@ SILENT = {
     call.QuotaReported,
     proof.CheckRan,
     proof.RequirementJudged,
-}  # they say nothing, and are most
+}  # frequent events that have no line in the story
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class StoryLine:
     requirement: str = ""  # the first refuted requirement
 
 
-def told(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
+def story_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     """The lines of one event; most events have none."""
     if type(event) in SILENT:
         return

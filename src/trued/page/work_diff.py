@@ -23,7 +23,7 @@ from trued.workspace.git.store import Store
 
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # an agent can make its folder slow to read
-AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone; after a timeout
+AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone, and the same after a timeout
 FIRST_S = 0.3  # wait this long for the first read of a clone
 CLONES = 32  # clones whose diffs are kept
 MOST = 8_000_000  # bytes that git may print

@@ -81,7 +81,7 @@ def waiting(reader: Reader) -> str:
 
 
 def made(reader: Reader, title: str, pieces: Mapping[str, str], *path: tuple[str, str], layout: str = "") -> PageView:
-    """A page with the parts that all pages have."""
+    """The page with these pieces, and with the piece that all pages have: how many things wait."""
     return PageView(title, {"waiting": waiting(reader), **pieces}, reader.newest_event(), path, layout)
 
 

@@ -29,7 +29,7 @@ QUIET_S = 86_400.0
 TAIL = 40  # lines of the transcript beside the ledger
 STORY = 40  # lines of the story
 NOTICES = 12
-TOLD = 8  # most sentences from an agent's brief that are shown
+TOLD = 8  # sentences from an agent's brief that are shown
 
 
 def run(reader: Reader, params: Params) -> PageView:

@@ -12,7 +12,7 @@ from trued.page.view import PageRoute, PageView, Params
 SIZE = 100  # runs on one page
 WAITS = 20  # waits shown in full; the others are on their runs' pages
 VERIFIED = 8  # verifications below the runs; the others are in the history
-VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "not every one"}
+VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "some not met"}
 FILTERS = {
     "work": "at work",
     "queued": "queued",

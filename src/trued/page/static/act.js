@@ -1,6 +1,6 @@
 // Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
-// data-sure asks before); the result is written into its element with data-said. Only the journal settles it: once the
-// decision is recorded, the server sends the page without the form.
+// data-sure asks before); the result is written into its element with data-said. The form stays until the journal has
+// recorded the decision: then the server sends the page without it.
 import { asks } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
