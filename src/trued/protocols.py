@@ -107,15 +107,17 @@ class Command:
     readable: Sequence[str] = ()
     writable: Sequence[str] = ()  # besides the room itself
     temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
-    avoided: Sequence[str] = ()  # where the room must not be shown: its code would be found unasked
+    avoided: Sequence[str] = ()  # paths at which the room must not be shown: there, its code would be found by accident
     mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
-    # folder → the path below HOME at which to show it, too, where that is possible; the command gets this one
+    # folder → a second path, below HOME, at which to show it if the sandbox can; then the command is given that path
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = "none"  # or "loopback": an empty network of its own; "host": the host's, only to prepare
+    network: str = (
+        "none"  # or "loopback": an empty network of its own; or "host": the machine's, only to prepare a room
+    )
     second: bool = False  # the second run: another host name, user, HOME and time zone than the first
     channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own
@@ -468,8 +470,8 @@ class JournalStore(Protocol):
         """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
         run is not on this machine.
 
-        `told` is called, by any thread and perhaps often, when the driver has to end and gets no signal: the run was
-        cancelled elsewhere, or another driver has it.
+        `told` is called when the driver has to end without a signal, because the run was cancelled elsewhere or another
+        driver has it. It may be called by any thread, and several times.
         """
         ...
 
@@ -494,7 +496,7 @@ class JournalStore(Protocol):
         ...
 
     def is_cancelled(self, run: str) -> bool:
-        """Whether somebody wants the run to end for good."""
+        """Whether somebody has cancelled the run."""
         ...
 
     def private_files(self) -> tuple[Path, ...]:
@@ -685,7 +687,7 @@ class TrackerIssue:
 
 
 class Tracker(Protocol):
-    """Holds tickets. Supporting another tracker means one small class."""
+    """Holds tickets. Each tracker is one small class."""
 
     def issue(self, name: str) -> TrackerIssue:
         """The ticket of this name. Raises BadInput if it cannot be read."""

@@ -31,7 +31,7 @@ class Confinement:
     network: str = "none"  # none | loopback | host
     hidden: tuple[str, ...] = ()  # invisible even inside a readable folder
     ports: tuple[int, ...] = ()  # TCP ports it may use if it has no network of its own: those of a server
-    scoped: bool = True  # it reaches no abstract socket or process outside, if the kernel supports that
+    scoped: bool = True  # it cannot reach abstract sockets and processes outside, if the kernel supports that
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ sys.stdin.read()
 @pytest.mark.parametrize("login", ["trued:wrong", "trued", "nobody-of-this-name:wrong"])
 def test_a_login_that_is_refused_is_not_called_a_database_that_is_away(login: str, postgres: PostgresServer) -> None:
     with pytest.raises(StateFailed, match=r"does not let this login in .*~/\.pgpass") as refused:
-        PostgresJournal(postgres.url.replace(f"trued:{PASSWORD}", login), patience_s=0.0)
+        PostgresJournal(postgres.url.replace(f"trued:{PASSWORD}", login), retry_s=0.0)
     assert "resume" not in str(refused.value)
 
 

@@ -94,7 +94,7 @@ def test_a_database_that_restarts_loses_nothing_and_has_nothing_twice(
 
 @pytest.mark.spec("HUB-1")
 def test_a_database_that_stays_away_is_one_sentence_without_the_password(hub: Hub) -> None:
-    store = hub.opened(patience_s=0.2)
+    store = hub.opened(retry_s=0.2)
     hub.server.stop()
     with pytest.raises(StateFailed, match="does not answer") as raised:
         store.runs()
@@ -102,7 +102,7 @@ def test_a_database_that_stays_away_is_one_sentence_without_the_password(hub: Hu
     secret = hub.server.url.replace(PASSWORD, "s3cret")
     assert "s3cret" in secret
     with pytest.raises(StateFailed) as raised:
-        PostgresJournal(secret, schema=hub.schema, patience_s=0.2)
+        PostgresJournal(secret, schema=hub.schema, retry_s=0.2)
     assert "s3cret" not in str(raised.value)
     with pytest.raises(BadInput, match="not a Postgres URL") as refused:
         PostgresJournal("postgresql://trued:s3cret@host:5432/x?nonsense")

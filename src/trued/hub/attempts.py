@@ -13,7 +13,7 @@ from trued.hub.database import Connection, Database
 from trued.run.budget import agent_kind
 from trued.wire import Amount, Spend
 
-PATIENCE_S = 5.0  # how long to wait for an unavailable database while a person waits
+RETRY_S = 5.0  # how long to retry while the database is unavailable; a person is waiting
 
 Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as reported by the process that ran the attempt
 # `lost`: its lease is over, but its end may still be reported. `late`: another attempt's result was recorded first.
@@ -41,10 +41,11 @@ class Driver:
 
 
 def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: UUID) -> None:
-    """Open an attempt at this call, or keep the one that is open in the same place, in the transaction of its budget.
+    """Open an attempt at this call, or keep the one that is open in the same place, in the transaction `db` that also
+    reserves its budget.
 
     Raises Postponed while the agent's cap is reached or an attempt elsewhere may be running: then the call must not
-    be made yet. The caller must drive the run under its newest epoch, and have its row locked.
+    be made yet. The caller must hold the run's newest epoch and have locked the run's row.
     """
     values = (
         run,
@@ -63,7 +64,8 @@ def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: 
 
 
 def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late: bool = False) -> None:
-    """Record how an attempt ended and what it cost, in the transaction of its budget; not the step's result.
+    """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
+    result is recorded elsewhere.
 
     `late`: this driver has lost the run, so another driver records the step's result."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
@@ -82,8 +84,8 @@ def call_of(spend: Spend) -> str:
 
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
-    """The caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
-    database = Database(url, "trued", lambda: PATIENCE_S)
+    """Open the caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
+    database = Database(url, "trued", lambda: RETRY_S)
     try:
         database.refuse_other_version()
         yield Caps(database)

@@ -9,13 +9,13 @@ from trued.hub.database import Database
 from trued.support.lease_file import LeaseFile, boot_time
 
 RENEWALS = 15  # per lease, because a few may fail
-MARGIN = 0.2  # share of a lease by which agents end before others may take over: ending them takes time
+MARGIN = 0.2  # agents end this share of a lease before others may take over, because ending them takes time
 LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 
 class Claim:
     """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when
-    the lease is over, any other may take the next epoch, and the database refuses what this driver writes later."""
+    the lease is over, another driver may take the next epoch, and the database refuses later writes of this one."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Claim:
         self._database.close()
 
     def allow(self, asked: float) -> None:
-        """Let agents work for the lease that was requested at `asked`: until then, no other driver may take the run."""
+        """Let agents work until the lease requested at `asked` ends: no other driver may take the run before that."""
         if self._lease_file:
             self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
 
     def _hold(self) -> None:
         """Renew the lease and check whether the run was cancelled, until the claim is over or lost."""
-        every, renewed = self._lease_s / RENEWALS, boot_time()  # a clock that counts the time of sleep, too
+        every, renewed = self._lease_s / RENEWALS, boot_time()  # a clock that also runs while the machine sleeps
         renew = f"""
             with soon as (select {SOON} as at),
             mine as (update run set until = soon.at from soon where id = %s and epoch = %s returning id, cancelled),

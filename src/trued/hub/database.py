@@ -21,8 +21,8 @@ from trued.hub.schema import MIGRATIONS
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
-PATIENCE_S = 5.0  # how long to wait for an unavailable database if no run is driven
-LOCK_S = 20  # longer than any write of trued takes: after that, another process hangs in the middle of a write
+RETRY_S = 5.0  # how long to retry while the database is unavailable, if no run is driven
+LOCK_S = 20  # longer than any write of trued takes: a process that holds a lock for longer hangs
 IDLE_S = 5  # a client that freezes in the middle of a write loses its transaction with all locks
 AGAIN_S = 0.1  # between two attempts to connect
 # A connection that was cut silently is noticed within seconds; settings in the URL have precedence.
@@ -52,12 +52,12 @@ class Database:
     """One schema of a Postgres database.
 
     Statements may be sent twice: when a connection is lost, it is unknown whether the last write was committed.
-    So every write must be idempotent. `patience` returns how many seconds to wait for an unavailable database; it
-    is called before each retry.
+    So every write must be idempotent. `retry_for` returns for how many seconds to retry while the database is
+    unavailable; it is called before each retry.
     Raises StateFailed or Busy, and BadInput for an invalid address.
     """
 
-    def __init__(self, url: str, schema: str, patience: Callable[[], float], *, read_only: bool = False) -> None:
+    def __init__(self, url: str, schema: str, retry_for: Callable[[], float], *, read_only: bool = False) -> None:
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
@@ -65,7 +65,7 @@ class Database:
         self.info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
         where = given.get("host") or given.get("service") or "this machine"
         self.name = f"{given.get('dbname', 'postgres')} on {where}"  # without user and password
-        self.schema, self.patience, self.read_only = schema, patience, read_only
+        self.schema, self.retry_for, self.read_only = schema, retry_for, read_only
         self.password = ""  # known only after a connection: libpq looks for it in several places
         self.login_files = tuple(_login_files(given))
         self.is_away = False  # whether the last attempt found it unavailable
@@ -74,11 +74,11 @@ class Database:
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
         """Send one statement, as its own transaction, and return its rows."""
-        return self._patiently(lambda db: _rows(db, statement, values))
+        return self._send_with_retries(lambda db: _rows(db, statement, values))
 
     def rows_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
         """Like `rows`, but what it writes becomes durable only with the next synced write."""
-        return self._patiently(lambda db: _rows(db, statement, values), synced=False)
+        return self._send_with_retries(lambda db: _rows(db, statement, values), synced=False)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
         """Let `work` send several statements in one transaction; it is called again if the connection is lost."""
@@ -87,7 +87,7 @@ class Database:
             with db.transaction():
                 return work(db)
 
-        return self._patiently(whole)
+        return self._send_with_retries(whole)
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
@@ -178,19 +178,23 @@ class Database:
 
     def _check(self, version: int) -> None:
         if version == 0:
-            raise StateFailed(f"there is no journal in {self.name} yet: the first run makes it")
+            raise StateFailed(f"there is no journal in {self.name} yet: the first run creates it")
         if version != len(MIGRATIONS):
-            age, then = ("a newer", "upgrade trued") if version > len(MIGRATIONS) else ("an older", "a run converts it")
+            age, then = (
+                ("a newer", "upgrade trued") if version > len(MIGRATIONS) else ("an older", "the next run converts it")
+            )
             raise StateFailed(f"{self.name} was written by {age} trued (format {version}): {then}")
 
-    def _patiently(self, send: Callable[[Connection], T], *, synced: bool = True) -> T:
+    def _send_with_retries(self, send: Callable[[Connection], T], *, synced: bool = True) -> T:
         since = 0.0
         while True:
             try:
                 return self._send(send, synced=synced)
             except _Away as away:
-                since = since or time.monotonic()  # since the first failure: this process may have been frozen
-                if time.monotonic() > since + self.patience():
+                since = (
+                    since or time.monotonic()
+                )  # count from the first failure, since this process may have been frozen before
+                if time.monotonic() > since + self.retry_for():
                     raise _translated(away.error, self.name, away=True) from away.error
             except psycopg.Error as error:
                 raise _translated(error, self.name, away=False) from error
@@ -260,7 +264,7 @@ def _translated(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateF
         return Busy(f"{name} is busy: another process has held a row for {LOCK_S} s; try again")
     what = {
         errors.DiskFull: "its disk is full; free space, then `trued resume`",
-        errors.ReadOnlySqlTransaction: "it cannot be written: this connection only reads",
+        errors.ReadOnlySqlTransaction: "it cannot be written: this connection is read-only",
         errors.InsufficientPrivilege: f"this login may not do that ({words}); ask whoever runs the hub",
     }
     return StateFailed(

@@ -26,7 +26,7 @@ from trued.errors import BadInput, Busy, Diverged, Fenced, StateFailed
 from trued.hub import run_history
 from trued.hub.attempts import Attempts, Driver, reserve_call, settle_call
 from trued.hub.claim import SOON, Claim
-from trued.hub.database import PATIENCE_S, Connection, Database
+from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
@@ -67,13 +67,13 @@ class PostgresJournal:
         home: Path | None = None,
         schema: str = "trued",
         lease_s: float = LEASE_S,
-        patience_s: float = PATIENCE_S,
+        retry_s: float = RETRY_S,
         read_only: bool = False,
     ) -> None:
         """`name`: of this machine or worker, for people. `home`: the folder with the work of runs; a run that was added
-        with a home is driven only with the same home, and taken over at once if its driver died there. `patience_s`:
-        how long to wait for an unavailable database; while a run is driven, this is a whole lease. `read_only`: create
-        and migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
+        with a home is driven only with the same home, and taken over at once if its driver died there. `retry_s`:
+        how long to retry while the database is unavailable; a driver of a run retries for a whole lease. `read_only`:
+        create and migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here
@@ -87,11 +87,11 @@ class PostgresJournal:
         self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
         self._hurries = False  # the caller was cancelled: do not wait for a whole lease
 
-        def patience() -> float:
-            return lease_s if self._epochs and not self._hurries else patience_s
+        def retry_for() -> float:
+            return lease_s if self._epochs and not self._hurries else retry_s
 
         def connect() -> Database:
-            return Database(url, schema, patience, read_only=read_only)
+            return Database(url, schema, retry_for, read_only=read_only)
 
         self._connect = connect
         self._database = self._connect()

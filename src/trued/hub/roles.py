@@ -3,7 +3,7 @@
 from psycopg import sql
 
 from trued.errors import StateFailed
-from trued.hub.database import PATIENCE_S, Connection, Database
+from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.queue import prepare_queue
 from trued.model.events.people import CommentGiven, QuestionAnswered
 from trued.model.events.run import (
@@ -71,7 +71,7 @@ def prepare_hub(url: str, schema: str = "trued") -> str:
 
     Raises StateFailed if this login may not do that or the database does not answer, BadInput for an invalid address.
     """
-    database = Database(url, schema, lambda: PATIENCE_S)
+    database = Database(url, schema, lambda: RETRY_S)
     try:
         database.migrate()
         database.transaction(lambda db: _grant(db, schema))

@@ -105,14 +105,14 @@ class Worker:
         try:
             queue.listen(self._drive)
             say(f"{self.name} takes runs from {self._offer.queue}: {', '.join(self._offer.agents)}")
-            return self._keep(queue)
+            return self._work_until_end(queue)
         finally:
             self._interrupt_all()
             self._workers.leave(self._offer.name, self.life)
             queue.close()
             self._database.close()
 
-    def _keep(self, queue: DriveQueue) -> int:
+    def _work_until_end(self, queue: DriveQueue) -> int:
         """Take drives, renew the lease and reap dead workers, until this worker has to end."""
         due = 0.0
         while not self._ends.wait(TAKE_S):
@@ -135,7 +135,7 @@ class Worker:
                 self._takes = not found[0]["draining"] and found[0]["format"] == len(MIGRATIONS)
                 self._safely(lambda: self._tidy(queue))
             if self._takes:
-                self._safely(lambda: self._workers.take(self._offer, self._fits, queue.move))
+                self._safely(lambda: self._workers.take(self._offer, self._may_drive, queue.move))
             elif not self._drives:
                 say(f"{self.name} is drained")
                 return 0
@@ -143,8 +143,8 @@ class Worker:
         return 0
 
     def _tell_systemd(self) -> None:
-        """Say that this worker does not hang, if systemd watches it: one that does is started again, and adopts its
-        agents while their lease lasts."""
+        """If systemd watches this worker, tell it that the worker does not hang. One that hangs is started again and
+        adopts its agents while their lease lasts."""
         if address := self._environ.get(NOTIFY):
             with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
                 said.sendto(b"WATCHDOG=1", address.replace("@", "\0", 1) if address.startswith("@") else address)
@@ -155,8 +155,8 @@ class Worker:
         self._clean_up()
 
     def _clean_up(self) -> None:
-        """Remove what drives of runs that have ended left in this state folder. A worker that lost its run to another
-        one could not do that itself."""
+        """Remove the folders that ended runs left in this state folder: a worker that lost a run to another one leaves
+        them behind."""
         left = {one.parent.name for name in LEFT for one in self._home.glob(f"runs/*/{name}")} - self._drives.keys()
         if not left:
             return
@@ -170,7 +170,7 @@ class Worker:
         """Call `do` and report its error instead of raising it: this worker and others will repeat the call. The same
         error is reported only once in a row."""
         failed = ""
-        self._tell_systemd()  # before each, since a database that is away keeps it waiting for a minute
+        self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:
             do()
         except Exception as error:  # noqa: BLE001  (a worker that ends would leave its runs)
@@ -197,9 +197,9 @@ class Worker:
         if not self._workers.is_alive(self._offer.name, self.life):
             return  # the worker that declares this one dead gives the drive to another
         with self._opened() as (store, journal):
-            asked = self._asked(run)
-            if lacking := self._lacks(store, journal, run):  # another worker moved it here
-                self._refuse(run, Checked(lacking, asked + 1, self._changed(), time.monotonic() + CHECK_S))
+            asked = self._drives_asked_for(run)
+            if lacking := self._why_not(store, journal, run):  # another worker moved it here
+                self._refuse(run, Checked(lacking, asked + 1, self._settings_changed_at(), time.monotonic() + CHECK_S))
                 self._put(run, number, again=True)
                 return
             say(f"{run}: driven by {self.name}")
@@ -219,7 +219,7 @@ class Worker:
                     self._fail(store, run, error)  # it would happen on every machine, and each would pay again
                 else:
                     why = " ".join(str(error).split())[:500]
-                    self._refuse(run, Checked(why, asked + 1, self._changed(), time.monotonic() + HOLD_S))
+                    self._refuse(run, Checked(why, asked + 1, self._settings_changed_at(), time.monotonic() + HOLD_S))
                     again = True
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
                 self._fail(store, run, error)
@@ -234,7 +234,7 @@ class Worker:
         with RunStore(self._home, self._environ, journal=journal) as store:
             yield store, journal
 
-    def _asked(self, run: str) -> int:
+    def _drives_asked_for(self, run: str) -> int:
         """How many drives of this run have been asked for so far. This drive serves all of them, but no later ones."""
         return sum(int(row["asked"]) for row in self._database.rows("select asked from run where id = %s", (run,)))
 
@@ -250,14 +250,14 @@ class Worker:
             with self._turn:
                 del self._drives[run]
 
-    def _fits(self, run: str, asked: int) -> bool:
+    def _may_drive(self, run: str, asked: int) -> bool:
         """Whether this worker may drive the run; if not, the reason is reported to whoever asked for it."""
-        known, changed = self._checked.get(run), self._changed()
+        known, changed = self._checked.get(run), self._settings_changed_at()
         if known and time.monotonic() < known.until and known.asked >= asked and known.settings == changed:
             return not known.why
         try:
             with self._opened() as (store, journal):
-                lacking = self._lacks(store, journal, run)
+                lacking = self._why_not(store, journal, run)
             hold_s = CHECK_S
         except (StateFailed, OSError) as error:  # hub or store are unavailable for a moment
             lacking, hold_s = " ".join(str(error).split())[:200], HOLD_S
@@ -275,14 +275,14 @@ class Worker:
         if found.why != known:
             say(f"{run}: not driven here: {found.why}" if found.why else f"{run}: can be driven here now")
 
-    def _changed(self) -> int:
+    def _settings_changed_at(self) -> int:
         """When this machine's own settings were last changed, in nanoseconds; 0 if it has none."""
         try:
             return (user_config(self._environ) / FILE).stat().st_mtime_ns
         except OSError:
             return 0
 
-    def _lacks(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
+    def _why_not(self, store: RunStore, journal: PostgresJournal, run: str) -> str:
         """Why this worker may not or cannot drive the run; "" if it can."""
         if not RUN.fullmatch(run):  # it becomes the name of a folder
             return "its id does not have the form of trued's run ids"

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.hub.claim import SOON
-from trued.hub.database import PATIENCE_S, Connection, Database
+from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.postgres import ASKED_FOR, WAITS, WILL_BE_DRIVEN
 from trued.hub.queue import SCHEMA
 from trued.hub.schema import MIGRATIONS
@@ -27,7 +27,7 @@ CLEAR = 500  # ended drives that are removed at a time
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-LOOKING_S = 5.0  # most time for checking a long queue before the lease is renewed; the next check continues there
+LOOKING_S = 5.0  # longest check of a queue before the lease is renewed; the next check continues where this one stopped
 
 PROGRAMS = ("acp", "command", "scripted")  # kinds of agents with which the asker can name any program
 
@@ -48,7 +48,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class StoredWorker:
-    """A worker as everybody sees it."""
+    """A worker as commands show it."""
 
     name: str
     life: int
@@ -236,10 +236,10 @@ class Workers:
             _put_again(db)
 
         self._database.transaction(work)
-        for queue, drives in self._left().items():
+        for queue, drives in self._drives_of_gone_workers().items():
             move(drives, queue)
 
-    def _left(self) -> dict[str, list[str]]:
+    def _drives_of_gone_workers(self) -> dict[str, list[str]]:
         """Queue → drives of workers that are gone. If a worker was started again, its running drives go to the new
         process, which adopts the agents; all others go back to the queue of their run."""
         gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
@@ -300,7 +300,7 @@ def _put_again(db: Connection) -> None:
 @contextmanager
 def opened_workers(url: str) -> Iterator[Workers]:
     """The workers of a hub, for commands about them. Raises StateFailed if the hub has another version."""
-    database = Database(url, "trued", lambda: PATIENCE_S)
+    database = Database(url, "trued", lambda: RETRY_S)
     try:
         database.refuse_other_version()
         yield Workers(database, 0.0)
