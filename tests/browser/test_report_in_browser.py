@@ -71,7 +71,7 @@ def test_the_lie_is_a_red_diamond_in_the_timeline_that_leads_to_its_transcript(o
     expect(transcript).not_to_be_visible()
     diamonds.first.locator("path").click()
     expect(transcript).to_be_visible()
-    expect(transcript).to_contain_text("The engine's own check of count failed on what this call left.")
+    expect(transcript).to_contain_text("The engine's own check of count failed on the work of this call.")
 
 
 @pytest.mark.spec("RUN-10")

@@ -90,7 +90,7 @@ def test_a_stranger_reads_the_transcript_of_the_call_that_claimed_otherwise(stra
     stranger.click("claims refuted")
     stranger.reads("said DONE, refuted")
     stranger.click("purple-team-a#1")
-    stranger.reads("failed on what this call left")
+    stranger.reads("failed on the work of this call")
     stranger.reads("writing the module")  # what the call wrote while it worked
 
 

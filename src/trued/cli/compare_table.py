@@ -19,7 +19,7 @@ RunFigures: TypeAlias = Mapping[str, Any]
 NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of a name that may wrap, and between columns
 LINE = 600  # characters of a note
 NONE = "–"
-ALIKE = "asked alike"  # how many of the requirements that all contracts share are proven
+ALIKE = "proven (shared)"  # of the requirements that all contracts have in common, how many are proven
 ROLES = 8  # roles whose peak context is listed, the largest first
 
 

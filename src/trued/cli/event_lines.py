@@ -8,7 +8,7 @@ from trued.model import Event
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.events.proof import test_counts
 from trued.model.step_keys import label_of, scope_of
-from trued.reporting.views.cases import stood
+from trued.reporting.views.cases import base_outcomes
 from trued.reporting.views.event_kinds import typed
 from trued.support.durations import duration
 from trued.support.plurals import counted, few
@@ -82,7 +82,7 @@ def _of_proof(event: JournalEvent) -> str | None:
     match event:
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(one) for one in event.serves)
-            return f"{served} {event.sort}: on the base {stood(event.cases) or 'nothing'}"
+            return f"{served} {event.sort}: on the base {base_outcomes(event.cases) or 'nothing'}"
         case proof.ContractSealed():
             held_out = "held out" if event.held_out else "visible"
             return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"

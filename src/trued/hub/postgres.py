@@ -73,7 +73,7 @@ class PostgresJournal:
         """`name`: of this machine or worker, for people. `home`: the folder with the work of runs; a run that was added
         with a home is driven only with the same home, and taken over at once if its driver died there. `retry_s`:
         how long to retry while the database is unavailable; a driver of a run retries for a whole lease. `read_only`:
-        create and migrate nothing; every write raises StateFailed. Raises StateFailed if the database cannot be used."""
+        create and migrate nothing; each write raises StateFailed. Raises StateFailed if the database cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here

@@ -85,7 +85,7 @@ class ReportedCall:
     incidents: tuple[TranscriptLine, ...]  # crashes that the call survived
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements for which the engine's next check failed
-    held_back: bool = False  # its texts may quote held-out cases, and are left out while agents may still be asked
+    held_back: bool = False  # its texts may quote held-out cases, and are left out while agents may still be called
     is_shown: bool = True  # with its texts; if False, it appears only in the timeline and the sums
 
     @property
@@ -143,7 +143,7 @@ def calls(
 ) -> tuple[ReportedCall, ...]:
     """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts;
     without `texts`, none has. `known`: an earlier result to reuse, made when `material.ended` was the same;
-    `is_judged`: with the same verdicts."""
+    `is_judged`: the verdicts were the same, too."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
@@ -154,7 +154,7 @@ def calls(
         else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
         for place, row in enumerate(rows)
     ]
-    judged = known if is_judged else ()  # without a new verdict no earlier claim falls
+    judged = known if is_judged else ()  # without a new verdict, no other claim is refuted
     fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
     fell = _refutations(fresh, material.proofs) if fresh else {}
     changed = {

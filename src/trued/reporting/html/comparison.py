@@ -35,7 +35,7 @@ class Compared:
     notes: tuple[str, ...]
 
 
-ALIKE = "asked alike"
+ALIKE = "proven (shared)"
 HEADS = ("proven", ALIKE, "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time", "agents' time")
 
 

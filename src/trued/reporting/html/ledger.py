@@ -1,4 +1,4 @@
-"""The ledger: each requirement with its grade, the reasons, and every time the engine tried it."""
+"""The ledger: each requirement with its grade, the reasons, and every run of its checks."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -182,7 +182,7 @@ def _judged(material: Material) -> list[Judged]:
     contract, verdict = material.contract, material.verdict
     sealed = {one.id: one for one in contract.every} if contract else {}
     judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
-    return [judged.get(name) or _unseen(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
+    return [judged.get(name) or _not_judged_yet(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
 
 
 def _is_met(judged: Judged, accept: Grade) -> bool:
@@ -193,7 +193,7 @@ def _is_guard(judged: Judged) -> bool:
     return judged.id.startswith(EXISTING_TESTS)
 
 
-def _unseen(sealed: Requirement) -> Judged:
+def _not_judged_yet(sealed: Requirement) -> Judged:
     source = str(sealed.source)
     return Judged(id=sealed.id, text=sealed.text, source=source, grade=Grade.UNPROVEN, why=NOT_JUDGED, holds=False)
 
@@ -230,7 +230,7 @@ class _Proofs:
                 self._stages.setdefault(row.id, []).append((proved, row, evidence.get(row.id, [])))
         facts = number + len(contract.base_facts if contract else ())
         room = min(LONGEST, max(SHORTEST, OUTPUTS // max(1, min(facts, EVIDENCE // OF_A_TRIAL))))
-        self._telling = _Telling(contract, material.ended, room)
+        self._trial_maker = _TrialMaker(contract, material.ended, room)
 
     def row(self, judged: Judged, sealed: Requirement | None, anchor: str) -> LedgerRow:
         stages, base = self._stages.get(judged.id, []), self._base.get(judged.id, [])
@@ -270,7 +270,7 @@ class _Proofs:
         if size > self._left:
             return ()
         self._left -= size
-        return tuple(map(self._telling.trial, facts))
+        return tuple(map(self._trial_maker.trial, facts))
 
 
 def _in_brief(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
@@ -290,8 +290,8 @@ def _counts(one: Evidence) -> str:
     return ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(one.exit_code)
 
 
-class _Telling:
-    """Describes evidence, without cases that are still held out."""
+class _TrialMaker:
+    """Turns evidence into trials for the report, without cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         from trued.proof.room.bench import check_hash  # imported for evidence that is shown whole, not for its lines

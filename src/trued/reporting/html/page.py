@@ -175,7 +175,7 @@ def _figures(
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
     if crashes := sum(1 for one in material.events if one.kind == RunResumed.KIND):
         survived = sum(1 for call in every if any(one.kind in SURVIVED for one in call.incidents))
-        yield _figure(crashes, "restart", "", f"{counted(survived, 'call')} went on meanwhile")
+        yield _figure(crashes, "restart", "", f"{counted(survived, 'call')} kept working meanwhile")
     yield tokens_of(every), "tokens", "simulated" if every and all(call.is_scripted for call in every) else ""
     yield duration(line.seconds), "from first to last event", ""
 

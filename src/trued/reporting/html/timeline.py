@@ -23,7 +23,7 @@ FEWEST = 12  # bars of one lane, however many lanes there are
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and clicked
 TOUCHING = 0.12  # narrow bars closer than this become one
 WIDE = 1.0  # largest width of joined bars, so that links still lead to different parts of the run
-TRACKS = 6  # most bars of one lane that are stacked
+TRACKS = 6  # bars of one lane that may be stacked
 QUIET_S = 45.0  # the axis is cut if nobody worked for longer than this and longer than a fifth of all work
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
@@ -248,7 +248,7 @@ def _agents(every: Sequence[ReportedCall], links: Links, now: float) -> Iterator
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
         marks = tuple(mark for call in own for mark in _marks(call, links))
         yield LaneDraft(
-            role, agent_name(agent), "agent", bars, _work, lambda of: links.call(_parts(of)[0]), marks, says=says
+            role, agent_name(agent), "agent", bars, _work_title, lambda of: links.call(_parts(of)[0]), marks, says=says
         )
 
 
@@ -277,7 +277,7 @@ def _parts(of: CallOrWait) -> tuple[ReportedCall, ProviderWait | None]:
     return (of, None) if isinstance(of, ReportedCall) else of
 
 
-def _work(of: CallOrWait, kind: str) -> str:
+def _work_title(of: CallOrWait, kind: str) -> str:
     call, wait = _parts(of)
     if wait and kind == "work":
         return f"{call.key}: until its provider refused"
@@ -297,7 +297,9 @@ def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
     if bars or marks:
         failed = sum(bar.kind == "check failed" for bar in bars)
         says = f"{counted(len(bars), 'check run')}, {failed} failed on the head"
-        yield LaneDraft("engine", "its own checks", "engine", bars, _checked, lambda _: links.ledger, marks, says=says)
+        yield LaneDraft(
+            "engine", "its own checks", "engine", bars, _check_title, lambda _: links.ledger, marks, says=says
+        )
 
 
 def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
@@ -311,7 +313,7 @@ def _bar_kind(one: CheckRun) -> str:
     return "check base" if one.side == "base" else "check failed" if is_bad else "check"
 
 
-def _checked(one: CheckRun, _: str) -> str:
+def _check_title(one: CheckRun, _: str) -> str:
     counts = f"{one.passed} passed, {one.tried - one.passed} did not"
     return f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
 
@@ -319,7 +321,7 @@ def _checked(one: CheckRun, _: str) -> str:
 def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]:
     bars = [Stretch(one.asked_at, one.answered_at or now, "wait", one) for one in material.questions]
     marks = [
-        Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", links.people)
+        Mark(one.at, "word", f"{one.who} {_decision_verb(one)} {_subject(one.requirement)}", links.people)
         for one in material.approvals
     ]
     if bars or marks:
@@ -333,11 +335,11 @@ def _question_title(one: Question, _: str) -> str:
     return f"{one.key}: {said}"
 
 
-def _did(word: Approval) -> str:
+def _decision_verb(word: Approval) -> str:
     return "rejected" if word.rejected else "approved"
 
 
-def _what(requirement: str) -> str:
+def _subject(requirement: str) -> str:
     return "the contract" if requirement == "*" else requirement
 
 

@@ -91,7 +91,7 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
     judged = {one.id: _judged(one, facts, over=over) for one in verdict.requirements}
     wanted = contract.requirements if contract else ()
-    unseen = [_unseen(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
+    unseen = [_not_judged_yet(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
     rows = [*judged.values(), *unseen]
     suites = [_ungraded(_judged(one, facts, over=over)) for one in verdict.suites]
     failed = [str(one.grade) for one in verdict.suites if not one.holds]
@@ -129,7 +129,7 @@ def _ungraded(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "grade"}
 
 
-def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
+def _not_judged_yet(name: str, text: str, source: str) -> dict[str, Any]:
     why = "no check has been run on it yet"
     return {
         "id": name,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 
-def stood(cases: Mapping[str, int]) -> str:
+def base_outcomes(cases: Mapping[str, int]) -> str:
     """The outcomes of cases on the base: `14 red, 2 guards`."""
     return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
 

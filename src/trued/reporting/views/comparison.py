@@ -234,7 +234,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
         yield f"the base's results were already known when {_joined(later)} began, which saved time"
     if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
-        yield f"{_joined(resumed)} {was} resumed: what was lost then is in the time, too"
+        yield f"{_joined(resumed)} {was} resumed: the time includes what was lost by that"
     if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"
@@ -283,5 +283,5 @@ def _times(spans: Sequence[Sequence[Span]]) -> Iterator[str]:
         yield (
             "they ran side by side and competed for the machine: their times say little"
             if beside
-            else "they ran one after the other: none was in another's way"
+            else "they ran one after the other and did not compete for the machine"
         )

@@ -54,6 +54,6 @@ def _failing(check: CheckedSides) -> str:
 def _facts(one: Verification) -> str:
     isolation = ", ".join(one.isolation) or "nothing was run"
     line = f"commit `{one.verdict.commit}` against base `{one.contract.base}` · {escaped(isolation)}"
-    held = f"examples are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
+    held = f"cases are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
     again = f"Reproduce:\n\n{code_block(one.reproduce, 'sh')}" if one.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)

@@ -7,7 +7,7 @@ from sys import intern
 from trued.model import Event, Grade
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.step_keys import inner_scope, is_landing, scope_of
-from trued.reporting.views.cases import stood
+from trued.reporting.views.cases import base_outcomes
 from trued.reporting.views.claims import VerdictFact
 from trued.reporting.views.event_kinds import EventHead, typed, typed_from_json
 from trued.reporting.views.notices import few, notices_of
@@ -296,7 +296,7 @@ class Progress:
             held_out = "held out" if event.held_out else f"visible: {event.why}"
             self.set_row(row._replace(state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
             return
-        summary = "red taken anew"
+        summary = "its checks were run on the new base"
         if not is_landing(stored.key):
             self.served |= set(event.serves)
             self.requirements = len(self.served)
@@ -326,7 +326,7 @@ class Progress:
             self.grades.update({name: grade for name, grade, _ in grades})
 
     def _base_summary(self) -> str:
-        cases, number = stood(self.on_base), counted(self.requirements, "requirement")
+        cases, number = base_outcomes(self.on_base), counted(self.requirements, "requirement")
         return f"{number}, on the base {cases}" if cases else number
 
     def _add_people(self, stored: EventHead, event: JournalEvent) -> None:
@@ -355,7 +355,7 @@ def _with_remark(row: Call, text: str) -> Call:
 
 def _answered(row: Call, at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
     remarks = [*row.remarks]
-    remarks += ["asked twice for its contract"] if event.asks > 1 else []
+    remarks += ["asked twice for a valid reply"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
     remarks += [f"{counted(event.reaped, 'left-over process', 'left-over processes')} ended"] if event.reaped else []
     return row._replace(

@@ -1,6 +1,6 @@
 """What runs cost and achieved, and how often an agent's *done* was false: by week, agent, role and workflow.
 
-Pure."""
+These functions are pure: they read no journal."""
 
 import re
 import time

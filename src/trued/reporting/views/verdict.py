@@ -52,7 +52,7 @@ class Verification:
 
     @property
     def lowered(self) -> bool:
-        """Whether the user accepts a grade below the full bar."""
+        """Whether the user accepts a lower grade than the default."""
         return self.accept.is_lowered_bar
 
     @property
@@ -102,11 +102,11 @@ class Verification:
         total = len(self.verdict.requirements)
         words = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
         state = words.get(self.outcome.state, "not proven")
-        return f"{state}: {self.met} of {counted(total, 'requirement')} met, the worst {_worst(self)}"
+        return f"{state}: {self.met} of {counted(total, 'requirement')} met{_worst_grade(self)}"
 
     @property
     def bar(self) -> str:
-        """A sentence about a lowered bar, or ""."""
+        """A sentence about a lower grade that the user accepts, or ""."""
         return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
@@ -145,8 +145,8 @@ def _any_passed(fact: Evidence) -> bool:
     return any(one.outcome is Outcomes.PASSED for one in fact.tried)
 
 
-def _worst(one: Verification) -> str:
-    return f"is {one.verdict.grade}" if one.verdict.requirements else "is that there is none"
+def _worst_grade(one: Verification) -> str:
+    return f", the worst is {one.verdict.grade}" if one.verdict.requirements else ""
 
 
 @dataclass(frozen=True, slots=True)
