@@ -60,7 +60,7 @@ def test_an_agent_of_claude_code_is_a_role_and_what_means_nothing_here_is_said()
     for field in ("color", "maxTurns", "hooks", "mcpServers", "skills", "permissionMode"):
         assert f"{field}: not used here" in found.notes
     assert "the tool Task is left out: only the workflow starts agents" in found.notes
-    assert "the tool mcp__linear__list is left out: it means nothing here" in found.notes
+    assert "the tool mcp__linear__list is left out: trued has no such tool" in found.notes
     assert any(note.startswith("Bash(git diff:*, git log:*): here execute has no such limit") for note in found.notes)
 
 
@@ -132,7 +132,7 @@ def test_a_custom_agent_of_github_is_called_as_its_file() -> None:
     for field in ("target", "infer", "argument-hint", "mcp-servers", "handoffs"):
         assert f"{field}: not used here" in found.notes
     assert "the tool custom-agent is left out: only the workflow starts agents" in found.notes
-    assert "the tool azure-mcp/* is left out: it means nothing here" in found.notes
+    assert "the tool azure-mcp/* is left out: trued has no such tool" in found.notes
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_custom_agent_of_github_needs_no_front_matter() -> None:
     found = read("github", "\ufeffYou write tests.\n", "4.1-tester").role
     assert found is not None
     assert (found.name, found.prompt, found.tools) == ("4-1-tester", "You write tests.", UNNAMED)
-    assert "called 4.1-tester there" in found.notes
+    assert "GitHub Copilot calls it 4.1-tester" in found.notes
 
 
 # -- OpenCode

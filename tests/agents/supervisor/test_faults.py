@@ -88,7 +88,7 @@ async def test_a_report_that_finds_no_room_waits_for_some(small_disk: World) -> 
 @needs_mount
 async def test_a_report_that_can_never_be_written_is_said(small_disk: World) -> None:
     order = small_disk.order(small_disk.program(BIG))
-    runtime = small_disk.runtime(supervisor=[*SUPERVISOR, "--patience", "0.5"])
+    runtime = small_disk.runtime(supervisor=[*SUPERVISOR, "--retry", "0.5"])
     work = asyncio.create_task(runtime.work(order, small_disk.tell))
     await asyncio.to_thread(wait_for, (small_disk.clone / "began").exists, "the agent's start")
     fill(small_disk)

@@ -100,7 +100,7 @@ async def test_what_a_hostile_agent_leaves_in_its_place_is_dropped_and_said(worl
     (user / "other").write_text(login(2, 2_000_000_500_000, scopes=["user:admin"]))
     await work(world, play={"runs": f"cp {user}/other $HOME/{FILE}", "reply": SUMMARY})
     (event,) = [one for one in world.events() if one["kind"] == "login not taken back"]
-    assert event["why"] == "it is not the login that was lent: scopes differs"
+    assert event["why"] == "it is not the login that was borrowed: scopes differs"
     assert (user / FILE).read_text() == login(1)
 
 

@@ -30,7 +30,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-PATIENCE_MS = 20_000  # for a longer wait, the engine frees the slot and shows the time
+LONGEST_WAIT_MS = 20_000  # for a longer wait, the engine frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -116,7 +116,7 @@ def _fold_stderr_line(line: str, transcript: Transcript) -> None:
     """Fold a line of stderr. Gemini reports only on stderr that it waits as long as its provider asks."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
-    if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
+    if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:
         transcript.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
         transcript.stop = transcript.stop or Stop("rate", line)
 

@@ -19,7 +19,7 @@ class Login:
     weak: tuple[str, ...] = ()  # keys that are not preferred: the agent itself prefers its own login
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
     files: tuple[str, ...] = ()  # below HOME: the credentials of a subscription
-    together: bool = False  # keys and files belong to several providers; the agent may need all of them
+    together: bool = False  # the keys and files belong to different providers, so the agent may need all of them
     along: tuple[str, ...] = ()  # variables to pass with every login: a base URL, a region
     how: str = ""  # what a person does to log in
 

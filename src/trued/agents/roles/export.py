@@ -15,7 +15,7 @@ from trued.model import Role
 from trued.support import atomic_files
 
 MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
-LONGEST = {"github": 30_000}  # most characters of a prompt
+LONGEST = {"github": 30_000}  # tool → maximum characters of a prompt
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 

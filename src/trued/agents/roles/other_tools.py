@@ -28,7 +28,7 @@ class RoleFormat:
     folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # documented by the tool, without a meaning here
-    names_itself: bool = True  # the field `name` is the role's name; if False, the file's name is, `name` being a title
+    names_itself: bool = True  # the field `name` names the role; if False, the file's name does, and `name` is a title
     bare: bool = True  # a file without front matter is a role, too
 
 
@@ -77,7 +77,7 @@ class RoleReading:
 
 
 def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
-    """Read one file. The role is None if the tool itself would skip the file, too. Raises BadInput."""
+    """Read one file. The role is None if the other tool would skip the file as well. Raises BadInput."""
     matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
@@ -119,7 +119,7 @@ def _checked_name(matter: FrontMatter, stem: str, form: RoleFormat, reading: Rol
         where = matter.fields.where("name")
         raise BadInput(f"{written or stem!r} is not a valid role name", where, "use letters, digits, '-' and '_'")
     if name != (written or stem):
-        reading.notes.append((matter.fields.line("name"), f"called {written or stem} there"))
+        reading.notes.append((matter.fields.line("name"), f"{form.title} calls it {written or stem}"))
     return name
 
 

@@ -8,7 +8,7 @@ from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
-ANSWER = "outside"  # a folder of this package without roles
+ANSWER = "outside"  # a folder of this package that holds no roles
 MOST = 2000  # files of another tool in one place; a folder with more is not a folder of roles
 
 

@@ -76,7 +76,7 @@ def why_left_out(name: str) -> str:
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
         return f"the tool {name} is left out: only the workflow starts agents"
-    return f"the tool {name} is left out: it means nothing here"
+    return f"the tool {name} is left out: trued has no such tool"
 
 
 def in_order(tools: Iterable[str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ SLACK_S = 120.0  # added to the agent's limit, for a supervisor to end processes
 LEASE_LOOK_S = 0.5  # between two checks of an expired lease
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
 REFUSED = ("rate", "overloaded", "budget")  # kinds of failed calls that count as refused, not as failed
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # the most that an agent may have
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # what any agent may have
 
 
 class Spool:

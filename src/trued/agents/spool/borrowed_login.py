@@ -1,9 +1,9 @@
-"""Lends the user's login to an agent: records the loan, copies the login, copies it back if it was renewed, and removes
-it in the end.
+"""Lets an agent borrow the user's login: records that, copies the login into the agent's HOME, copies it back if it was
+renewed, and removes the copy in the end.
 
 Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
-agent's HOME, the user would have to log in again. So it is copied back, if it is a renewal of the old one and the
-user's own file has not changed.
+agent's HOME, the user would have to log in again. So the new one is copied back if it is a renewal of the old one and
+the user's own file has not changed.
 """
 
 import contextlib
@@ -132,7 +132,7 @@ def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) ->
     if old is None or new is None:
         return "it is no longer a JSON object"
     if why := credentials.why_not_renewal(old, new):
-        return f"it is not the login that was lent: {why}"
+        return f"it is not the login that was borrowed: {why}"
     if _hash(theirs) == known:
         return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
     if _hash(theirs) not in _hashes_written(folder):

@@ -4,7 +4,7 @@ order.json     the order                               lock           held by th
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
-lapsed         the driver's lease on the run expired    lapses         one line for each start that ended so
+lapsed         the driver's lease on the run expired   lapses         one line for each start that ended so
 lent.json      copies of the user's login are in HOME
 """
 
@@ -30,7 +30,7 @@ from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 STARTS = 3  # a session that died three times will not survive a fourth start
 LAUNCHES = 5  # supervisors that may end before they start anything; one more raises StateFailed
 STARTED_AGENT = "tried to start an agent"  # also shown in the run's own log, not only in the call's
-PATIENCE_S = 10.0  # for a supervisor to end: it has to end its agent first
+ENDING_S = 10.0  # time for a supervisor to end: it has to end its agent first
 
 # Two orders are the same if these fields are equal; folders and limits may differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
@@ -110,7 +110,9 @@ class CallFolder:
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        own = begun - _count_lines(self.path / "lapses")  # a cut from the hub is not the session's fault
+        own = begun - _count_lines(
+            self.path / "lapses"
+        )  # a start that ended because the hub was out of reach is not the session's fault
         if (self.path / "session").exists() and own < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
@@ -274,7 +276,7 @@ async def stop_call(folder: Path) -> None:
             still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper,
         ):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_S):
+                async with asyncio.timeout(ENDING_S):
                     await processes.wait_for_exit(processes.pid_of(keeper))
 
 

@@ -64,7 +64,7 @@ class Supervisor:
             if asked:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(call_folder.PATIENCE_S):
+                    async with asyncio.timeout(call_folder.ENDING_S):
                         await self.wait_until_ended()
         finally:
             code = self._close_and_wait()

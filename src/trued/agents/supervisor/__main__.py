@@ -1,4 +1,4 @@
-"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
+"""`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
 It prints "ready", then waits for one line from the engine. If no line comes, the engine is gone, and it starts nothing.
 """
@@ -24,9 +24,9 @@ LOOK_S = 0.5  # between two checks of the lease
 
 def main(arguments: list[str]) -> int:
     """Supervise the call of this folder; return the exit code."""
-    patience_s = call.PATIENCE_S
-    if arguments[0] == "--patience":
-        patience_s, arguments = float(arguments[1]), arguments[2:]
+    retry_s = call.RETRY_S
+    if arguments[0] == "--retry":
+        retry_s, arguments = float(arguments[1]), arguments[2:]
     folder = Path(arguments[0])
     for number in (signal.SIGHUP, signal.SIGINT):
         # A function and not SIG_IGN, because the agent would inherit SIG_IGN.
@@ -41,16 +41,16 @@ def main(arguments: list[str]) -> int:
     try:
         call.reserve_disk_space(folder)
     except OSError as error:
-        print(f"no room in {folder}: {error.strerror}", flush=True)
+        print(f"no space left in {folder}: {error.strerror}", flush=True)
         return UNWRITTEN
     go = _handshake()
     if go is None:
         (folder / "reserve").unlink(missing_ok=True)
         return NEVER_STARTED
-    return asyncio.run(_work(folder, go, patience_s))
+    return asyncio.run(_work(folder, go, retry_s))
 
 
-async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
+async def _work(folder: Path, go: dict[str, Any], retry_s: float) -> int:
     lease = LeaseFile(Path(go["lease"])) if go.get("lease") else None
     if lease and lease.is_over():
         return NEVER_STARTED
@@ -71,7 +71,7 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
     finally:
         if watch:
             watch.cancel()
-    return 0 if call.write_report(folder, report, patience_s) else UNWRITTEN
+    return 0 if call.write_report(folder, report, retry_s) else UNWRITTEN
 
 
 async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[Any]") -> None:

@@ -21,7 +21,7 @@ from trued.support.redaction import Redactor, plain
 from trued.wire import Order, Report, add_usage, from_json, to_json
 
 RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report
-PATIENCE_S = 30.0  # of retries while the disk is full: the agent was paid for, and somebody may be freeing space
+RETRY_S = 30.0  # how long to retry while the disk is full: the agent was paid for, and somebody may be freeing space
 
 
 @dataclass
@@ -100,9 +100,9 @@ async def _ask_agent(
     return await ask_with_retry(order, ask, record_event, remembers=can.resume)
 
 
-def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
+def write_report(folder: Path, report: Report, retry_s: float = RETRY_S) -> bool:
     """Write the report; while the disk is full, try again. False if it could not be written in time."""
-    deadline, pause = time.monotonic() + patience_s, 0.1
+    deadline, pause = time.monotonic() + retry_s, 0.1
     while True:
         (folder / "reserve").unlink(missing_ok=True)
         try:

@@ -18,12 +18,12 @@ from typing import Any
 ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
 GRACE_S = 2.0  # time for the agent to save its session
 LINE = 64 * 1024 * 1024
-BEAT_S = 1.0  # interval of signs of life while the agent thinks; thoughts are not shown
+BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are not shown
 CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
-PATIENCE_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
+LONGEST_WAIT_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
 
 
 class AgentRefused(Exception):
@@ -138,7 +138,7 @@ class PluginEvents:
     def _handle_event(self, event: dict[str, Any]) -> None:
         if event["event"] == "trouble":
             self._trouble = {"status": event["status"], "headers": event["headers"]}
-        elif event["event"] == "waits" and (wait := event["until"] - time.time()) > PATIENCE_S:
+        elif event["event"] == "waits" and (wait := event["until"] - time.time()) > LONGEST_WAIT_S:
             raise AgentRefused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
         elif event["event"] in ("request", "compacted"):
             emit(**event)

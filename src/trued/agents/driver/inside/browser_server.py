@@ -131,7 +131,7 @@ async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | 
         raise LookupError(f"there is no method {method}")
     try:
         return {"content": await browser.use(given["name"], given.get("arguments") or {})}
-    except Exception as error:  # noqa: BLE001  the agent gets every error of page or driver, and continues
+    except Exception as error:  # noqa: BLE001  every error is reported to the agent, which continues
         why = f"{type(error).__name__}: {error}" if not str(error) else str(error).partition("\n")[0]
         return {"content": [{"type": "text", "text": why[:2000]}], "isError": True}
 

@@ -39,7 +39,7 @@ def _error_line(error: Exception) -> str:
 
 
 def _count_turn(session: str) -> int:
-    """Record this turn of the session and return its number. The record is what makes the session exist."""
+    """Record this turn of the session and return its number. A session exists if it has such a record."""
     file = Path.home() / ".scripted" / f"{session}.json"
     turn = json.loads(file.read_text())["turns"] + 1 if file.exists() else 1
     file.parent.mkdir(parents=True, exist_ok=True)
