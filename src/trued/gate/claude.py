@@ -1,8 +1,8 @@
 """Adds the gate's hooks to a settings file of Claude Code and removes them again.
 
 Claude Code calls the hook when a turn or a subagent begins and ends, and when its settings change, so that a running
-session cannot lose the gate. By default the hooks go into the user's own settings of the project: hooks in the shared
-file run on every colleague's machine, with or without trued.
+session cannot lose the gate. By default the hooks go into the user's own settings for the project, because hooks in
+the shared file run on every colleague's machine, whether trued is installed there or not.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentS
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: quick, and the user's prompt waits for them
-SLACK_S = 60  # added to our own time limit: then Claude Code kills the hook if we failed to end it
+SLACK_S = 60  # added to our own time limit; after that, Claude Code kills a hook that we failed to end
 
 
 def install(

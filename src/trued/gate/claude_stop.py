@@ -109,10 +109,11 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
 async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
     """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
 
-    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is not blocked. Its
-    tree is still judged, for the user to read, unless the user handed this tree to the session and it has no verdict
-    yet: any other tree was changed by an interrupted turn, or by a process that outlived its turn. A subagent is judged
-    if it changed files and no other worked at the same time; otherwise the end of the turn is judged.
+    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is never blocked.
+    Its tree is still judged, only to inform the user, because an interrupted turn, or a process that outlived its turn,
+    may have changed it; a tree that is as the user handed it to the session is judged only if its verdict is known
+    already. A subagent is judged if it changed files and no other one worked at the same time; otherwise its work is
+    judged at the end of the turn.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)

@@ -31,7 +31,7 @@ PLACES = ("claude", "git", "github")
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """Options of the command line; None keeps the present value."""
+    """The options of `trued gate install` and `amend`; None keeps the current value."""
 
     requirements: Path | None = None
     base: str | None = None

@@ -16,7 +16,7 @@ from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 
 LOOK_AGAIN_S = 0.2
-# private repositories for snapshots: by the present ignore rules, and by earlier ones
+# private repositories for snapshots: one for the present ignore rules, one for earlier rules
 SNAPSHOTS, BY_RULES = "snapshots.git", "snapshots-by-rules.git"
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
 IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"

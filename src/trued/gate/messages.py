@@ -26,7 +26,7 @@ def _reasons_for(one: Judged) -> list[str]:
 
 
 def _shorten(text: str, most: int = LONGEST) -> str:
-    """Shorten a long text in the middle: the beginning names the subject, and the end says most."""
+    """Shorten a long text in the middle: the beginning names the subject, and the end says what went wrong."""
     text = text.strip()
     return text if len(text) <= most else f"{text[: most // 3]} … {text[-(most - most // 3) :]}"
 

@@ -46,7 +46,7 @@ class TurnLog:
         return self._read_beginning(f"turn-{_hashed_name(prompt)}")
 
     def first(self) -> Beginning | None:
-        """The tree that the user handed to this session."""
+        """The beginning of the session's first turn: the tree as the user handed it to the session."""
         return self._read_beginning("first")
 
     def begin_agent(self, agent: str, found: Beginning) -> None:

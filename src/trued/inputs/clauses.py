@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-SHORTEST = 2  # words; anything shorter is an item of an enumeration and belongs to the clause before it
-TELLING = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
+SHORTEST = 2  # words of a clause; anything shorter is an item of an enumeration and belongs to the clause before it
+MEANINGFUL = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
 # A route, a function or a file: GET /books/<id>, `slug(text)`, slug(text), src/slug.js, slug.py
@@ -53,7 +53,7 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
             open_[at : at + len(quote)] = [False] * len(quote)
             at = flat.find(quote, at + 1)
     rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
-    told = [rest for rest in rests if _tells(rest)]
+    told = [rest for rest in rests if _is_meaningful(rest)]
     told += [one for one in _untouched(flat, open_) if not any(one in rest for rest in told)]
     return tuple(rest.strip(" ,;.:–-") for rest in sorted(told, key=flat.find))
 
@@ -62,24 +62,24 @@ def _untouched(flat: str, open_: list[bool]) -> Iterator[str]:
     at = 0
     for clause in clauses(flat):
         at = flat.find(clause, at)
-        if all(open_[at : at + len(clause)]) and ("`" in clause or _telling(clause)):
+        if all(open_[at : at + len(clause)]) and ("`" in clause or _meaningful_words(clause)):
             yield clause
         at += len(clause)
 
 
-def _tells(rest: str) -> bool:
-    return len(_telling(re.sub(r"`[^`]*`", " ", rest))) >= TELLING
+def _is_meaningful(rest: str) -> bool:
+    return len(_meaningful_words(re.sub(r"`[^`]*`", " ", rest))) >= MEANINGFUL
 
 
-def _telling(text: str) -> list[str]:
+def _meaningful_words(text: str) -> list[str]:
     return [word for word in _LETTERS.findall(text) if word.lower() not in _SMALL]
 
 
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
-    """Whether the rest says nothing but where something is: all its words are names of routes, functions and files
-    for which `is_used` holds, as in "`slug(text)` in src/slug.js"."""
+    """Whether the rest only says where something is: all its words are names of routes, functions and files, and
+    `is_used` is true for each name. An example: "`slug(text)` in src/slug.js"."""
     names = [found.strip("`") for found in _NAME.findall(rest)]
-    return bool(names) and all(map(is_used, names)) and not _telling(_NAME.sub(" ", rest))
+    return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))
 
 
 def one_line(text: str) -> str:

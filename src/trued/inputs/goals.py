@@ -23,7 +23,7 @@ class GoalParts(Value):
     sentences: tuple[Criterion, ...] = ()  # everything else that asks for something
     background: tuple[
         Criterion, ...
-    ] = ()  # under "Background", "Non-goals", "Notes" …; agents read it, nothing is checked
+    ] = ()  # under "Background", "Non-goals", "Notes" …: agents read it, but no check covers it
 
     @property
     def all_criteria(self) -> tuple[Criterion, ...]:

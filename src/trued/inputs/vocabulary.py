@@ -33,12 +33,12 @@ FILLER = _set(
     "the a an and or of our for this key main core hard project primary secondary high level overall "
     "statement list technical functional nonfunctional user business product plan have nice to current"
 )
-# STANDING: fields about the state of the work, in headers and tables. FIELDS: these and the other fields of headers.
-STANDING = _set(
+# STATUS: fields about the state of the work, in headers and tables. FIELDS: these and the other fields of headers.
+STATUS = _set(
     "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
     "reviewers due sprint team why rationale depends on last by"
 )
-FIELDS = STANDING | _set(
+FIELDS = STATUS | _set(
     "feature version branch ticket issue epic tags type name project repo repository lead link pr id"
 )
 PURE = GOAL | CONSTRAINT | SHIP | FILLER | _set("done when ship definition if ready exit quality test tests")
@@ -126,7 +126,7 @@ def is_header_field(label: str) -> bool:
 def is_status_field(label: str) -> bool:
     """Whether the label names a field or column about the state of the work, not about what is asked."""
     words = set(title_words(label))
-    return bool(words) and words <= STANDING
+    return bool(words) and words <= STATUS
 
 
 def is_plain_label(label: str) -> bool:

@@ -81,7 +81,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     """The error for an HTTP status. `doing` says what was attempted: "open a pull request in a/b"."""
     known = {str(name).lower(): str(value) for name, value in headers.items()}
     said = at.safe_message(words)
-    if status == 429 or (status == 403 and _limited(said, known)):
+    if status == 429 or (status == 403 and _is_rate_limit(said, known)):
         return rate_limited(at, known)
     if status == 401:
         then = f"set {at.token_env} to a valid one"
@@ -90,7 +90,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
         return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
     if status == 403:
         what = f"{at.name} does not allow you to {doing}{f': {said}' if said else ''}"
-        return BadInput(what, at.host, f"use a token in {at.token_env} that may")
+        return BadInput(what, at.host, f"use a token in {at.token_env} that is allowed to")
     if status in (404, 410):
         seen = "a private one is shown only to a token that may read it"
         hint = seen if at.token else f"{seen}, and {at.token_env} is not set"
@@ -99,7 +99,9 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
         return redirected(at, doing)
     if status >= 500:
         return ForgeFailed(f"{at.host} failed with {status} when asked to {doing}: try again later")
-    return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "fix that")
+    return BadInput(
+        f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "correct what it refuses"
+    )
 
 
 def rate_limited(at: Service, headers: Mapping[str, str]) -> LimitReached:
@@ -132,7 +134,7 @@ def _root(error: BaseException) -> str:
     return words.rpartition(": ")[2] if reason is not None else words
 
 
-def _limited(said: str, headers: Mapping[str, str]) -> bool:
+def _is_rate_limit(said: str, headers: Mapping[str, str]) -> bool:
     used_up = headers.get("x-ratelimit-remaining") == "0"
     return used_up or "retry-after" in headers or "rate limit" in said.lower()
 

@@ -7,12 +7,12 @@ from trued.inputs.plans.outline import Draft, Outline, PlanSection
 from trued.support.markdown import List, Table
 
 NUMBER = re.compile(r"\d+")
-OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A belongs to phase 2, wherever it is written
+OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherever the plan lists it
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
     """The plan's chunks: blocks with an id; lists and tables in phases or sections of work without such blocks; if it
-    has none of these, its checklists. A phase that still has no chunk is one as a whole."""
+    has none of these, its checklists. A phase that still has no chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)

@@ -22,7 +22,7 @@ from trued.inputs.project.manifests import (
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
-DEEP = 2  # levels of folders that are searched for projects: packages/web
+DEEP = 2  # levels of folders that are searched for projects, such as packages/web
 MOST = 4  # projects whose commands are joined; with more, the user must say which are meant
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
@@ -84,11 +84,11 @@ def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
 def files_to_read(paths: Collection[str]) -> tuple[str, ...]:
     """The files whose text is needed: manifests, and a few tests of each project."""
     by_folder = folders([path for path in paths if not _UNSEEN.search(path)], DEEP)
-    names = {name for folder, inside in by_folder.items() for name in _telling(folder, inside)}
+    names = {name for folder, inside in by_folder.items() for name in _files_to_read_in(folder, inside)}
     return tuple(sorted(names))
 
 
-def _telling(folder: str, names: set[str]) -> Iterator[str]:
+def _files_to_read_in(folder: str, names: set[str]) -> Iterator[str]:
     manifests = [one for one in (*python_commands.DEPENDENCY_FILES, *toolchains.READ) if one in names]
     manifests += [one for one in names if is_manifest(one)]
     tests = list[str]()
@@ -100,7 +100,7 @@ def _telling(folder: str, names: set[str]) -> Iterator[str]:
         yield name if folder == "." else f"{folder}/{name}"
 
 
-# -- what is found -----------------------------------------------------------------------------------------------------
+# -- projects and commands ---------------------------------------------------------------------------------------------
 
 
 def _relevant_projects(found: Sequence[Project], inside: Inside) -> list[Project]:

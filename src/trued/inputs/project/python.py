@@ -73,14 +73,14 @@ class PythonCommands:
         if declared or self._configured() or any(_PYTEST.search(text) for text in texts):
             if self.tool in ("uv", "poetry", "pipenv") and not declared:
                 return "", f"its tests are pytest's, which {self.tool} would not install"
-            reason = "pytest is among what it needs" if declared else "its tests are pytest's"
+            reason = "pytest is one of its dependencies" if declared else "its tests are pytest's"
             return self._runs("pytest"), reason
         if "manage.py" in self.names and any("django.test" in text for text in texts):
             return f"{self._runs('python')} manage.py test", "its tests are Django's"
         if any("unittest" in text and "TestCase" in text for text in texts):
             found = self._unittest()
             return found, "its tests are unittest's" if found else "unittest would not find all of its tests by itself"
-        return "", f"{self._tests[0]} does not tell who runs it"
+        return "", f"{self._tests[0]} does not show which runner it needs"
 
     def _dependency_files(self) -> Iterator[str]:
         yield from (name for name in DEPENDENCY_FILES if name in self.names)

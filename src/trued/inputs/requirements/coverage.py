@@ -1,4 +1,4 @@
-"""Make every sentence of the user a requirement, unless a requirement of the user's file covers it."""
+"""Turns every sentence of the user into a requirement, unless a requirement in the user's file covers it."""
 
 import difflib
 import re
@@ -40,7 +40,7 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     given = requirements.requirements if requirements else ()
     if plan is None:
         if not given:
-            return _made_of(tuple(_of_text(goal)), goal.id)
+            return _with_parts(tuple(_of_text(goal)), goal.id)
         words = _Words(_as_plan(goal), "the goal", goal)
     else:
         words = _Words(plan, whole=goal)
@@ -50,10 +50,10 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     taken = {one.id for one in given}
     whole = [] if given or plan is None else [_whole_plan(plan)]
     found = (*given, *unique_ids([*words.left(taken), *whole], taken))
-    return _made_of(found, found[-1].id) if whole else found
+    return _with_parts(found, found[-1].id) if whole else found
 
 
-def _by_hand_alone(one: Requirement) -> Requirement:
+def _with_manual_checks_only(one: Requirement) -> Requirement:
     """The requirement with only its manual checks; visible checks are added later, with the held-out cases."""
     return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
 
@@ -89,13 +89,14 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `one`; naming it takes precedence over covering the whole goal."""
+    """The id of the user's requirement that covers `one`. A requirement that names `one` takes precedence over one that
+    covers the whole goal."""
     entries = {one_line(entry): by.id for by in given for entry in by.covers}
     kinds = (f"{kind}: {one_line(one.text)}" for kind in KINDS)
     return next((entries[name] for name in (one.id, one_line(one.text), *kinds, "goal") if name in entries), "")
 
 
-def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
+def _with_parts(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
     """Make all other requirements the parts of `whole`, the requirement for the whole source."""
     parts = tuple(one.id for one in found if one.id != whole)
     return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
@@ -181,10 +182,10 @@ class _Words:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
                 aside = f"{task.source} marks it as done" if task.id in self.plan.done else ""
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source, aside=aside)
-                yield self._apart(_by_hand_alone(brought.get(task.id, own)), users)
-        for one in brought.values() if not self._speaks_for_all() else ():
+                yield self._apart(_with_manual_checks_only(brought.get(task.id, own)), users)
+        for one in brought.values() if not self._covers_every_sentence() else ():
             if one.covers and one.id not in self.tasks.values() and one.id not in taken:
-                yield self._apart(_by_hand_alone(one), users)
+                yield self._apart(_with_manual_checks_only(one), users)
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
@@ -196,7 +197,7 @@ class _Words:
             return one
         return one.model_copy(update={"id": f"{one.author}.{one.id}", "covers": (*one.covers, one.id)})
 
-    def _speaks_for_all(self) -> bool:
+    def _covers_every_sentence(self) -> bool:
         """Whether the user's own requirements cover every sentence, so that an agent's criteria add nothing."""
         return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
 

@@ -116,7 +116,7 @@ ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `jso
 
 
 class CallEntry(CallCase):
-    """A function called in another process; its answer is compared in the engine's."""
+    """A function that is called in a separate process; the engine compares its answer."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["returns"]}, {"required": ["raises"]}]})
 
@@ -197,7 +197,7 @@ class TestsEntry(TestsCheck):
 
 
 class ExamplesEntry(ExamplesCheck):
-    """Data only: nothing of it runs in the process that compares."""
+    """Data only: nothing of it is executed in the process that compares the answers."""
 
     kind: Literal["examples"]
     cases: tuple[CaseEntry, ...] = Field(min_length=1)
@@ -258,7 +258,7 @@ CheckEntry: TypeAlias = Annotated[
 
 
 class ReadyEntry(Ready):
-    """When a server counts as up."""
+    """When a server counts as ready."""
 
     within_s: Seconds = 20.0
 
@@ -272,7 +272,7 @@ class ServeEntry(Serve):
 
 
 class EnvironmentEntry(Environment):
-    """How checks are run; sealed with the contract, inferred where absent."""
+    """How checks are run. It is sealed with the contract; what is not given is detected."""
 
     prepare: tuple[Argument, ...] = ()
     variables: dict[VariableName, Argument] = Field(default_factory=dict)

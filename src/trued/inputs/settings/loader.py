@@ -118,7 +118,7 @@ def user_hub(user: Path) -> HubTable:
 
 
 def _explicit_keys(table: Any) -> dict[str, Any]:
-    """The keys that are set: files give them as a dictionary, flags as a model."""
+    """The keys that are set in a table: a dictionary if it comes from a file, a model if it comes from flags."""
     return table.model_dump(exclude_unset=True) if isinstance(table, BaseModel) else dict(table)
 
 

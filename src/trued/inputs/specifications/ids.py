@@ -1,4 +1,4 @@
-"""Shared by all formats: ids made from titles, and checks that are written in the specification itself."""
+"""What all formats share: ids made from titles, and checks that are written in the specification itself."""
 
 import re
 from collections.abc import Iterator

@@ -47,7 +47,7 @@ class _SpeckitFile:
     prefix: str
     story: str = ""
     section: str = ""  # a value of ASKING, by the last heading or label
-    told: bool = False  # the story already has its text
+    told: bool = False  # whether the current story already has its text
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 

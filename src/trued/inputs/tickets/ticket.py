@@ -140,9 +140,9 @@ def _key_and_summary(given: "_NamedFields", parts: Parts, file: str) -> tuple[st
 
 def _bounded(text: str, where: str) -> None:
     if len(text) > LIMIT:
-        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "say it shorter, or as several")
+        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "shorten it, or split it into several")
     if text.count("[") > BRACKETS:
-        raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "say it in words")
+        raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "describe it in plain sentences")
 
 
 def _one_line(text: str) -> str:

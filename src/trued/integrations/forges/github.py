@@ -57,8 +57,8 @@ class GitHubForge:
             raise missing_token(self._at, doing)
         with github_session(self._at, doing) as hub:
             repository = hub.get_repo(self._repository)
-            pull = self._open_one(repository, offer) or self._opened(repository, offer)
-            return self._pull_request(self._up_to_date(pull, offer, doing), doing)
+            pull = self._existing_open(repository, offer) or self._create(repository, offer)
+            return self._pull_request(self._update(pull, offer, doing), doing)
 
     def picture(self, commit: str, path: str) -> str:
         """The address of the file's content; for a private repository, everybody with access can open it."""
@@ -85,10 +85,10 @@ class GitHubForge:
         # A server that does not know the `head` filter lists the pull requests of all branches.
         return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
 
-    def _open_one(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest | None":
+    def _existing_open(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest | None":
         return next((one for one in self._pulls(repository, offer.branch) if one.state == "open"), None)
 
-    def _opened(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest":
+    def _create(self, repository: "Repository", offer: PullRequestProposal) -> "PullRequest":
         import github
 
         own = self._pushed_to == self._repository
@@ -98,11 +98,11 @@ class GitHubForge:
             return repository.create_pull(base=offer.onto, head=head, title=title, body=body, draft=offer.draft)
         except github.GithubException as error:
             # Somebody else has just opened one: update that.
-            if error.status == 422 and ALREADY in str(error.data) and (there := self._open_one(repository, offer)):
+            if error.status == 422 and ALREADY in str(error.data) and (there := self._existing_open(repository, offer)):
                 return there
             raise
 
-    def _up_to_date(self, pull: "PullRequest", offer: PullRequestProposal, doing: str) -> "PullRequest":
+    def _update(self, pull: "PullRequest", offer: PullRequestProposal, doing: str) -> "PullRequest":
         title, body = title_of(offer), body_of(offer)
         if pull.state != "open":
             raise unexpected_answer(self._at, doing)

@@ -15,12 +15,12 @@ from trued.protocols import TrackerIssue
 
 ACCEPTANCE = "Acceptance criteria"
 # Fields about the ticket's state or shown elsewhere; they are no part of what is asked.
-_STANDING = (
+_NOT_ASKED = (
     "summary description issuetype labels attachment comment worklog created updated creator reporter assignee status "
     "priority project resolution resolutiondate votes watches progress aggregateprogress timetracking subtasks "
     "issuelinks components fixVersions versions lastViewed workratio statuscategorychangedate security parent"
 )
-STANDING = frozenset(_STANDING.split())
+NOT_ASKED = frozenset(_NOT_ASKED.split())
 
 
 class JiraTracker:
@@ -70,7 +70,7 @@ class JiraTracker:
         found: dict[str, str] = {}
         for id_, value in fields.items():
             name = str(names.get(id_) or id_)
-            text = "" if id_ in STANDING else _markdown(value, pictures)
+            text = "" if id_ in NOT_ASKED else _markdown(value, pictures)
             if text.strip():
                 own = ACCEPTANCE if {id_.casefold(), name.casefold()} & criteria else name
                 found[own] = f"{found[own]}\n\n{text}" if own in found else text
