@@ -104,7 +104,7 @@ def test_a_thousand_tasks_leave_only_what_is_current_on_the_screen(scope: str) -
     for number in range(1000):
         key = f"{scope.format(number)}/dev#{number}"
         tree.listen(tape.asked(key, "dev"))
-        drawn = [name for _, names in tree._unprinted() for name in names]
+        drawn = [name for _, names in tree._unprinted_rows() for name in names]
         most = max(most, len(drawn))
         tree.listen(tape.answered(key, "dev"))
     assert most <= AT_ONCE + 2

@@ -171,7 +171,7 @@ def _actions(store: RunStore) -> Actions:
 def test_the_second_answer_to_a_question_is_told_whose_answer_stands(store: RunStore) -> None:
     actions = _actions(store)
     both = [actions.prepare(store, "answer", {"run": RUN, "key": "go on#1", "answer": one}) for one in ("yes", "stop")]
-    assert not any(one.spoken for one in both)
+    assert not any(one.needs_confirmation for one in both)
     assert both[0].do(store) == "Ann Lee answered: yes"
     with pytest.raises(BadInput, match="Ann Lee has answered go on#1 already: yes"):
         both[1].do(store)
@@ -182,21 +182,21 @@ def test_the_second_answer_to_a_question_is_told_whose_answer_stands(store: RunS
 def test_lowering_a_limit_steers_and_raising_it_is_spoken(store: RunStore) -> None:
     actions = _actions(store)
     first = actions.prepare(store, "limit", {"run": RUN, "limit": "usd=5"})
-    assert not first.spoken
+    assert not first.needs_confirmation
     first.do(store)
-    assert not actions.prepare(store, "limit", {"run": RUN, "limit": "usd=2"}).spoken
+    assert not actions.prepare(store, "limit", {"run": RUN, "limit": "usd=2"}).needs_confirmation
     higher = actions.prepare(store, "limit", {"run": RUN, "limit": "usd=9"})
-    assert higher.spoken
+    assert higher.needs_confirmation
     assert higher.words == f"Ann Lee changes the limits of {RUN}: usd: 5 → 9"
     mixed = actions.prepare(store, "limit", {"run": RUN, "limit": ["calls=3", "usd=9"]})
-    assert mixed.spoken
+    assert mixed.needs_confirmation
     store.close()
 
 
 @pytest.mark.spec("PAGE-7")
 def test_a_comment_steers_and_is_on_record_as_a_persons_who_used_the_page(store: RunStore) -> None:
     comment = _actions(store).prepare(store, "comment", {"run": RUN, "comment": "mind the tests", "when": "next"})
-    assert not comment.spoken
+    assert not comment.needs_confirmation
     comment.do(store)
     (said,) = store.journal.comments(RUN)
     assert (said.text, said.who, said.way) == ("mind the tests", "Ann Lee", "page")
@@ -210,11 +210,11 @@ def test_a_comment_steers_and_is_on_record_as_a_persons_who_used_the_page(store:
 def test_what_changes_the_contract_or_lands_is_spoken_and_says_every_word(store: RunStore) -> None:
     actions = _actions(store)
     amend = actions.prepare(store, "amend", {"run": RUN, "criterion": "all", "who": "Bo", "reason": "it\nis mine"})
-    assert amend.spoken
+    assert amend.needs_confirmation
     assert amend.words == f"Bo amends the contract of {RUN}: it is mine\n    criterion all"
     assert amend.command == ("trued", "amend", RUN, "--criterion", "all", "--as", "Bo", "--reason", "it is mine")
     land = actions.prepare(store, "land", {"run": RUN, "agree": "abc"})
-    assert land.spoken
+    assert land.needs_confirmation
     assert land.command == ("trued", "land", RUN, "--agree", "abc")
     store.close()
 
@@ -329,7 +329,7 @@ async def test_nothing_but_what_the_terminal_showed_is_landed_or_amended(tmp_pat
 def test_an_answer_that_gives_up_proof_is_spoken(store: RunStore) -> None:
     answer = {"run": RUN, "key": "go on", "comment": "fine\n\nThe page asks you"}
     given_up = _actions(store).prepare(store, "answer", {**answer, "answer": " without "})
-    assert given_up.spoken
+    assert given_up.needs_confirmation
     assert given_up.words == f"Ann Lee answers go on of {RUN}: without (fine The page asks you)"
-    assert not _actions(store).prepare(store, "answer", {**answer, "answer": "again"}).spoken
+    assert not _actions(store).prepare(store, "answer", {**answer, "answer": "again"}).needs_confirmation
     store.close()

@@ -65,7 +65,7 @@ def print_table(data: Mapping[str, Any]) -> None:
     rows = [name for name in ROWS if name != ALIKE or (data["asked_alike"] and not data["same_contract"])]
     for runs in _blocks(data["runs"], console):
         if console.is_terminal:
-            console.print(_drawn(runs, rows))
+            console.print(_rich_table(runs, rows))
         else:
             for one in _text_table(runs, rows):
                 console.print(one, soft_wrap=True)
@@ -90,7 +90,7 @@ def _width(run: RunFigures, narrow: int = NAME) -> int:
     return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
 
 
-def _drawn(runs: Sequence[RunFigures], rows: Sequence[str]) -> Table:
+def _rich_table(runs: Sequence[RunFigures], rows: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for run in runs:

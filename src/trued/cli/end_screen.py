@@ -113,14 +113,14 @@ class RunEnd:
 
     def needs(self) -> list[Need]:
         """Everything that waits for a person, each thing once, with one command."""
-        found = [need for one in self.waits if (need := self._single(one))]
+        found = [need for one in self.waits if (need := self._need_for(one))]
         if bare := [one for one in self.waits if one.kind == "attest"]:
-            found.append(self._to_look_at(bare))
+            found.append(self._need_to_look(bare))
         if any(one.kind == "approve" for one in self.waits):
-            found.append(self._to_approve())
+            found.append(self._need_to_approve())
         return found
 
-    def _single(self, one: Wait) -> Need | None:
+    def _need_for(self, one: Wait) -> Need | None:
         name = self.record.id
         match one.kind:
             case "go on" | "answer":
@@ -140,25 +140,25 @@ class RunEnd:
                 return None
         assert_never(one.kind)
 
-    def _to_look_at(self, waits: Sequence[Wait]) -> Need:
+    def _need_to_look(self, waits: Sequence[Wait]) -> Need:
         """The need to judge requirements that only a person can judge; one command accepts them all."""
         run, names = self.record.id, [one.requirement for one in waits]
         rows = {row["id"]: row for row in self.found["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
         why = f"no check was written for {_few_names(names)}" if bare else f"no check proves {_few_names(names)}"
-        details = [self._described(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
+        details = [self._description(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
         details += [f"and {len(names) - ROWS} more: trued ledger {run}"] if len(names) > ROWS else []
         command = f"trued approve {run} {' '.join(line(quote(one)) for one in names)}"
         what = f"{why}: look at the work (trued diff {run}), then accept it"
         return Need(what, command, tuple(details), f"trued amend {run} --add FILE (adds a check of your own)")
 
-    def _described(self, row: Mapping[str, Any], *, bare: bool) -> str:
+    def _description(self, row: Mapping[str, Any], *, bare: bool) -> str:
         about = "; ".join(self.notes.about.get(row["id"], ()))
         why = about if row["why"] == NO_CHECK else str(row["why"])
         more = f" ({line(why, VALUE)})" if why and (about or not bare) else ""
         return f"{line(row['id'])}: {line(row['text'], TEXT)}{more}"
 
-    def _to_approve(self) -> Need:
+    def _need_to_approve(self) -> Need:
         names = [line(row["id"]) for row in self.rows if row["lacks"] == "approve"]
         written = self.contract.authors.values() if self.contract else ()
         agents = ", ".join(dict.fromkeys(short(one.agent or one.role) for one in written))
@@ -199,7 +199,7 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
         indent, ("✗ ", "red"), f"{line(case.name, 200)}{f': {exact(case.asked)}' if case.asked else ''}"
     )
     if not case.expected:
-        yield from wrapped(head, f": {exact(_asserted(case.got))}", len(indent) + 4, console)
+        yield from wrapped(head, f": {exact(_assertion_lines(case.got))}", len(indent) + 4, console)
         return
     yield from wrapped(head, "", len(indent) + 4, console)
     for label, value in (("expected", case.expected), ("got", case.got)):
@@ -217,7 +217,7 @@ def exact(words: str) -> str:
     return flat if len(flat) <= VALUE else f"{flat[:first]} … {flat[first + 3 - VALUE :]}"
 
 
-def _asserted(output: str) -> str:
+def _assertion_lines(output: str) -> str:
     """The assertion lines of a test's trace; any other text unchanged."""
     said = [one[1:].strip() for one in output.splitlines() if one.startswith(("E ", "E\t"))]
     return "; ".join(said) or output

@@ -28,11 +28,11 @@ def event_line(stored: Event, view: WorkflowView | None = None) -> str:
         return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
     facts = _facts(event, view)
     facts = line(_every_fact(stored.data) if facts is None else facts)  # may contain an agent's text
-    where = f" {line(key)}" if (key := _shown_key(stored, event, view)) else ""
+    where = f" {line(key)}" if (key := _key_text(stored, event, view)) else ""
     return f"{clock(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
-def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
+def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
     # a step's name that equals the event's kind is not printed twice
     key = scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
     return view.logged_key(key, event)
@@ -40,13 +40,13 @@ def _shown_key(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
     """The facts of an event that are worth a line; None if all its fields are to be shown."""
-    found = (read(event) for read in (_of_call, _of_room, _of_proof, _of_run))
+    found = (read(event) for read in (_call_facts, _room_facts, _proof_facts, _run_facts))
     shared = next((one for one in found if one is not None), None)
     own = view.describe(event) if shared is None else None
     return shared if own is None else line(own, WORKFLOW_LENGTH)
 
 
-def _of_call(event: JournalEvent) -> str | None:
+def _call_facts(event: JournalEvent) -> str | None:
     match event:
         case call.CallAsked():
             again = ", resumes its session" if event.resume else ""
@@ -71,14 +71,14 @@ def _of_call(event: JournalEvent) -> str | None:
             return None
 
 
-def _of_room(event: JournalEvent) -> str | None:
+def _room_facts(event: JournalEvent) -> str | None:
     """The facts of an event about how the project is started for checks; None for other events."""
     if isinstance(event, proof.ServerFound):
         return f"{event.command}, found in {event.where}; it answers on the base"
     return None
 
 
-def _of_proof(event: JournalEvent) -> str | None:
+def _proof_facts(event: JournalEvent) -> str | None:
     match event:
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(one) for one in event.serves)
@@ -90,9 +90,9 @@ def _of_proof(event: JournalEvent) -> str | None:
             what = f"{event.sort} turn {event.turn}"
             return f"{what}: does not count, {line(event.void, LENGTH)}" if event.void else what
         case proof.RequirementJudged():
-            return _graded(event.requirement, event.grade, event.why, LENGTH)
+            return _grade_text(event.requirement, event.grade, event.why, LENGTH)
         case proof.VerdictReached():
-            judged = [_graded(one.id, one.grade, one.why, 160) for one in event.requirements or ()]
+            judged = [_grade_text(one.id, one.grade, one.why, 160) for one in event.requirements or ()]
             return "; ".join((f"{event.grade}, {'holds' if event.holds else 'does not hold'}", *judged))
         case proof.TextWithheld():
             return line(f"{event.about}: quotes held-out data, so it is not passed to agents", LENGTH)
@@ -114,11 +114,11 @@ def _sentences(said: Iterable[str]) -> str:
     return "; ".join(line(one).rstrip(".") for one in said)
 
 
-def _graded(name: str, grade: str, why: Iterable[str], length: int) -> str:
+def _grade_text(name: str, grade: str, why: Iterable[str], length: int) -> str:
     return f"{line(name)} {grade} ({line('; '.join(why), length)})"
 
 
-def _of_run(event: JournalEvent) -> str | None:
+def _run_facts(event: JournalEvent) -> str | None:
     match event:
         case run.RunEnded():
             why = line(event.why, LENGTH)
@@ -150,18 +150,18 @@ def _of_run(event: JournalEvent) -> str | None:
 
 def _every_fact(data: Mapping[str, Any]) -> str:
     """All fields of an event, each with its name."""
-    shown = {name.replace("_", " "): _in_words(value) for name, value in data.items()}
+    shown = {name.replace("_", " "): _value_text(value) for name, value in data.items()}
     return ", ".join(f"{name} {words}" for name, words in shown.items() if words)
 
 
-def _in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """A value as a person would write it: lists and objects are written out, so that nothing looks like code."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _in_words(one)))
+        return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _value_text(one)))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return few([words for one in value if (words := _in_words(one))], PARTS, "; ")
+        return few([words for one in value if (words := _value_text(one))], PARTS, "; ")
     return line(value, LENGTH)

@@ -91,10 +91,10 @@ def land(  # noqa: PLR0913  a flag is a parameter
             "commit": commit,
         }
     )
-    raise typer.Exit(_landed(record, wanted, as_json=as_json))
+    raise typer.Exit(_land_and_print(record, wanted, as_json=as_json))
 
 
-def _landed(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
+def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
     eyes = Lines()
     store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
     try:

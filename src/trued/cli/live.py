@@ -151,7 +151,7 @@ class LiveTree:
         """Print scopes that will not change any more: those in which nothing is running."""
         if everything:
             self._seen.settle()
-        for scope, names in self._unprinted():
+        for scope, names in self._unprinted_rows():
             at_work = len(names) - self._settled_rows(names)
             if everything or (not at_work and scope != self._last):
                 self._print(scope, names)
@@ -164,7 +164,7 @@ class LiveTree:
         rows = (self._seen.rows[name] for name in names)
         return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
-    def _unprinted(self) -> list[tuple[str, list[str]]]:
+    def _unprinted_rows(self) -> list[tuple[str, list[str]]]:
         """Scopes with rows that have not been printed yet."""
         fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
@@ -177,14 +177,14 @@ class LiveTree:
         self._live.console.print(Group(*(part for one in lines for part in hung(one, self._console))))
         self._printed[scope] = before + len(names)
 
-    def _doing(self, key: str) -> str:
+    def _activity_of(self, key: str) -> str:
         return self._activity.of_call(key) if self._activity else ""
 
     def _picture(self) -> RenderableType:
         now, lines = time.time(), list[Text]()
-        for scope, names in self._unprinted():
+        for scope, names in self._unprinted_rows():
             rows = [self._seen.rows[name] for name in names]
-            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._doing)
+            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._activity_of)
             lines += [part for one in drawn for part in hung(one, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))

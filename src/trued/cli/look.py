@@ -53,7 +53,7 @@ def ls(
         for name, spend in journal.spends_since(0.0):
             used[name].append(spend)
         rows = [
-            {**run_row(one, landed.get(one.id, ())), "waits": len(waits(store, one, to_decide)), **_used(used[one.id])}
+            {**run_row(one, landed.get(one.id, ())), "waits": len(waits(store, one, to_decide)), **_usage(used[one.id])}
             for one in all_as_seen(runs_of(store, here), journal)
         ]
     if as_json:
@@ -65,7 +65,7 @@ def ls(
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
-def _used(rows: "Sequence[Spend]") -> dict[str, Any]:
+def _usage(rows: "Sequence[Spend]") -> dict[str, Any]:
     """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
     known = {row.cost for row in rows if row.spent.usd}
     cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
@@ -122,7 +122,7 @@ def show(
             for scope, names in seen.scopes.items()
             for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
         ]
-        for one in _shortened(lines, full=full):
+        for one in _shorten(lines, full=full):
             console.print(one, soft_wrap=True)
         now = as_seen(record, store.journal)
         state = now.state
@@ -131,7 +131,9 @@ def show(
         for one in used_lines(store, record):
             console.print(one, soft_wrap=True)
         console.print(
-            Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed(seen)}"),
+            Text.assemble(
+                "state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
+            ),
             soft_wrap=True,
         )
         if state == "queued":
@@ -139,11 +141,11 @@ def show(
         advise(store, record, ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record)))
 
 
-def _landed(seen: "Progress") -> str:
+def _landed_text(seen: "Progress") -> str:
     return f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
 
 
-def _shortened(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
+def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
     """Leave out the middle of a long tree: people look for what happened last."""
     from rich.text import Text
 

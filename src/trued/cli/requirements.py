@@ -50,7 +50,7 @@ def new(
     if top is None:
         raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
     kind, found = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
-    wanted = _wanted(goal)
+    wanted = _requirements_from(goal)
     text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=found)
     parse_requirements(text, "requirements.yaml")
     if as_json:
@@ -62,7 +62,7 @@ def new(
         hint(f"{output} is inside the repository, where agents can read it: its cases will count as visible")
 
 
-def _wanted(goal: str | None) -> "list[Requirement]":
+def _requirements_from(goal: str | None) -> "list[Requirement]":
     """The user's words as requirements: a ticket's criteria, a plan's chunks, or the sentences of other text."""
     from trued.inputs.plans.plan import parse_plan
     from trued.inputs.requirements.coverage import user_requirements
@@ -115,7 +115,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
     if not by and contract.authors:  # an agent may have chosen how the project is started
         serve = (users.requirements and users.requirements.serve) or users.settings.serve
         contract = contract.model_copy(update={"serve": serve, "interface": ()})
-    given, left = _exported(record, contract, approved=bool(by))
+    given, left = _exportable(record, contract, approved=bool(by))
     who = f", approved by {by}" if by else ""
     heading = [f"The cases of run {record.id}{who}.", f"Base: {contract.base}"]
     heading += [f"Left out: {one}" for one in left]
@@ -129,7 +129,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         hint(f"left out: {one}")
 
 
-def _exported(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
+def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
     """The requirements with the checks that may count as the user's own, and a reason for each one left out."""
     from trued.inputs.requirements.file_text import why_not_portable
     from trued.model import requests

@@ -62,7 +62,7 @@ def roles(context: typer.Context, as_json: AsJson = False) -> None:
         return
     width = max(len(line(one.name)) for one in rows)
     for one in rows:
-        words = (f"{line(one.description)}  ", (f"{_from(one)}, {', '.join(one.tools)}", "dim"))
+        words = (f"{line(one.description)}  ", (f"{_origin(one)}, {', '.join(one.tools)}", "dim"))
         out().print(Text.assemble((f"{line(one.name):<{width}} ", "bold"), *words), soft_wrap=True)
 
 
@@ -77,7 +77,7 @@ def show(
     if as_json or context.obj:
         print_json(_as_json(role))
         return
-    head = [_from(role), f"tools: {', '.join(role.tools)}"]
+    head = [_origin(role), f"tools: {', '.join(role.tools)}"]
     head += [f"model: {role.model}{_size(role)}"] if role.model else []
     text = "\n".join([f"# {'; '.join(head)}", *(f"# {note}" for note in role.notes), "", role.prompt])
     out().print(Text(plain(text)), soft_wrap=True)
@@ -126,7 +126,7 @@ def export(
     exports = _plan(FORMS[to], top, names or [], [descriptor(one) for one in workflow or ()])
     exports += [plan_section(exports, FORMS[to], top)] if instructions else []
     write_exports(exports, force=force)
-    _exported(exports, as_json=as_json)
+    _write_and_list(exports, as_json=as_json)
 
 
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
@@ -235,7 +235,7 @@ def _as_json(role: Role) -> dict[str, Any]:
     return {**role.model_dump(mode="json"), "size": size_of(role.model)}
 
 
-def _from(role: Role) -> str:
+def _origin(role: Role) -> str:
     return role.origin if role.form == "trued" else f"{role.origin} ({FORMS[role.form].title})"
 
 
@@ -244,7 +244,7 @@ def _size(role: Role) -> str:
     return f" ({size})" if size and size != role.model else ""
 
 
-def _exported(exports: list[Export], *, as_json: bool) -> None:
+def _write_and_list(exports: list[Export], *, as_json: bool) -> None:
     if as_json:
         print_json([{"role": one.role, "file": str(one.path), "written": one.state != "same"} for one in exports])
         return

@@ -33,7 +33,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     if as_json:
         agreed: dict[str, Any] = {}
         if record.state == "planned" and contract:
-            estimate = _estimated(store, record).data
+            estimate = _estimate(store, record).data
             agreed = {"contract": contract_data(store, record, contract), "estimate": estimate}
         print_json({**whole(store, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
@@ -166,7 +166,7 @@ def contract_lines(
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
 
 
-def _estimated(store: RunStore, record: RunRecord) -> "Estimate":
+def _estimate(store: RunStore, record: RunRecord) -> "Estimate":
     from trued.engine.estimate import estimate_run  # needed for a planned run only
 
     return estimate_run(store, record.id)
@@ -186,7 +186,7 @@ def _work_lines(store: RunStore, record: RunRecord) -> None:
 
 def _estimate_lines(store: RunStore, record: RunRecord) -> None:
     """Print the estimate of calls, cost and time."""
-    found = _estimated(store, record)
+    found = _estimate(store, record)
     out().print(Text.assemble(("estimate: ", ""), (line(found.sentence), "bold")), soft_wrap=True)
     for remark in found.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)

@@ -161,12 +161,12 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
         options = f"with {', '.join(question.options)}" if question.options else "in your own words"
         hint(f"answer {options}; Ctrl-C leaves the question for later")
     if fitting[0] in DECISIONS:
-        return await _signed(fitting[0])
+        return await _ask_reason_and_name(fitting[0])
     comment = await read_line("what should change? ") if fitting[0] == "redo" else ""
     return (fitting[0], comment or "", whoami())
 
 
-async def _signed(decision: str) -> tuple[str, str, str] | None:
+async def _ask_reason_and_name(decision: str) -> tuple[str, str, str] | None:
     """Ask for the reason and name that a manual decision needs; None without a reason."""
     why = await read_line("reason (leave empty to decide later): ")
     name = await read_line(f"your name: [{whoami()}] ") if why else None

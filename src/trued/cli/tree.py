@@ -65,7 +65,7 @@ def row_lines(row: Row, now: float, width: int = 0) -> list[Text]:
         mark, style = ("⚠", "yellow") if row.warning else ("·", "dim")
         return [Text.assemble((f"{mark} ", style), (line(row.text, 300), style))]
     width = max(width, WIDTH)
-    return [_call(row, now, width)] if isinstance(row, Call) else [_checks(row, now, width), *_refused(row)]
+    return [_call(row, now, width)] if isinstance(row, Call) else [_checks(row, now, width), *_unmet_lines(row)]
 
 
 def _call(call: Call, now: float, width: int) -> Text:
@@ -103,7 +103,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
     return text.append(f"  {line(checks.summary, 200)}", GRADES.get(grade, "")) if checks.summary else text
 
 
-def _refused(checks: Checks) -> list[Text]:
+def _unmet_lines(checks: Checks) -> list[Text]:
     """The requirements that are not met, with the reason."""
     unmet = [one for one in checks.grades if one[1] and not Grade(one[1]).is_met()]
     return [
@@ -139,7 +139,7 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     now = now or time.time()
     if seen.question:
         return f"waiting for you: {line(seen.question[1], 200)}"
-    names = [_awaited(one, now) for one in seen.at_work]
+    names = [_awaited_text(one, now) for one in seen.at_work]
     if not names and seen.state == "running":
         names = ["the engine's checks" if seen.calls else "the engine, which first runs every check on the base"]
     return (
@@ -149,7 +149,7 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     )
 
 
-def _awaited(one: Call | Checks, now: float) -> str:
+def _awaited_text(one: Call | Checks, now: float) -> str:
     if not isinstance(one, Call):
         return "the engine's checks"
     if one.waits_until > now:

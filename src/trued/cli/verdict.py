@@ -41,9 +41,9 @@ def verdict_lines(one: Verification, name: str = "") -> None:
         ),
     )
     for row in rows:
-        _requirement(console, one, row, width)
+        _print_requirement(console, one, row, width)
     for suite in one.verdict.suites:
-        _suite(console, one, suite)
+        _print_suite(console, one, suite)
     for finding in one.verdict.remarks:
         _print_line(console, Text.assemble(("✗ ", "red"), line(finding.what)))
     if one.suite_owner:
@@ -54,45 +54,45 @@ def verdict_lines(one: Verification, name: str = "") -> None:
         if notes:
             _print_line(console, Text(f"\n{heading}", "bold"))
         for note in notes:
-            _wrapped(console, Text("  · ", "dim"), line(note, 600), "    ", "dim")
-    _end(console, one)
+            _print_wrapped(console, Text("  · ", "dim"), line(note, 600), "    ", "dim")
+    _print_end(console, one)
 
 
-def _requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
+def _print_requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
     met = row.grade.is_met(one.accept)
     mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
-    _wrapped(console, head, line(reasons_sentence(row.why)), " " * (width + 16))
+    _print_wrapped(console, head, line(reasons_sentence(row.why)), " " * (width + 16))
     if met and len(one.verdict.requirements) > MANY:
         return
     checks = one.checks(row)
     if not met:
         where = f"  {line(short_source(row.source))}" if row.source else ""
-        _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
+        _print_wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
     shown = [f"{check.result_line}{', held out' if check.held_out else ''}" for check in checks]
     rests = one.rests_on(row)
     if said := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
-        _wrapped(console, Text(INDENT), said, INDENT, "dim")
+        _print_wrapped(console, Text(INDENT), said, INDENT, "dim")
     for check in checks:
-        _failing(console, check)
+        _print_failing(console, check)
 
 
-def _suite(console: Console, one: Verification, suite: Judged) -> None:
+def _print_suite(console: Console, one: Verification, suite: Judged) -> None:
     """Print the existing tests: they have no grade, they pass or fail."""
     mark, style = ("✓", "green") if suite.holds else ("✗", "red")
     checks = one.checks(suite)
     said = " · ".join(check.result_line for check in checks)
     words = said if suite.holds else f"{line(reasons_sentence(suite.why))} · {said}"
-    _wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
+    _print_wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
     for check in checks if not suite.holds else ():
-        _failing(console, check)
+        _print_failing(console, check)
 
 
-def _failing(console: Console, check: CheckedSides) -> None:
+def _print_failing(console: Console, check: CheckedSides) -> None:
     if check.void:
-        _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
+        _print_wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
         for text in case_lines(check.failed_case(tried, brief=True), INDENT, console):
             _print_line(console, text)
@@ -100,14 +100,14 @@ def _failing(console: Console, check: CheckedSides) -> None:
         _print_line(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
 
 
-def _end(console: Console, one: Verification) -> None:
+def _print_end(console: Console, one: Verification) -> None:
     held = "held out" if one.contract.held_out else "visible"
     said = [f"sandbox: {', '.join(one.isolation) or 'not needed, nothing ran'}"]
     if any(check.kind == "examples" for row in one.contract.requirements for check in row.checks):
         said.insert(0, f"cases are {held}: {line(one.contract.held_out_why)}")
-    _wrapped(console, Text("\n"), " · ".join(said), "", "dim")
+    _print_wrapped(console, Text("\n"), " · ".join(said), "", "dim")
     if one.environment:
-        _wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
+        _print_wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
     if one.bar:
         _print_line(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
     state, _, rest = one.headline.partition(":")
@@ -116,7 +116,7 @@ def _end(console: Console, one: Verification) -> None:
         _print_line(console, Text.assemble(("reproduce: ", "dim"), one.reproduce))
 
 
-def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
+def _print_wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
     """Print `head` and `words`, with wrapped lines indented by `indent`; on a pipe all on one line."""
     if not console.is_terminal or console.width < len(indent) + 30:
         _print_line(console, head.copy().append(words, style))

@@ -32,14 +32,14 @@ def install(
     path = files.resolve_link(root / file, root)
     now = files.read(path)
     text = JsonText.read(now, file) if now is not None else JsonText("{}\n")
-    bare = _without(text, known)
+    bare = _without_groups(text, known)
     before = known.before if known and known.path == str(path) and now == known.after.encode("latin-1") else None
     if before is None and now is not None:
         before = (now if bare is text else bare.bytes()).decode("latin-1")
     after = bare
     for event in EVENTS:
         limit = BEGIN_S if event in BEGINNINGS else int(within_s) + SLACK_S
-        after = _with(after, event, {"hooks": [{"type": "command", "command": command, "timeout": limit}]}, file)
+        after = _with_group(after, event, {"hooks": [{"type": "command", "command": command, "timeout": limit}]}, file)
     folders = files.write(path, after.bytes()) if after.bytes() != now else ()
     folders = folders or (known.folders if known else ())
     made = known is not None and known.before is None and now is not None and bare.at() == {}
@@ -57,7 +57,7 @@ def remove(installed: InstalledFile) -> None:
     if now == installed.after.encode("latin-1"):
         files.restore(installed)
         return
-    bare = _without(JsonText.read(now, name(installed)), installed)
+    bare = _without_groups(JsonText.read(now, name(installed)), installed)
     if bare.at() == {} and installed.before is None:
         files.restore(installed)
     elif bare.bytes() != now:
@@ -99,7 +99,7 @@ def _is_ours(group: Any) -> bool:
     return any(isinstance(one, str) and OURS in one for one in commands)
 
 
-def _with(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonText:
+def _with_group(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonText:
     hooks, found = text.at("hooks"), text.at("hooks", event)
     if hooks is None and "hooks" not in text.at():
         return text.append((), "hooks", {event: [group]})
@@ -114,7 +114,7 @@ def _with(text: JsonText, event: str, group: dict[str, Any], file: str) -> JsonT
     return text.append(("hooks", event), None, group)
 
 
-def _without(text: JsonText, known: InstalledFile | None) -> JsonText:
+def _without_groups(text: JsonText, known: InstalledFile | None) -> JsonText:
     """The text without our entries and without the lists that the installation added for them."""
     former = JsonText((known.before or "{}").encode("latin-1").decode()) if known else JsonText("{}")
     for event in EVENTS:

@@ -117,7 +117,7 @@ class Database:
             except _Away:
                 continue
             except psycopg.Error as error:
-                raise _translated(error, self.name, away=False) from error
+                raise _as_trued_error(error, self.name, away=False) from error
         return None
 
     def close(self) -> None:
@@ -195,9 +195,9 @@ class Database:
                     since or time.monotonic()
                 )  # count from the first failure, since this process may have been frozen before
                 if time.monotonic() > since + self.retry_for():
-                    raise _translated(away.error, self.name, away=True) from away.error
+                    raise _as_trued_error(away.error, self.name, away=True) from away.error
             except psycopg.Error as error:
-                raise _translated(error, self.name, away=False) from error
+                raise _as_trued_error(error, self.name, away=False) from error
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
@@ -205,7 +205,7 @@ class Database:
         with self._turn:
             db = None
             try:
-                db = self._connected(synced=synced)
+                db = self._connect(synced=synced)
                 done = send(db)
             except psycopg.Error as error:
                 self.is_away = db is None or db.closed
@@ -215,7 +215,7 @@ class Database:
             self.is_away = False
             return done
 
-    def _connected(self, *, synced: bool) -> Connection:
+    def _connect(self, *, synced: bool) -> Connection:
         db = self._open.get(synced)
         if db is None or db.closed:
             db = psycopg.connect(self.info, autocommit=True, row_factory=dict_row)
@@ -253,7 +253,7 @@ def _rows(db: Connection, statement: str, values: Sequence[object]) -> list[dict
     return cursor.fetchall() if cursor.description else []
 
 
-def _translated(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateFailed:
+def _as_trued_error(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateFailed:
     words = next(iter(str(error).strip().splitlines()), type(error).__name__)
     if away and _NO_LOGIN.search(str(error)):
         then = "put its password into ~/.pgpass, which only you may read"

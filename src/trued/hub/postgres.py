@@ -392,7 +392,7 @@ class PostgresJournal:
         return sorted((row["agent"], row["role"]) for row in self._rows("select distinct agent, role from spend"))
 
     def runs_to_decide(self) -> set[str]:
-        judged, names = _named(JUDGED)
+        judged, names = _step_name_condition(JUDGED)
         asked = "exists (select 1 from question where question.run = run.id and answer = '')"
         shown = f"exists (select 1 from step where step.run = run.id and {judged})"  # noqa: S608  (constants)
         statement = f"select id from run where state <> all(%s) and ({asked} or {shown})"  # noqa: S608
@@ -412,14 +412,14 @@ class PostgresJournal:
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
         """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
-        where, values = _named(names)
+        where, values = _step_name_condition(names)
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
         first."""
-        where, values = _named(names)
+        where, values = _step_name_condition(names)
         rows = self._rows(
             f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
             (run, after, *values),
@@ -566,19 +566,21 @@ class PostgresRunJournal:
         self._spends = KnownSpends()
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
-        if (known := await self._recorded(key, inputs)) is not None:
+        if (known := await self._recorded_step(key, inputs)) is not None:
             return known
         epoch, began = self.journal.driving(self.run), self.journal.clock()
         value = await step()
         values = (self.run, epoch, self.run, key, inputs, value, began, max(began, self.journal.clock()))
         if not (written := await self.journal.rows_when_available(RECORD_STEP, values)):
             raise self.journal.fenced(self.run)
-        return value if written[0]["first"] else await self._recorded(key, inputs) or value  # the first result counts
+        return (
+            value if written[0]["first"] else await self._recorded_step(key, inputs) or value
+        )  # the first result counts
 
     async def available(self) -> None:
         await self.journal.available()
 
-    async def _recorded(self, key: str, inputs: str) -> str | None:
+    async def _recorded_step(self, key: str, inputs: str) -> str | None:
         rows = await self.journal.rows_when_available(RECORDED_STEP, (self.run, key))
         if rows and rows[0]["inputs"] != inputs:
             raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
@@ -753,7 +755,7 @@ def is_named_here(home: Path, *, create: bool) -> bool:
         return not file.exists()
 
 
-def _named(names: Sequence[str]) -> tuple[str, list[str]]:
+def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
     """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
     each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
     return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]

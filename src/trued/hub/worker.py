@@ -163,7 +163,7 @@ class Worker:
         statement = "select id from run where id = any(%s) and state = any(%s)"
         ended = [row["id"] for row in self._database.rows(statement, (sorted(left), list(ENDED_STATES)))]
         for run in ended:
-            with self._opened() as (store, journal), suppress(Busy):
+            with self._open_store() as (store, journal), suppress(Busy):
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
@@ -196,11 +196,11 @@ class Worker:
         """Drive a run until it ends, waits for a person, or this worker ends. Runs in a thread of DBOS."""
         if not self._workers.is_alive(self._offer.name, self.life):
             return  # the worker that declares this one dead gives the drive to another
-        with self._opened() as (store, journal):
+        with self._open_store() as (store, journal):
             asked = self._drives_asked_for(run)
             if lacking := self._why_not(store, journal, run):  # another worker moved it here
                 self._refuse(run, Checked(lacking, asked + 1, self._settings_changed_at(), time.monotonic() + CHECK_S))
-                self._put(run, number, again=True)
+                self._put_into_queue(run, number, again=True)
                 return
             say(f"{run}: driven by {self.name}")
             again = False
@@ -224,10 +224,10 @@ class Worker:
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
                 self._fail(store, run, error)
         self._database.rows("update run set served = greatest(served, %s) where id = %s", (asked, run))
-        self._put(run, number, again=again)
+        self._put_into_queue(run, number, again=again)
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[RunStore, PostgresJournal]]:
+    def _open_store(self) -> Iterator[tuple[RunStore, PostgresJournal]]:
         """A store and a journal with connections for one drive only."""
         journal = PostgresJournal(self._url, name=self.name, home=self._home, lease_s=self._lease_s)
         journal.travels = bool(store_address(self._environ))
@@ -256,7 +256,7 @@ class Worker:
         if known and time.monotonic() < known.until and known.asked >= asked and known.settings == changed:
             return not known.why
         try:
-            with self._opened() as (store, journal):
+            with self._open_store() as (store, journal):
                 lacking = self._why_not(store, journal, run)
             hold_s = CHECK_S
         except (StateFailed, OSError) as error:  # hub or store are unavailable for a moment
@@ -305,7 +305,7 @@ class Worker:
         )
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 
-    def _put(self, run: str, number: int, *, again: bool) -> None:
+    def _put_into_queue(self, run: str, number: int, *, again: bool) -> None:
         """Put the next drive of the run into its queue, if `again` is set or somebody has asked for a drive since."""
         where = f"id = %s and (%s or {ASKED_FOR})"
         statement = f"select put_drive(id, %s, %s) from run where {where}"  # noqa: S608  (constants)

@@ -169,7 +169,7 @@ class Workers:
         columns = f"name, life, dead, draining, queue, runs, agents, levels, host, version, {left} as left"
         rows = self._database.rows(f"select {columns} from worker order by name")  # noqa: S608
         held = self._database.rows("select id, driver from run where until > clock_timestamp() order by id")
-        return [_stored(row, [one["id"] for one in held if one["driver"] == executor(row)]) for row in rows]
+        return [_stored_worker(row, [one["id"] for one in held if one["driver"] == executor(row)]) for row in rows]
 
     def waiting(self) -> dict[str, int]:
         """Queue → number of runs that wait there for a worker."""
@@ -264,7 +264,7 @@ def executor(row: Mapping[str, Any]) -> str:
     return f"{row['name']}#{row['life']}"
 
 
-def _stored(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorker:
+def _stored_worker(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorker:
     state = "dead" if row["dead"] or row["left"] <= 0 else "draining" if row["draining"] else "working"
     known: dict[str, Any] = {name: row[name] for name in ("name", "life", "queue", "runs", "host", "version")}
     known |= {name: tuple(row[name]) for name in ("agents", "levels")}

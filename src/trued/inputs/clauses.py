@@ -54,11 +54,11 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
             at = flat.find(quote, at + 1)
     rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
     told = [rest for rest in rests if _is_meaningful(rest)]
-    told += [one for one in _untouched(flat, open_) if not any(one in rest for rest in told)]
+    told += [one for one in _untouched_clauses(flat, open_) if not any(one in rest for rest in told)]
     return tuple(rest.strip(" ,;.:–-") for rest in sorted(told, key=flat.find))
 
 
-def _untouched(flat: str, open_: list[bool]) -> Iterator[str]:
+def _untouched_clauses(flat: str, open_: list[bool]) -> Iterator[str]:
     at = 0
     for clause in clauses(flat):
         at = flat.find(clause, at)

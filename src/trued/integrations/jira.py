@@ -20,7 +20,7 @@ VERSIONS = ("3", "2")  # 3: documents (Cloud); 2: wiki text, the only format of 
 def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:
     """The issue as the newest available API returns it, with the names of its fields."""
     cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
-    with _in_words(at, doing):
+    with _translated_errors(at, doing):
         for version in VERSIONS[:1] if cloud else VERSIONS:
             if (found := _fetch_issue(at, key, version)) is not None:
                 return found
@@ -61,7 +61,7 @@ def _connection(at: Service, version: str) -> "JIRA":
 
 
 @contextmanager
-def _in_words(at: Service, doing: str) -> Iterator[None]:
+def _translated_errors(at: Service, doing: str) -> Iterator[None]:
     try:
         from jira import JIRAError
         from requests.exceptions import JSONDecodeError, RequestException, TooManyRedirects

@@ -115,11 +115,11 @@ class Confirmations:
                 if self._open is not None:
                     self._close(self._open, "refused", "the terminal has ended")
             elif self._open is not None:
-                await self._typed(self._open, line)
+                await self._handle_line(self._open, line)
             elif not line:
                 self._again()
 
-    async def _typed(self, proposal: ProposedDecision, line: str) -> None:
+    async def _handle_line(self, proposal: ProposedDecision, line: str) -> None:
         if not line:
             self._close(proposal, "refused", "refused in the terminal")
         elif not secrets.compare_digest(line.encode(), proposal.number.encode()):

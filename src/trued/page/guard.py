@@ -121,68 +121,68 @@ class PageGate:
         if scope["type"] != "http":
             return  # no websockets and no lifespan events
         request, send = BrowserRequest(scope), _with_headers(send)
-        refusal = self._foreign(request) or self._unasked(request)
+        refusal = self._refuse_foreign(request) or self._refuse_unexpected(request)
         if refusal is None:
             session = self.sessions.session(request.cookie) if request.cookie else None
-            refusal = await self._without_right(request, session)
+            refusal = await self._refuse_without_session(request, session)
             scope["session"], scope["gate"] = session, self
         if refusal is None and request.method == "POST":
             try:
-                receive = _replayed(await _body(request, receive, self.within_s))
+                receive = _receive_once(await _body(request, receive, self.within_s))
             except TooSlow as error:
-                refusal = _refused(error.status)
+                refusal = _refusal(error.status)
         await (refusal or self.app)(scope, receive, send)
 
-    def _foreign(self, request: BrowserRequest) -> Response | None:
+    def _refuse_foreign(self, request: BrowserRequest) -> Response | None:
         """Refuse a request for another host name or port, or from another origin; None if it may pass."""
         if request.every(b"host") != [self.address.authority]:
-            return _refused(421)
+            return _refusal(421)
         if request.every(b"origin") not in ([], [self.address.origin]):
-            return _refused(403)
+            return _refusal(403)
         site = request.one(b"sec-fetch-site")
         if site in ("", "same-origin") or (site == "none" and request.opens_a_page):
             return None
         if request.opens_a_page and site in ("same-site", "cross-site"):
             return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click on this page is same-origin
-        return _refused(403)
+        return _refusal(403)
 
-    def _unasked(self, request: BrowserRequest) -> Response | None:
+    def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:
         """Refuse a request whose method, path or number of headers no browser would send here; None if it may pass."""
         if request.method not in ("GET", "POST"):
-            return _refused(405)
+            return _refusal(405)
         if not request.path.startswith("/"):
-            return _refused(400)
+            return _refusal(400)
         if len(request.headers) > MOST_HEADERS:
-            return _refused(431)
+            return _refusal(431)
         if request.method != "POST":
             return None
         if self.look and request.path != ENTER:
-            return _refused(404)
+            return _refusal(404)
         if request.every(b"origin") != [self.address.origin]:
-            return _refused(403)
+            return _refusal(403)
         if request.one(b"content-type").replace(" ", "").lower() not in _JSON:
-            return _refused(415)
+            return _refusal(415)
         return None
 
-    async def _without_right(self, request: BrowserRequest, session: PageSession | None) -> Response | None:
+    async def _refuse_without_session(self, request: BrowserRequest, session: PageSession | None) -> Response | None:
         """Refuse a request without a session, or a POST without the session's tab key; None if it may pass."""
         if request.path == ENTER and request.method == "POST":
             return None
         if session is None:
-            if request.cookie and (refusal := await self.slowed()):
+            if request.cookie and (refusal := await self.delay_guess()):
                 return refusal
             if request.method != "POST" and request.path in BEFORE_ENTERING:
                 return None
-            return HTMLResponse(ENTRY, 401) if request.opens_a_page else _refused(401)
+            return HTMLResponse(ENTRY, 401) if request.opens_a_page else _refusal(401)
         if request.method == "POST" and not self.sessions.has_key(session, request.one(KEY)):
-            return await self.slowed() or _refused(403)
+            return await self.delay_guess() or _refusal(403)
         return None
 
-    async def slowed(self) -> Response | None:
+    async def delay_guess(self) -> Response | None:
         """Count a wrong secret and delay the answer; return a refusal if too many are delayed already."""
         seconds = self.guesses.delay()
         if self._sleeping >= SLEEPERS:
-            return _refused(429)
+            return _refusal(429)
         self._sleeping += 1
         try:
             await asyncio.sleep(seconds)
@@ -194,7 +194,7 @@ class PageGate:
 _JSON = ("application/json", "application/json;charset=utf-8")
 
 
-def _refused(status: int) -> Response:
+def _refusal(status: int) -> Response:
     words = {
         400: "bad request",
         401: "not logged in: open this page from the terminal where `trued page` runs",
@@ -232,7 +232,7 @@ async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> b
         raise TooSlow(408) from None
 
 
-def _replayed(body: bytes) -> Receive:
+def _receive_once(body: bytes) -> Receive:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 

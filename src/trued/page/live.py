@@ -42,9 +42,9 @@ class ReaderThread:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reader")
 
     async def read(self, what: Callable[[Reader], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._called, what)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._call, what)
 
-    def _called(self, what: Callable[[Reader], Result]) -> Result:
+    def _call(self, what: Callable[[Reader], Result]) -> Result:
         if self._reader is None:
             self._reader = self._opened()
         return what(self._reader)
@@ -137,7 +137,7 @@ class Watcher:
                 return
 
 
-def _timed(render: Render, spares: bool, reader: Reader) -> tuple[PageView, float]:
+def _render_timed(render: Render, spares: bool, reader: Reader) -> tuple[PageView, float]:
     began = time.thread_time()
     with reader.sparing() if spares else nullcontext():
         return render(reader), time.thread_time() - began
@@ -241,7 +241,7 @@ class Live:
         before = picture.whole.view if picture.whole else None
         known = before.pieces if before else {}
         try:
-            view, picture.took = await self._reader.read(partial(_timed, picture.render, spares))
+            view, picture.took = await self._reader.read(partial(_render_timed, picture.render, spares))
         except BaseException:
             picture.is_stale = was_stale
             raise

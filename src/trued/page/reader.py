@@ -393,9 +393,11 @@ class Reader:
 
     def waits(self, record: RunRecord) -> list[Wait]:
         """What the run needs from a person."""
-        return [] if record.has_ended else self._once(lambda: self._waiting(record), "waits", record.id, record.state)
+        return (
+            [] if record.has_ended else self._once(lambda: self._read_waits(record), "waits", record.id, record.state)
+        )
 
-    def _waiting(self, record: RunRecord) -> list[Wait]:
+    def _read_waits(self, record: RunRecord) -> list[Wait]:
         journal = self.store.journal
         to_decide = self._once(journal.runs_to_decide, "to decide")
         if record.id not in to_decide:
@@ -416,11 +418,11 @@ class Reader:
         if found is None or found[0] != stamp:
             watched = self._watched.get(record.id) is not None or record.state == "running"
             try:
-                seen = self.watch(record).progress if watched else self._folded(record)
+                seen = self.watch(record).progress if watched else self._fold_to_end(record)
             except StillReading as still:
                 return RunSummary.unread(still.share)
             found = self._summaries.put(
-                record.id, (stamp, RunSummary.of(record, seen, waiting, *self._attested(record)))
+                record.id, (stamp, RunSummary.of(record, seen, waiting, *self._attested_grades(record)))
             )
         return found[1]
 
@@ -437,12 +439,12 @@ class Reader:
         past, now = self._fallen[1], {one.id: self.summary(one).claims_refuted for one in running}
         return {name: number for name, number in {**past, **now}.items() if number}
 
-    def _attested(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
+    def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
         """The grades with people's approvals, {} if there are none; and the grade that the run's user accepts."""
         given = grades_with_approvals(self.store, record) if self.store.journal.approvals(record.id) else {}
         return given, accepted_grades(self.store, record.id).get(record.id)
 
-    def _folded(self, record: RunRecord) -> Progress:
+    def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
         run = self._begun.get(record.id) or self._begun.put(
             record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
@@ -464,13 +466,17 @@ class Reader:
         answered = sum(bool(one.answer) for one in questions)
         stamp = (run.last, steps, record.state, record.head, len(questions), answered, len(approvals))
         if run.material is None or run.material[0] != stamp:
-            run.material = (stamp, self._gathered(record, run, steps))
+            run.material = (stamp, self._gather(record, run, steps))
         return run.material[1]
 
-    def _gathered(self, record: RunRecord, run: WatchedRun, steps: int) -> Material:
+    def _gather(self, record: RunRecord, run: WatchedRun, steps: int) -> Material:
         store, inputs = self.store, run.inputs or self.store.inputs(record.id)
         run.inputs = inputs
-        decided, folder, history = self._decided(record, run, steps), store.folder(record.id), self.history_of(record)
+        decided, folder, history = (
+            self._read_decisions(record, run, steps),
+            store.folder(record.id),
+            self.history_of(record),
+        )
         return Material(
             record=record,
             events=run.kept,
@@ -493,7 +499,7 @@ class Reader:
             picture_address="/picture/",
         )
 
-    def _decided(self, record: RunRecord, run: WatchedRun, steps: int) -> Decided:
+    def _read_decisions(self, record: RunRecord, run: WatchedRun, steps: int) -> Decided:
         """Contract, verdict and approvals; read again only after a step or an approval, not after every event."""
         store = self.store
         stamp = (steps, len(store.journal.approvals(record.id)), record.head)
@@ -515,9 +521,9 @@ class Reader:
             run.last_step = number
             if is_verdict(key):
                 run.proofs.append(ProofSummary.read(key, ended, json.loads(value)))
-        return StoredProofs(run.proofs, partial(self._proved, record.id))
+        return StoredProofs(run.proofs, partial(self._read_proof, record.id))
 
-    def _proved(self, run: str, proof: ProofSummary) -> Proved:
+    def _read_proof(self, run: str, proof: ProofSummary) -> Proved:
         found = self._proofs.get((run, proof.key))
         if found is None:
             verdict = Verdict.model_validate_json(self.store.journal.step(run, proof.key) or "")
@@ -568,7 +574,7 @@ class Reader:
     def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:
         """A part of a page that depends only on the run's material; made again only when something has happened."""
         material = self.material(record)
-        return self._made(record, name, material, lambda: make(material))
+        return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
         """Like `made`, for a picture of the whole run: it grows while the run works, even without an event. While
@@ -588,9 +594,9 @@ class Reader:
         ended: not made again for events that decide nothing."""
         run, material = self.watch(record), self.material(record)
         decided = run.decided[1] if run.decided else material
-        return self._made(record, f"{name} {material.ended}", decided, lambda: make(material))
+        return self._cached_part(record, f"{name} {material.ended}", decided, lambda: make(material))
 
-    def _made(self, record: RunRecord, name: str, of: object, make: Callable[[], Made]) -> Made:
+    def _cached_part(self, record: RunRecord, name: str, of: object, make: Callable[[], Made]) -> Made:
         run = self.watch(record)
         found = run.made.get(name)
         if found is None or found[0] is not of:

@@ -29,7 +29,7 @@ def environment() -> Environment:
     """The template environment: the page's own templates first, then the report's."""
     made = report_environment()
     made.loader = ChoiceLoader([PackageLoader("trued.page"), PackageLoader("trued.reporting.html")])
-    made.finalize = _shown
+    made.finalize = _escape_value
     made.filters.update(
         iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped, time_of_day=time_of_day
     )
@@ -82,7 +82,7 @@ def _sign(found: re.Match[str]) -> str:
     return chr(_PICTURES + code) if code < 32 else f"⟨U+{code:04X}⟩"
 
 
-def _shown(value: object) -> object:
+def _escape_value(value: object) -> object:
     return visible(value) if type(value) is str else value
 
 

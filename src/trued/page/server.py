@@ -87,10 +87,10 @@ def listening(port: int) -> tuple[int, list[socket.socket]]:
     for _ in range(1 if port else TRIES):
         sockets: list[socket.socket] = []
         try:
-            sockets.append(_bound(socket.AF_INET, "127.0.0.1", port))
+            sockets.append(_bind(socket.AF_INET, "127.0.0.1", port))
             number = int(sockets[0].getsockname()[1])
             with _without_ipv6():
-                sockets.append(_bound(socket.AF_INET6, "::1", number))
+                sockets.append(_bind(socket.AF_INET6, "::1", number))
             return number, sockets
         except OSError as error:
             for one in sockets:
@@ -110,7 +110,7 @@ def _without_ipv6() -> Iterator[None]:
             raise
 
 
-def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+def _bind(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -227,17 +227,17 @@ class PageServer:
             Route("/pieces", self.pieces),
             Route("/waits", self.waits),
             Route("/picture/{sha256}", self.picture),
-            *([] if self.options.look else self._changing()),
+            *([] if self.options.look else self._changing_routes()),
             *(Route(f"/static/{name}", partial(_constant, body, kind)) for name, body, kind in _static()),
             *(Route(one.path, self.page) for one in PAGES),
         ]
         app = Starlette(
-            routes=routes, exception_handlers={TruedError: _error_response, HTTPException: _missing, 500: self._bug}
+            routes=routes, exception_handlers={TruedError: _error_response, HTTPException: _not_found, 500: self._bug}
         )
         app.router.redirect_slashes = False
         return app
 
-    def _changing(self) -> list[Route]:
+    def _changing_routes(self) -> list[Route]:
         """The routes that change something. A page that was started with `--look` has none of them."""
         return [
             Route("/do/{action}", self.act, methods=["POST"]),
@@ -257,12 +257,12 @@ class PageServer:
             return JSONResponse({"said": said, "command": action.command_line}, 409)
         session = request.scope["session"].number
         proposal = self.confirmations.propose(action.words, lambda: self._with_store(action.do), session)
-        return JSONResponse({**_shown(proposal), "command": action.command_line}, 202)
+        return JSONResponse({**_proposal_data(proposal), "command": action.command_line}, 202)
 
     async def pending(self, request: Request) -> Response:
         """The open decision that this session has proposed, so that a newly opened page can show it again."""
         found = self.confirmations.pending(request.scope["session"].number)
-        return JSONResponse(_shown(found) if found else {})
+        return JSONResponse(_proposal_data(found) if found else {})
 
     async def withdraw(self, request: Request) -> Response:
         self.confirmations.withdraw(request.scope["session"].number)
@@ -288,7 +288,7 @@ class PageServer:
         entered = self.sessions.enter(str(code.get("code", "")))
         if entered is None:
             gate = request.scope["gate"]
-            return await gate.slowed() or JSONResponse(
+            return await gate.delay_guess() or JSONResponse(
                 {"said": "this code is unknown, has expired or was used before"}, 403
             )
         self.entry.remove()
@@ -376,7 +376,7 @@ def _collect_garbage_less_often() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _shown(proposal: ProposedDecision) -> dict[str, object]:
+def _proposal_data(proposal: ProposedDecision) -> dict[str, object]:
     """A proposal as its own session sees it."""
     return {
         "proposal": proposal.id,
@@ -434,7 +434,7 @@ async def _error_response(request: Request, error: Exception) -> Response:
     return _sentence(request, str(error), 404 if isinstance(error, BadInput) else 503)
 
 
-async def _missing(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
     return _sentence(request, "there is nothing here", status)
 

@@ -12,7 +12,7 @@ SLOWED = 5  # wrong guesses without a delay: a person mistypes, a program keeps 
 LONGEST_S = 2.0  # longest delay of one wrong guess
 
 
-def _hashed(secret: str) -> str:
+def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -61,12 +61,12 @@ class Sessions:
     def new_code(self) -> str:
         """A new code, valid for one use within a minute."""
         code = secrets.token_urlsafe(24)
-        self._codes[_hashed(code)] = self.clock() + CODE_S
+        self._codes[_hash(code)] = self.clock() + CODE_S
         return code
 
     def enter(self, code: str) -> Entered | None:
         """Use up a code and open a session; None if the code is unknown, has expired or was used before."""
-        name = _hashed(code)
+        name = _hash(code)
         if name in self._used:
             self.warn(
                 "WARNING: an entry code of this page was used a second time. If that was not you, somebody saw it:"
@@ -78,12 +78,12 @@ class Sessions:
             return None
         self._used.add(name)
         entered = Entered(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        self._sessions[_hashed(entered.cookie)] = PageSession(len(self._sessions) + 1, _hashed(entered.key))
+        self._sessions[_hash(entered.cookie)] = PageSession(len(self._sessions) + 1, _hash(entered.key))
         return entered
 
     def session(self, cookie: str) -> PageSession | None:
-        return self._sessions.get(_hashed(cookie))
+        return self._sessions.get(_hash(cookie))
 
     def has_key(self, session: PageSession, key: str) -> bool:
         """Whether this is the session's tab key."""
-        return secrets.compare_digest(session.key, _hashed(key))
+        return secrets.compare_digest(session.key, _hash(key))

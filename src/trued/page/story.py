@@ -43,27 +43,29 @@ def story_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[Stor
     if type(event) in SILENT:
         return
     if is_examiners(stored.key, str(getattr(event, "role", ""))):
-        yield from _of_examiner(stored, event)
+        yield from _examiner_lines(stored, event)
         return
-    yield from _of_engine(stored, event)
-    yield from _of_call(stored, event)
+    yield from _engine_lines(stored, event)
+    yield from _call_lines(stored, event)
     if isinstance(event, people.QuestionAsked):
-        yield StoryLine(stored.id, stored.at, ENGINE, f"asks a person: {_cut(event.text)}", "wait")
+        yield StoryLine(stored.id, stored.at, ENGINE, f"asks a person: {_shorten(event.text)}", "wait")
     for text, warning in notices_of(event):
-        yield StoryLine(stored.id, stored.at, "", _cut(text), "unproven" if warning else "")
+        yield StoryLine(stored.id, stored.at, "", _shorten(text), "unproven" if warning else "")
 
 
-def _of_engine(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _engine_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     def line(text: str, tone: str = "") -> StoryLine:
         return StoryLine(stored.id, stored.at, ENGINE, text, tone)
 
     match event:
         case run.RunBegan():
-            yield line(f"begins: {_cut(event.title)}")
+            yield line(f"begins: {_shorten(event.title)}")
         case run.RunResumed():
             yield line("resumes the run")
         case run.RunEnded():
-            yield line(f"ends the run: {event.state}{f', {_cut(event.why)}' if event.why else ''}", str(event.grade))
+            yield line(
+                f"ends the run: {event.state}{f', {_shorten(event.why)}' if event.why else ''}", str(event.grade)
+            )
         case proof.ContractSealed():
             held = "held out" if event.held_out else "visible"
             yield line(f"seals the contract: {counted(event.requirements, 'requirement')}, cases {held}")
@@ -87,7 +89,7 @@ def _verdict(event: proof.VerdictReached) -> tuple[str, str]:
     return f"checks {event.subject or 'the work'}{at}: {event.grade or 'it does not hold'}", str(event.grade)
 
 
-def _of_examiner(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _examiner_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     """Only the facts of an examiner's call: texts of the agent or its provider may quote a held-out case."""
     match event:
         case call.CallAsked():
@@ -103,7 +105,7 @@ def _of_examiner(stored: EventHead | Event, event: JournalEvent) -> Iterator[Sto
     yield StoryLine(stored.id, stored.at, step_name(stored.key), text, tone, stored.key)
 
 
-def _of_call(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
+def _call_lines(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLine]:
     part = inner_scope(stored.key)
     where = f" for {part}" if part else ""
 
@@ -114,9 +116,9 @@ def _of_call(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLi
         case call.CallAsked():
             yield line(event.role, f"is asked{' again, in the same conversation' if event.resume else ''}{where}")
         case call.CallAnswered() if event.state == "failed":
-            yield line(event.role, f"fails{where}: {_cut(event.why or event.kind)}", "refuted")
+            yield line(event.role, f"fails{where}: {_shorten(event.why or event.kind)}", "refuted")
         case call.CallAnswered():
-            summary = _cut(str((event.reply or {}).get("summary") or ""))
+            summary = _shorten(str((event.reply or {}).get("summary") or ""))
             says = f"says {event.claim}" if event.claim else "answers"
             yield line(event.role, f"{says}{where}{f': “{summary}”' if summary else ''}")
         case call.CallWaits():
@@ -127,7 +129,7 @@ def _of_call(stored: EventHead | Event, event: JournalEvent) -> Iterator[StoryLi
             return
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     flat = " ".join(text.split())
     return cut_title(flat, LENGTH)
 
@@ -138,28 +140,28 @@ def _cut(text: str) -> str:
 def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[str, str]:
     """Who works now, and on what; if nobody works, why not."""
     if record.state == "running":
-        return _at_work(seen)
+        return _work_sentence(seen)
     if waits:
         first = waits[0]
         more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
-        return "", f"It waits for you: {_cut(first.what.partition(chr(10))[0])}{more}"
+        return "", f"It waits for you: {_shorten(first.what.partition(chr(10))[0])}{more}"
     if record.state == "queued":
-        return "", f"It is queued: {_cut(record.why)}"
+        return "", f"It is queued: {_shorten(record.why)}"
     if record.state == "done":
         return "", "It has ended: every requirement is met."
-    why = f" {_cut(record.why)}" if record.why not in ("", record.state) else ""
+    why = f" {_shorten(record.why)}" if record.why not in ("", record.state) else ""
     return "", f"{STATES.get(record.state, record.state)}{why}"
 
 
-def _at_work(seen: Progress) -> tuple[str, str]:
+def _work_sentence(seen: Progress) -> tuple[str, str]:
     rows = seen.at_work
     asked = [row for row in rows if isinstance(row, Call)]
     if seen.question:
-        return "", f"It waits for you: {_cut(seen.question[1])}"
+        return "", f"It waits for you: {_shorten(seen.question[1])}"
     if asked:
         first, *others = asked
         part = inner_scope(first.key)
-        again = _refuted_before(first, seen)
+        again = _refuted_requirements(first, seen)
         words = f"works{f' on {part}' if part else ''}{f' again, after the engine refuted {again}' if again else ''}"
         if first.waits_until:
             words = f"waits for its provider ({first.waits_for})"
@@ -175,7 +177,7 @@ def _at_work(seen: Progress) -> tuple[str, str]:
     return ENGINE, "prepares the next step."
 
 
-def _refuted_before(one: Call, seen: Progress) -> str:
+def _refuted_requirements(one: Call, seen: Progress) -> str:
     """Requirements that the last proof of the same part refuted."""
     names = seen.scopes.get(scope_of(one.key), ())
     proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= one.asked]

@@ -54,13 +54,13 @@ class CallTranscript:
 
     def window(self, first: int = 0, most: int = WINDOW) -> TranscriptWindow:
         """`most` lines from line `first` on; the newest lines if it is 0."""
-        files = self._scanned()
+        files = self._scan_files()
         total = sum(len(one) for one in files)
         start = min(max(1, first), max(1, total)) if first else max(1, total - most + 1)
         lines, number = [], 0
         for file in files:
             inside = range(max(start, number + 1), min(start + most, number + len(file) + 1))
-            lines += [_spoken(at, *file.line(at - number - 1)) for at in inside]
+            lines += [_spoken_line(at, *file.line(at - number - 1)) for at in inside]
             number += len(file)
         return TranscriptWindow(tuple(lines), start - 1 if total else 0, max(0, total - (start - 1) - len(lines)))
 
@@ -69,7 +69,7 @@ class CallTranscript:
         """Bytes in the files known so far; the next `window` finds the file of a new attempt."""
         return sum(path.stat().st_size for path in self._files if path.exists())
 
-    def _scanned(self) -> list["_LineIndex"]:
+    def _scan_files(self) -> list["_LineIndex"]:
         found = []
         for path in sorted(self._spool.glob(f"{self._name}.*/events.jsonl"), key=_attempt):
             found.append(self._files.setdefault(path, _LineIndex(path)))
@@ -117,18 +117,18 @@ class _LineIndex:
         return content, end - begin - len(content)
 
 
-def _spoken(number: int, line: bytes, left_out: int) -> SpokenLine:
+def _spoken_line(number: int, line: bytes, left_out: int) -> SpokenLine:
     row = parse_json(line)
     if not isinstance(row, dict):
         return SpokenLine(number, 0.0, "line", "", line.decode("utf-8", "replace").rstrip("\n"), left_out)
     kind, at = str(row.get("kind", "")), row.get("at")
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
-    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _in_words(kind, rest))
+    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _record_text(kind, rest))
     return SpokenLine(number, when, kind, head, text, left_out)
 
 
-def _in_words(kind: str, row: dict[str, Any]) -> str:
+def _record_text(kind: str, row: dict[str, Any]) -> str:
     """A record of trued's own supervisor as a sentence; any other record unchanged."""
     number = {name: value for name, value in row.items() if isinstance(value, int) and not isinstance(value, bool)}
     match kind:

@@ -52,14 +52,14 @@ def changed_files(store: RunStore, record: RunRecord) -> tuple[ChangedFile, ...]
     if record.head in ("", record.base):
         return ()
     for place in _places(store, record):
-        found = _listed(place, record.base, record.head)
+        found = _list_changed_files(place, record.base, record.head)
         if found is not None:
             return found
     return None
 
 
 @lru_cache(maxsize=64)
-def _listed(place: str, base: str, head: str) -> tuple[ChangedFile, ...] | None:
+def _list_changed_files(place: str, base: str, head: str) -> tuple[ChangedFile, ...] | None:
     """The changed files; cached, because commits never change."""
     told = _git(place, "diff-tree", "-r", "-z", "--numstat", *PLAIN, base, head)
     if told is None:
@@ -75,14 +75,14 @@ def _number(text: str) -> int:
 def file_diff(store: RunStore, record: RunRecord, path: str) -> DiffParts:
     """The diff of one file. The path is taken literally, so that it cannot lead out of the repository."""
     for place in _places(store, record):
-        told = _diffed(place, record.base, record.head, path)
+        told = _git_diff(place, record.base, record.head, path)
         if told is not None:
             return diff_parts(told)
     return ()
 
 
 @lru_cache(maxsize=64)
-def _diffed(place: str, base: str, head: str, path: str) -> str | None:
+def _git_diff(place: str, base: str, head: str, path: str) -> str | None:
     told = _git(
         place, *LARGE, "diff-tree", "-p", "-r", *PLAIN, base, head, "--", f":(top,literal){path}", most=4 * SHOWN
     )

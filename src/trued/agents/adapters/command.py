@@ -40,7 +40,7 @@ class CommandRuntime:
             return failed_report(order, "missing", f"{order.agent} is not a command line: {error}; check its quotes")
         found = _find_program(words[0], Path(order.folder)) if any(words[:1]) else ""
         if not found:
-            return failed_report(order, "missing", _missing(words, order))
+            return failed_report(order, "missing", _missing_program(words, order))
         found, shown = visible_files(found, words[1:], Path(order.folder))
         program = Program((found, *words[1:]), _order_json(order), shown)
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
@@ -69,7 +69,7 @@ def _find_program(program: str, folder: Path) -> str:
     return str(path) if path.is_file() else ""
 
 
-def _missing(words: list[str], order: Order) -> str:
+def _missing_program(words: list[str], order: Order) -> str:
     if not any(words[:1]):
         return f"{order.agent} names no program; write command:PROGRAM ARGS"
     if "/" in words[0]:

@@ -108,7 +108,7 @@ def _add(
 
 
 def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
-    _kept_inside(file.path, inside)
+    _refuse_outside_link(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
     if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # our own export, unchanged
@@ -126,7 +126,7 @@ def _folder(
 def _read_roles(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
     seen: dict[str, Path] = {}
     for path in paths:
-        _kept_inside(path, inside)
+        _refuse_outside_link(path, inside)
         role = parse_role(read_text(path), str(path), path.stem)
         if role.name in seen:
             raise BadInput(f"role {role.name} is in {seen[role.name].name}, too", f"{path}:1", "keep one of them")
@@ -134,6 +134,6 @@ def _read_roles(paths: Iterable[Path], origin: str, inside: Path | None = None) 
         yield role.name, role.model_copy(update={"origin": origin if origin == "packaged" else f"{origin}: {path}"})
 
 
-def _kept_inside(path: Path, folder: Path | None) -> None:
+def _refuse_outside_link(path: Path, folder: Path | None) -> None:
     if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
         raise BadInput(f"{path} is a link that leads out of the repository", then="replace the link by the file")

@@ -60,7 +60,7 @@ def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | 
     try:
         fields = read_yaml(head, file, first=2)
     except BadInput:
-        fields = _by_entries(head, file, known)
+        fields = _read_entries(head, file, known)
     return FrontMatter(fields, body, line) if isinstance(fields.value, dict) else None
 
 
@@ -74,7 +74,7 @@ def _halves(text: str, file: str) -> tuple[str, str, int]:
     raise BadInput("the front matter does not end", f"{file}:1", BEGIN)
 
 
-def _by_entries(head: str, file: str, known: Collection[str]) -> Located:
+def _read_entries(head: str, file: str, known: Collection[str]) -> Located:
     values: dict[str, Any] = {}
     places: dict[Spot, int] = {(): 2}
     for key, line, chunk in _entries(head, file, known):

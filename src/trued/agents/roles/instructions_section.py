@@ -52,13 +52,13 @@ def _section(exports: list[Export], command: re.Pattern[str]) -> str:
     known = {id(one) for _, one in commands}
     agents = [one for one in exports if id(one) not in known and "/agent" in one.path.as_posix()]
     body = _template().render(
-        commands=[(name, _described(one)) for name, one in commands],
-        agents=[(one.role, _described(one)) for one in agents],
+        commands=[(name, _description_line(one)) for name, one in commands],
+        agents=[(one.role, _description_line(one)) for one in agents],
     )
     return f"{BEGIN}; unchanged while this fits: {_digest(body)} -->\n{body}{END}"
 
 
-def _described(export: Export) -> str:
+def _description_line(export: Export) -> str:
     found = DESCRIPTION.search(export.text)
     return found[1].replace("|", "/") if found else ""
 

@@ -84,7 +84,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
             return RoleReading(notes=[(1, f"no front matter: {form.title} does not treat it as an agent, either")])
         matter = FrontMatter(Located(file, {}), text.removeprefix("\ufeff"), 1)
     reading = RoleReading()
-    _unused(matter, form, reading)
+    _note_unused_fields(matter, form, reading)
     if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
         reading.notes.append((matter.fields.line("disable"), "it is switched off"))
         return reading
@@ -138,7 +138,7 @@ def _model(matter: FrontMatter, reading: RoleReading) -> str:
     return "" if word.lower() in ("inherit", "default") else word
 
 
-def _unused(matter: FrontMatter, form: RoleFormat, reading: RoleReading) -> None:
+def _note_unused_fields(matter: FrontMatter, form: RoleFormat, reading: RoleReading) -> None:
     for key, value in matter.fields.value.items():
         if key in MEANT or value is None:
             continue

@@ -69,10 +69,10 @@ def _secrets(content: bytes) -> list[str]:
 
 def _modification_times(user: Path, home: Path, names: Mapping[str, bytes]) -> list[tuple[int, int] | None]:
     """Inode and modification time of each file, to see whether there is anything to sync."""
-    return [_modified(folder / name) for folder in (user, home) for name in names]
+    return [_modification_time(folder / name) for folder in (user, home) for name in names]
 
 
-def _modified(path: Path) -> tuple[int, int] | None:
+def _modification_time(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:

@@ -29,7 +29,7 @@ def chunks_of(outline: Outline) -> list[Draft]:
         others = [one for one in others if one not in boxes]
     for section, block in others:
         stories = by_id and "stories" in vocabulary.title_words(section.title)
-        if not section.background or _ticked(block):
+        if not section.background or _has_checkboxes(block):
             outline.left_over(section, block, "goal" if stories else "text")
     _from_prose(outline)
     return sorted(outline.drafts, key=lambda draft: draft.line)
@@ -73,10 +73,10 @@ def _is_work(section: PlanSection, block: List | Table, busy: set[int], by_id: b
         return id(home) not in busy and not section.background
     stories = "stories" in vocabulary.title_words(section.title)
     own = section.level > 1 and section.work and not section.background and not stories
-    return own and id(section) not in busy and not _ticked(block)
+    return own and id(section) not in busy and not _has_checkboxes(block)
 
 
-def _ticked(block: List | Table) -> bool:
+def _has_checkboxes(block: List | Table) -> bool:
     return isinstance(block, List) and any(item.checked is not None for item in block.walk())
 
 

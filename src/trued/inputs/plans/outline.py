@@ -148,7 +148,7 @@ class Outline:
         label, rest = _label(words, follower)
         kind = section_kind(label) or ("files" if vocabulary.title_words(label) in (["files"], ["file"]) else "")
         if kind and not (kind in TOLD and self.section.kind in CRITERIA):
-            self._labelled(kind, rest, words, block.line)
+            self._take_labelled(kind, rest, words, block.line)
             return
         if label or self.label_used:
             self.label, self.label_used = "", False
@@ -158,7 +158,7 @@ class Outline:
     def _is_field(self, label: str) -> bool:
         return vocabulary.is_header_field(label) if self.section.level <= 1 else vocabulary.is_status_field(label)
 
-    def _labelled(self, kind: str, rest: str, words: Words, line: int) -> None:
+    def _take_labelled(self, kind: str, rest: str, words: Words, line: int) -> None:
         self.label, self.label_used = kind, bool(rest)
         if kind == "files" and self.section.chunk:
             self.section.chunk.files += file_names(Words(plain=rest, codes=words.codes)) if rest else ()

@@ -127,7 +127,7 @@ def _letters(number: int) -> str:
 def _task(draft: Draft, phases: "_Phases", excerpts: Mapping[str, str], lines: list[str], file: str) -> Task:
     phase = phases.name(draft.section)
     own = "\n".join(_slice(lines, start, end) for start, end in draft.spans)
-    parts = (phases.heading(phase, lines), _bounded(own, OWN_LIMIT), excerpts.get(phase, ""))
+    parts = (phases.heading(phase, lines), _shorten(own, OWN_LIMIT), excerpts.get(phase, ""))
     return Task(
         id=draft.id,
         title=draft.title,
@@ -182,7 +182,7 @@ def _excerpts(outline: Outline, phases: _Phases, lines: list[str]) -> dict[str, 
         part = _slice(lines, start, end)
         parts.setdefault(phase, []).append(part)
         sizes[phase] = sizes.get(phase, 0) + len(part)
-    return {phase: _bounded("\n\n".join(some), PHASE_LIMIT) for phase, some in parts.items()}
+    return {phase: _shorten("\n\n".join(some), PHASE_LIMIT) for phase, some in parts.items()}
 
 
 def _within_chunk(section: PlanSection | None) -> bool:
@@ -204,12 +204,12 @@ def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
             part = _slice(lines, start, end)
             parts.append(part)
             size += len(part)
-    return _bounded("\n\n".join(parts), CONTEXT_LIMIT)
+    return _shorten("\n\n".join(parts), CONTEXT_LIMIT)
 
 
 def _slice(lines: list[str], start: int, end: int) -> str:
     return "".join(lines[start - 1 : end]).replace("\r\n", "\n").replace("\r", "\n").strip("\n").removeprefix("\ufeff")
 
 
-def _bounded(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit].rstrip()}\n{CUT}"

@@ -25,12 +25,12 @@ def chosen_parts(
     whole = {one.phase for one in plan.tasks} - {one.phase for one in plan.tasks if one.id not in ids}
     alone = plan.model_copy(update={"tasks": tasks, "criteria": (), "unread": ()})
     about = [entry for one in covers if one and _is_about(one, plan, alone) for entry in one]
-    met = {_normalized(words) for entry in about for words in (entry, entry.partition(":")[2])}
+    met = {_normalize(words) for entry in about for words in (entry, entry.partition(":")[2])}
     criteria, unread = (
         tuple(
             one
             for one in some
-            if one.kind == "constraint" or (one.phase and one.phase in whole) or _normalized(one.text) in met
+            if one.kind == "constraint" or (one.phase and one.phase in whole) or _normalize(one.text) in met
         )
         for some in (plan.criteria, plan.unread)
     )
@@ -92,12 +92,10 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
     """The chunks and criteria of this part that no requirement is about: nothing proves them, even if all requirements
     are proven."""
     every = list(requirements)
-    covered = {
-        _normalized(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])
-    }
-    rows = {one.id.casefold() for one in every} | {_normalized(one.text) for one in every}
-    tasks = [task.id for task in part.tasks if not {task.id.casefold(), _normalized(task.title)} & (covered | rows)]
-    words = [f"“{one.text}”" for one in part.criteria if _normalized(one.text) not in covered | rows]
+    covered = {_normalize(words) for one in every for entry in one.covers for words in (entry, entry.partition(":")[2])}
+    rows = {one.id.casefold() for one in every} | {_normalize(one.text) for one in every}
+    tasks = [task.id for task in part.tasks if not {task.id.casefold(), _normalize(task.title)} & (covered | rows)]
+    words = [f"“{one.text}”" for one in part.criteria if _normalize(one.text) not in covered | rows]
     return [*tasks, *words]
 
 
@@ -106,24 +104,24 @@ def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
     it covers nothing, or some chosen chunk, or only words of this part."""
     ids = {task.id for task in part.tasks}
     chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
-    words = {_normalized(one.text) for one in (*part.criteria, *part.unread)}
-    every = [{_normalized(entry), _normalized(entry.partition(":")[2])} for entry in covers]
+    words = {_normalize(one.text) for one in (*part.criteria, *part.unread)}
+    every = [{_normalize(entry), _normalize(entry.partition(":")[2])} for entry in covers]
     if any(entry & left for entry in every):
         return False
     return not every or any(entry & chosen for entry in every) or all(entry & words for entry in every)
 
 
 def _task_names(tasks: Iterable[Task]) -> set[str]:
-    return {name for task in tasks for name in (task.id.casefold(), _normalized(task.title))}
+    return {name for task in tasks for name in (task.id.casefold(), _normalize(task.title))}
 
 
 def _is_phase(title: str, wanted: str) -> bool:
     """Whether `wanted` names the phase, by its title or its number."""
-    if _normalized(title) == _normalized(wanted):
+    if _normalize(title) == _normalize(wanted):
         return True
     number = re.search(r"\d+", title)
     return bool(number) and number is not None and wanted.strip().casefold() in (number[0], f"phase {number[0]}")
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()

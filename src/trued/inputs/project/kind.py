@@ -70,8 +70,8 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
     own = [one for one, _ in with_commands]
     kind = ProjectKind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
     for step in STEPS:
-        kind = _with(kind, step, own)
-    return _filled(kind, by_folder["."], inside)
+        kind = _with_command(kind, step, own)
+    return _with_make_targets(kind, by_folder["."], inside)
 
 
 def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
@@ -105,11 +105,11 @@ def _files_to_read_in(folder: str, names: set[str]) -> Iterator[str]:
 
 def _relevant_projects(found: Sequence[Project], inside: Inside) -> list[Project]:
     """The projects that count. Loose scripts and a package.json for tools alone count only if there is nothing else."""
-    manifests = [one for one in found if one.files and not _only_tools(one, inside)]
+    manifests = [one for one in found if one.files and not _is_only_tools(one, inside)]
     return manifests or list(found)
 
 
-def _only_tools(one: Project, inside: Inside) -> bool:
+def _is_only_tools(one: Project, inside: Inside) -> bool:
     if one.language != "node" or one.build or one.test or one.start:
         return False
     manifest = json_table(inside(one.folder, "package.json"))
@@ -144,7 +144,7 @@ def _node_tests(names: set[str]) -> list[str]:
     return sorted(own, key=lambda name: (name.count("/"), name))
 
 
-def _with(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
+def _with_command(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
     """One command line for all projects of the repository."""
     commands = [command for one in own if (command := getattr(one, step))]
     if len(commands) > MOST or (step == "start" and len(commands) > 1):
@@ -153,7 +153,7 @@ def _with(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
     return kind.model_copy(update={step: " && ".join(commands)})
 
 
-def _filled(kind: ProjectKind, root: set[str], inside: Inside) -> ProjectKind:
+def _with_make_targets(kind: ProjectKind, root: set[str], inside: Inside) -> ProjectKind:
     """The kind with missing commands taken from the targets of the root's Makefile."""
     file = makefile_of(root)
     targets = make_targets(inside(".", file) if file else "")

@@ -51,7 +51,7 @@ class PythonCommands:
         if not self._tests:
             return "", "it has no tests yet"
         texts = [self._file_text(name) for name in self._tests[:LOOKED]]
-        command, why = self._by_style(texts)
+        command, why = self._command_by_style(texts)
         return (self._within(command) if command else ""), why
 
     @property
@@ -68,9 +68,9 @@ class PythonCommands:
         files = [name for name in STARTED if name in self.names and _GUARD.search(self._file_text(name))]
         return self._within(f"{run} {files[0]}") if len(files) == 1 else ""
 
-    def _by_style(self, texts: list[str]) -> tuple[str, str]:
+    def _command_by_style(self, texts: list[str]) -> tuple[str, str]:
         declared = any(_DECLARED.search(self._file_text(name)) for name in self._dependency_files())
-        if declared or self._configured() or any(_PYTEST.search(text) for text in texts):
+        if declared or self._is_pytest_configured() or any(_PYTEST.search(text) for text in texts):
             if self.tool in ("uv", "poetry", "pipenv") and not declared:
                 return "", f"its tests are pytest's, which {self.tool} would not install"
             reason = "pytest is one of its dependencies" if declared else "its tests are pytest's"
@@ -86,7 +86,7 @@ class PythonCommands:
         yield from (name for name in DEPENDENCY_FILES if name in self.names)
         yield from sorted(name for name in self.names if REQUIREMENTS.fullmatch(name))
 
-    def _configured(self) -> bool:
+    def _is_pytest_configured(self) -> bool:
         conftest = any(name == "conftest.py" or name.endswith("/conftest.py") for name in self.names)
         return conftest or "pytest.ini" in self.names or "[tool:pytest]" in self._file_text("setup.cfg")
 

@@ -50,7 +50,7 @@ def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, b
             if "<" in token or ">" in token:
                 skip = True  # the next word is a file's name
                 continue
-            yield from _started(words, piped, depth)
+            yield from _started_commands(words, piped, depth)
             words, piped, skip = [], token == "|", False  # noqa: S105
         elif skip:
             skip = False
@@ -61,9 +61,9 @@ def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, b
 def _tokens(text: str) -> list[str]:
     plain = _without_here_documents(text[:TEXT_LIMIT].replace("\\\n", " "))
     try:
-        return _lexed(plain)
+        return _lex(plain)
     except ValueError:  # an unclosed quotation mark
-        return [token for line in plain.split("\n") for token in (*_or_split(line), "\n")]
+        return [token for line in plain.split("\n") for token in (*_lex_or_split(line), "\n")]
 
 
 def _without_here_documents(text: str) -> str:
@@ -83,21 +83,21 @@ def _without_here_documents(text: str) -> str:
     return "\n".join(kept)
 
 
-def _lexed(text: str) -> list[str]:
+def _lex(text: str) -> list[str]:
     text = re.sub(r"(?m)(^|[\s;&|])#[^\n]*", r"\1", text) if "#" in text else text
     lexer = shlex.shlex(text, posix=True, punctuation_chars=_MARKS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     return list(lexer)
 
 
-def _or_split(line: str) -> list[str]:
+def _lex_or_split(line: str) -> list[str]:
     try:
-        return _lexed(line)
+        return _lex(line)
     except ValueError:
         return line.split()
 
 
-def _started(words: list[str], piped: bool, depth: int) -> Iterator[tuple[CommandWords, bool]]:
+def _started_commands(words: list[str], piped: bool, depth: int) -> Iterator[tuple[CommandWords, bool]]:
     words = _bare(words)
     if not words:
         return

@@ -160,7 +160,7 @@ class _Words:
         if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
             return task
-        names = self._matching(entry)
+        names = self._matching_criteria(entry)
         if not names and (task := self.titles.get(one_line(entry))) is not None:  # the title of a task
             self.done.add(task)
             return task
@@ -201,7 +201,7 @@ class _Words:
         """Whether the user's own requirements cover every sentence, so that an agent's criteria add nothing."""
         return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
 
-    def _matching(self, entry: str) -> list[str]:
+    def _matching_criteria(self, entry: str) -> list[str]:
         if one_line(entry) in self.whole:
             return [name for name, _ in self.words]
         names = [name for name, _ in self.criteria.get(one_line(entry), ())]

@@ -82,7 +82,7 @@ def _by_name(variables: Any) -> Any:
     return dict.fromkeys(variables)
 
 
-def _needed(plays: bool) -> bool:
+def _refuse_off(plays: bool) -> bool:
     if not plays:
         raise RuleBroken("a team without it does nothing", "leave it on")
     return plays
@@ -153,9 +153,9 @@ class UatTable(Value):
 class TeamRolesTable(Value):
     """Which roles of a team play; the PM plans and the dev works, so both must."""
 
-    pm: Annotated[bool, AfterValidator(_needed)] = True
+    pm: Annotated[bool, AfterValidator(_refuse_off)] = True
     techlead: bool = True
-    dev: Annotated[bool, AfterValidator(_needed)] = True
+    dev: Annotated[bool, AfterValidator(_refuse_off)] = True
     qa: bool = True
     uat: bool = True
 

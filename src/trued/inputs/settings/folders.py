@@ -11,7 +11,7 @@ FILE = "trued.toml"  # settings of a project, and the user's own
 def state_folder(environ: Mapping[str, str]) -> Path:
     """The folder of all private state."""
     if given := environ.get("TRUED_HOME"):
-        return _expanded("TRUED_HOME", given).absolute()
+        return _expand_home("TRUED_HOME", given).absolute()
     state = environ.get("XDG_STATE_HOME") or str(user_home(environ) / ".local" / "state")
     return Path(state) / "trued"
 
@@ -24,10 +24,10 @@ def user_config(environ: Mapping[str, str]) -> Path:
 
 def user_home(environ: Mapping[str, str]) -> Path:
     """The user's home folder, where other tools keep the user's files."""
-    return Path(environ["HOME"]) if environ.get("HOME") else _expanded("HOME", "~")
+    return Path(environ["HOME"]) if environ.get("HOME") else _expand_home("HOME", "~")
 
 
-def _expanded(name: str, path: str) -> Path:
+def _expand_home(name: str, path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:

@@ -93,7 +93,7 @@ def load_settings(
     # without the hub, which no run stores
     own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}
     shared = _project_file(project) if project else {}
-    above = [_from_environment(environ), _from_flags(flags)]
+    above = [_environment_layer(environ), _flag_layer(flags)]
     merged: dict[str, Any] = {}
     for layer in (own, shared, *above):
         by_key = {name: {**merged.get(name, {}), **_explicit_keys(layer.get(name, {}))} for name in MERGED_BY_KEY}
@@ -107,7 +107,7 @@ def load_settings(
     ):
         merged["forge"]["kind"] = "local"  # a repository cannot override a user who publishes nothing
     if checks := merged.get("environment"):
-        merged["environment"] = {**checks, "variables": _resolved(checks.get("variables", {}), environ)}
+        merged["environment"] = {**checks, "variables": _resolve_variables(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
 
 
@@ -146,7 +146,7 @@ def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
     return limits
 
 
-def _resolved(variables: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, str]:
+def _resolve_variables(variables: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, str]:
     """The variables; one without a value gets it from the environment, or is left out if it is not set there."""
     values = {name: environ.get(name) if value is None else value for name, value in variables.items()}
     return {name: value for name, value in values.items() if value is not None}
@@ -227,7 +227,7 @@ def _layer(located: Located, at: Spot, keys: tuple[str, ...], folder: Path) -> d
 # -- environment and flags
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+def _environment_layer(environ: Mapping[str, str]) -> dict[str, Any]:
     layer: dict[str, Any] = {}
     for key in ENVIRONMENT:
         name = f"TRUED_{key.upper()}"
@@ -242,7 +242,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return layer
 
 
-def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+def _flag_layer(flags: Mapping[str, Any]) -> dict[str, Any]:
     layer: dict[str, Any] = {}
     for key, value in flags.items():
         if value is None or (key in ("agents", "roles", "login") and not value):

@@ -69,7 +69,7 @@ class _SpeckitFile:
             self.story, self.section, self.told = f"US{match[1]}", "", False
             self._add(self.story, one.words.raw, one.line)
             return
-        self.section = _asking(title)
+        self.section = _section_of(title)
         if one.level <= 2 or (self.section and one.level <= 3):
             self.story = ""
         if match := NUMBERED.match(title):
@@ -81,7 +81,7 @@ class _SpeckitFile:
             return
         label = one.words.label.strip(" :").lower()
         if label:
-            self.section = _asking(label) if not label.startswith(ABOUT) else ""
+            self.section = _section_of(label) if not label.startswith(ABOUT) else ""
             return
         if self.story and not self.told and not self.section:
             story = self.found[-1]
@@ -110,6 +110,6 @@ class _SpeckitFile:
         self.found.append(requirement_of(f"{self.prefix}{name}", text, self.file, line, checks))
 
 
-def _asking(title: str) -> str:
+def _section_of(title: str) -> str:
     low = title.lower()
     return next((kind for words, kind in ASKING.items() if words in low), "")

@@ -42,7 +42,7 @@ def page_check(criterion: Criterion) -> BrowserCheck | None:
     page = pages.pop()
     if _FILE.search(page.partition("?")[0]):
         return None
-    sees, hides = _sorted(bare, quotes)
+    sees, hides = _sort_quotes(bare, quotes)
     if set(sees) & set(hides):
         return None
     return BrowserCheck(page=page, sees=sees, hides=hides, quotes=text, visible=True)
@@ -52,7 +52,7 @@ def _path(match: re.Match[str]) -> str:
     return match[1] or match[2] or match[3].rstrip(".,;:?")
 
 
-def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _sort_quotes(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The texts that must be seen and those that must not, judged by the words around each quotation."""
     sees: list[str] = []
     hides: list[str] = []

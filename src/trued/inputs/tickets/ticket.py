@@ -67,7 +67,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
     """Parse a ticket file; parts that it lacks are listed in `missing`. Raises BadInput."""
     if not text.strip().strip("\ufeff"):
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
-    _bounded(text, f"{file}:1")
+    _check_size(text, f"{file}:1")
     header, body, first = _header(text, file)
     parts, given = Parts(file), _NamedFields(header, file)
     given.into(parts)
@@ -84,7 +84,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
         return parse_ticket(issue.body, issue.url)
     file, title = issue.url or issue.key, _one_line(issue.title)
     text = f"# {issue.key}: {title}\n\n{issue.body}"
-    _bounded("\n".join((text, *issue.fields.values())), file)
+    _check_size("\n".join((text, *issue.fields.values())), file)
     parts = Parts(file, title=title)
     parts.read(issue.body, 3)
     for name, value in issue.fields.items():
@@ -138,7 +138,7 @@ def _key_and_summary(given: "_NamedFields", parts: Parts, file: str) -> tuple[st
     return _one_line(key), _one_line(summary), missing
 
 
-def _bounded(text: str, where: str) -> None:
+def _check_size(text: str, where: str) -> None:
     if len(text) > LIMIT:
         raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "shorten it, or split it into several")
     if text.count("[") > BRACKETS:

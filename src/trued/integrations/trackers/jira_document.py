@@ -63,12 +63,12 @@ def _block(node: Node, pictures: Pictures, depth: int) -> str:
         return _table(node, pictures, depth)
     if kind == "media":
         return _picture(attributes, pictures)
-    return {"rule": "---", "blockCard": str(attributes.get("url") or "")}.get(str(kind)) or _framed(
+    return {"rule": "---", "blockCard": str(attributes.get("url") or "")}.get(str(kind)) or _framed_block(
         node, pictures, depth
     )
 
 
-def _framed(node: Node, pictures: Pictures, depth: int) -> str:
+def _framed_block(node: Node, pictures: Pictures, depth: int) -> str:
     """Markdown of a panel, a quotation, an expander or an unknown block."""
     inner = "\n\n".join(_blocks(node, pictures, depth))
     if node.get("type") in ("blockquote", "panel"):
@@ -121,14 +121,14 @@ def _inline_node(node: Node, pictures: Pictures) -> str:
     if kind == "hardBreak":
         return "\n"
     if kind == "text":
-        return _marked(str(node.get("text") or ""), node.get("marks"))
+        return _formatted(str(node.get("text") or ""), node.get("marks"))
     if kind in ("media", "mediaInline"):
         return _picture(attributes, pictures)
     said = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
     return next((str(one) for one in said if one), "") or _inline_markdown(_nodes(node), pictures)
 
 
-def _marked(text: str, marks: object) -> str:
+def _formatted(text: str, marks: object) -> str:
     """The text with its formatting as Markdown; the words are not changed."""
     known = {str(one.get("type")): one for one in marks if isinstance(one, dict)} if isinstance(marks, list) else {}
     core = text.strip()

@@ -61,12 +61,14 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    return " · ".join(f"{name} {_shown(value)}" for name, value in row.items() if value not in ("", None, [], {}))[:600]
+    return " · ".join(f"{name} {_value_text(value)}" for name, value in row.items() if value not in ("", None, [], {}))[
+        :600
+    ]
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_value_text, value))
     text = str(value)
     return text[:10] if HASH.fullmatch(text) else text
 

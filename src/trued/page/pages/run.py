@@ -134,11 +134,11 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
         (
             f"{'~' if sums.estimated and sums.tokens else ''}{amount(sums.tokens)}",
             "tokens",
-            "made up by scripts" if sums.are_scripted else _of(limit.tokens, amount),
+            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, amount),
             "",
         ),
     ]
-    figures += [(cost, "spent", _of(limit.usd, money), "")] if cost or limit.usd else []
+    figures += [(cost, "spent", _of_limit(limit.usd, money), "")] if cost or limit.usd else []
     return {
         "met": sums.met,
         "total": sums.total,
@@ -150,7 +150,7 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
     }
 
 
-def _of(limit: float, shown: object) -> str:
+def _of_limit(limit: float, shown: object) -> str:
     return f"of {shown(limit)}" if limit and callable(shown) else "no limit"
 
 
@@ -228,7 +228,7 @@ def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine]
         lanes=params.get("lanes", ""),
         counts=Counter(sorts.values()),
         cases=cases,
-        turned=_turned(material, paging.items),
+        turned=_turned_cases(material, paging.items),
         held_back=bool(material.contract and material.contract.held_out and not material.ended),
         url=requirement_url,
     )
@@ -245,7 +245,7 @@ def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[Ca
     return {name: case_outcomes(facts, over=over) for name, facts in found.items()}
 
 
-def _turned(material: Material, rows: object) -> dict[str, str]:
+def _turned_cases(material: Material, rows: object) -> dict[str, str]:
     """Requirement → how many of its cases turned from red to green."""
     found = {}
     for name, cases in outcomes_of(material, list(rows)).items():  # type: ignore[call-overload]

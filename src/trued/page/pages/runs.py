@@ -75,7 +75,9 @@ def _verifications(reader: Reader, params: Params, only: str, words: str) -> dic
     every = VerificationLog(reader.home).records()
     kinds = {"": every, "met": [one for one in every if not one.code], "open": [one for one in every if one.code]}
     wanted = params.get("verified", "")
-    shown = [one for one in kinds.get(wanted, every) if all(word in _named(one) for word in words.lower().split())]
+    shown = [
+        one for one in kinds.get(wanted, every) if all(word in _search_text(one) for word in words.lower().split())
+    ]
     made = piece(
         "runs/verifications.html.j2",
         every=shown,
@@ -89,7 +91,7 @@ def _verifications(reader: Reader, params: Params, only: str, words: str) -> dic
     return {"verifications": made} if every else {}
 
 
-def _named(one: VerificationRecord) -> str:
+def _search_text(one: VerificationRecord) -> str:
     return f"{one.head} {one.base} {one.repository} {one.requirements_file} {one.grade}".lower()
 
 

@@ -41,9 +41,9 @@ def verdicts(reader: Reader, params: Params) -> PageView:
     turns, pieces = _turns(material.proofs), {}
     places = paged(range(len(turns))[::-1], params, size=SIZE)
     rows = [_row(material.history[place], turns[place], material.progress.began) for place in places.items]
-    one, other = (_named(material, params.get(name, "")) for name in ("one", "other"))
+    one, other = (_proof_named(material, params.get(name, "")) for name in ("one", "other"))
     if one and other:
-        pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_between(one, other))
+        pieces["compared"] = piece("verdicts/compared.html.j2", one=one, other=other, turns=_grade_changes(one, other))
     pieces["verdicts"] = piece(
         "verdicts/list.html.j2",
         record=record,
@@ -78,11 +78,11 @@ def _row(proved: Proved, turns: tuple[GradeChange, ...], since: float) -> Verdic
     )
 
 
-def _named(material: Material, key: str) -> Proved | None:
+def _proof_named(material: Material, key: str) -> Proved | None:
     return next((material.history[place] for place, one in enumerate(material.proofs) if one.key == key), None)
 
 
-def _between(one: Proved, other: Proved) -> list[GradeChange]:
+def _grade_changes(one: Proved, other: Proved) -> list[GradeChange]:
     before = {each.id: str(each.grade) for each in one.verdict.requirements}
     after = {each.id: str(each.grade) for each in other.verdict.requirements}
     every = [GradeChange(name, before.get(name, ""), after.get(name, "")) for name in dict.fromkeys([*before, *after])]

@@ -151,7 +151,7 @@ def calls(
     every = [
         known[place]
         if place < len(known) and _has_stayed(known[place], row) and row.key not in by_key
-        else _reported(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
+        else _reported_call(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
         for place, row in enumerate(rows)
     ]
     judged = known if is_judged else ()  # without a new verdict, no other claim is refuted
@@ -185,7 +185,7 @@ def _weight(call: ReportedCall) -> tuple[int, float]:
     return next((place for place, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
 
 
-def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
+def _reported_call(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
     answer, reply = row.answer, (row.answer.reply if row.answer else None) or {}
     ended = row.ended or material.now
     state = answer.state if answer else ""

@@ -142,7 +142,7 @@ def lines(material: Material) -> list[LedgerLine]:
             guard=_is_guard(one),
             judged=one.why != NOT_JUDGED,
         )
-        for one in _judged(material)
+        for one in _judgements(material)
     ]
     return sorted(found, key=lambda one: (one.met, 0 if one.met else Grade(one.grade).rank))
 
@@ -150,14 +150,14 @@ def lines(material: Material) -> list[LedgerLine]:
 def row_of(material: Material, name: str) -> LedgerRow | None:
     """One requirement with all its evidence; None if no requirement has this name."""
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
-    found = next((one for one in _judged(material) if one.id == name), None)
+    found = next((one for one in _judgements(material) if one.id == name), None)
     return _Proofs(material, 1).row(found, sealed.get(name), "evidence") if found else None
 
 
 def ledger(material: Material) -> Ledger:
     """Every requirement with its evidence, in the order of the contract. If there is not enough room, unmet
     requirements come first, and others have their evidence in one line or are left out."""
-    accept, every = material.settings.accept, _judged(material)
+    accept, every = material.settings.accept, _judgements(material)
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     is_met = {one.id: _is_met(one, accept) for one in every}
     by_weight = sorted(every, key=lambda one: is_met[one.id])  # the sort is stable: it keeps the contract's order
@@ -175,10 +175,10 @@ def ledger(material: Material) -> Ledger:
 
 def grades(material: Material) -> Counter[str]:
     """How many requirements have each grade, whether or not there is room for their rows."""
-    return Counter(str(one.grade) for one in _judged(material) if not _is_guard(one))
+    return Counter(str(one.grade) for one in _judgements(material) if not _is_guard(one))
 
 
-def _judged(material: Material) -> list[Judged]:
+def _judgements(material: Material) -> list[Judged]:
     contract, verdict = material.contract, material.verdict
     sealed = {one.id: one for one in contract.every} if contract else {}
     judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
@@ -255,7 +255,7 @@ class _Proofs:
             rests_on=judged.rests_on,
             guard=_is_guard(judged),
             base_left_out=len(base) - len(before),
-            in_brief="" if before or any(one.trials for one in every) else _in_brief(base, stages),
+            in_brief="" if before or any(one.trials for one in every) else _evidence_line(base, stages),
         )
 
     def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence]) -> VerdictStage:
@@ -273,7 +273,7 @@ class _Proofs:
         return tuple(map(self._trial_maker.trial, facts))
 
 
-def _in_brief(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
+def _evidence_line(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
     """The evidence in one line: `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`."""
     head = stages[-1] if stages else None
     parts = [("before any work", base), *([(f"at {head[0].verdict.commit[:10]}", head[2])] if head else [])]
@@ -333,7 +333,9 @@ class _TrialMaker:
             from trued.proof.checks.examples import case_id, case_in_words  # as above
 
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
-            self._words[one.check] = {case_id(place): f"{case_in_words(case)}{_wanted(case)}" for place, case in cases}
+            self._words[one.check] = {
+                case_id(place): f"{case_in_words(case)}{_expected_output(case)}" for place, case in cases
+            }
         words = self._words[one.check].get(tried.id, "")
         did = tried.detail or tried.kind
         return ShownCase(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
@@ -354,7 +356,7 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
     yield "evidence", one.id
 
 
-def _wanted(case: Case) -> str:
+def _expected_output(case: Case) -> str:
     """What a command line must print; "" for other cases, whose description says it already."""
     if not isinstance(case, RunCase):
         return ""

@@ -24,8 +24,8 @@ WARNINGS: dict[type[JournalEvent], str] = {
 
 
 def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
-    yield from _lowered(material)
-    yield from _changed(every)
+    yield from _lowered_notices(material)
+    yield from _changed_file_notices(every)
     view = material.progress.view
     yield from (cut(one, LENGTH)[0] for one in view.notices())
     for kind, text in {**WARNINGS, **view.WARNINGS}.items():
@@ -36,7 +36,7 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
     yield from _foreign_edits(material)
 
 
-def _lowered(material: Material) -> Iterator[str]:
+def _lowered_notices(material: Material) -> Iterator[str]:
     contract = material.contract
     if material.settings.accept.is_lowered_bar:
         yield f"The bar was lowered: --accept {material.settings.accept}. What counts as success here is not proof."
@@ -54,7 +54,7 @@ def _foreign_edits(material: Material) -> Iterator[str]:
         yield f"An agent edited files that it may not change, {counted(len(each) - SHOWN, 'time')} more."
 
 
-def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:
+def _changed_file_notices(every: Sequence[ReportedCall]) -> Iterator[str]:
     paths = {path for call in every for path in call.row.changed}  # a set: a run of 4,000 calls changes few files
     touched = sorted(path for path in paths if sensitivity_of(path))
     if touched:

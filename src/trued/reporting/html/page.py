@@ -132,7 +132,7 @@ def page(material: Material) -> ReportPage:
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
         objections=verdict.objections if verdict else (),
-        undecided=tuple(_undecided(material, verdict)) if verdict else (),
+        undecided=tuple(_not_checked(material, verdict)) if verdict else (),
         notes=facts_of(verdict) if verdict and not material.holds_out else (),
         approvals=tuple(material.approvals),
         comments=tuple(material.comments),
@@ -198,7 +198,7 @@ def _says(material: Material, grades: Counter[str]) -> str:
     return f"Every requirement is met, on evidence{word}."
 
 
-def _undecided(material: Material, verdict: Verdict) -> Iterator[str]:
+def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
     """What no check covers; while cases are held out, only how many notes there are, since a note can quote a case."""
     if material.holds_out:
         if verdict.undecided:

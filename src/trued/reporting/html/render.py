@@ -21,7 +21,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_disarmed,
+        finalize=_without_control_characters,
     )
     made.filters.update(
         amount=words.amount, clock=words.clock, duration=duration, moment=words.moment, short=words.short
@@ -36,6 +36,6 @@ def escaped(text: str) -> Markup:
     return escape(plain(text))
 
 
-def _disarmed(value: object) -> object:
+def _without_control_characters(value: object) -> object:
     """Remove control characters from every text that reaches the page; the template engine escapes it afterwards."""
     return plain(value) if type(value) is str else value

@@ -32,27 +32,27 @@ def spent(every: Sequence[ReportedCall]) -> Iterator[Spent]:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     everything = _total(every) or 1
     for own in by_agent.values():
-        yield _spent(own, 100 * _total(own) / everything)
+        yield _sum_up(own, 100 * _total(own) / everything)
 
 
 def spent_by_all(every: Sequence[ReportedCall]) -> Spent:
     """What all agents used together; there is at least one call."""
-    return replace(_spent(every, 100.0), role="all", agent="", remark="")
+    return replace(_sum_up(every, 100.0), role="all", agent="", remark="")
 
 
 def tokens_of(every: Sequence[ReportedCall]) -> str:
-    return _about(_total(every), every)
+    return _tokens_text(_total(every), every)
 
 
-def _spent(own: Sequence[ReportedCall], share: float) -> Spent:
+def _sum_up(own: Sequence[ReportedCall], share: float) -> Spent:
     return Spent(
         role=own[0].role,
         agent=agent_name(own[0].agent),
         calls=len(own),
-        tokens_in=_about(sum(call.row.tokens.tokens_in for call in own), own),
-        tokens_out=_about(sum(call.row.tokens.tokens_out for call in own), own),
-        cached=_about(sum(call.row.tokens.cached for call in own), own),
-        peak=_about(max(call.row.tokens.peak for call in own), own),
+        tokens_in=_tokens_text(sum(call.row.tokens.tokens_in for call in own), own),
+        tokens_out=_tokens_text(sum(call.row.tokens.tokens_out for call in own), own),
+        cached=_tokens_text(sum(call.row.tokens.cached for call in own), own),
+        peak=_tokens_text(max(call.row.tokens.peak for call in own), own),
         cost=_cost(own),
         time=duration(sum(call.seconds for call in own)),
         share=share,
@@ -77,7 +77,7 @@ def _remark(own: Sequence[ReportedCall]) -> str:
     return f"shortened its context {counted(times, 'time')}" if times else ""
 
 
-def _about(number: int, every: Sequence[ReportedCall]) -> str:
+def _tokens_text(number: int, every: Sequence[ReportedCall]) -> str:
     return f"{_mark(every) if number else ''}{amount(number)}"
 
 

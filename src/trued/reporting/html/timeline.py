@@ -207,7 +207,7 @@ def timeline(
     )
     cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
     share = max(FEWEST, most // max(1, len(lanes))) if most else MOST_BARS
-    placed = tuple(_placed(lane, axis, min(MOST_BARS, share)) for lane in lanes)
+    placed = tuple(_place(lane, axis, min(MOST_BARS, share)) for lane in lanes)
     return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, total)
 
 
@@ -377,10 +377,10 @@ def _union(bars: Iterable[Stretch]) -> Iterator[tuple[float, float]]:
         yield begin, end
 
 
-def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
+def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for x, until, one in _drawn(lane.stretches, axis, most):
+    for x, until, one in _bars_to_draw(lane.stretches, axis, most):
         width = max(NARROW, until - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
         free[track] = x + width if one.kind != "wait" else x
@@ -388,24 +388,24 @@ def _placed(lane: LaneDraft, axis: Axis, most: int) -> Lane:
             Bar(one.began, one.ended, one.kind, lane.bar_title(one), lane.link(one.of), one.number, x, width, track)
         )
     tracks = max((bar.track for bar in bars), default=0) + 1
-    marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
+    marks = tuple(_marks_to_draw(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
     return Lane(lane.name, lane.detail, lane.kind, tuple(bars), marks, tracks, lane.says)
 
 
-def _drawn(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Span]:
+def _bars_to_draw(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Span]:
     """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
     by_kind: dict[str, list[Span]] = {}
     for one in sorted(stretches, key=lambda one: one.began):
         by_kind.setdefault(one.kind, []).append(Span(axis.x(one.began), axis.x(one.ended), one))
     coarser = 1.0
     while True:
-        by_kind = {kind: list(_merged(own, coarser)) for kind, own in by_kind.items()}
+        by_kind = {kind: list(_merge(own, coarser)) for kind, own in by_kind.items()}
         if sum(map(len, by_kind.values())) <= most or coarser > 1000:
             return sorted((one for own in by_kind.values() for one in own), key=lambda one: one.stretch.began)
         coarser *= 2
 
 
-def _merged(spans: Sequence[Span], coarser: float) -> Iterator[Span]:
+def _merge(spans: Sequence[Span], coarser: float) -> Iterator[Span]:
     """Join narrow bars that are close together, up to a largest width: nobody can tell a thousand bars apart."""
     first: Stretch | None = None
     last, ended, count, left, right = spans[0].stretch, 0.0, 0, 0.0, 0.0
@@ -415,19 +415,19 @@ def _merged(spans: Sequence[Span], coarser: float) -> Iterator[Span]:
             last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
             continue
         if first:
-            yield Span(left, right, _joined(first, last, ended, count))
+            yield Span(left, right, _join(first, last, ended, count))
         first, last, ended, count, left, right = one, one, one.ended, one.number, begin, end
     if first:
-        yield Span(left, right, _joined(first, last, ended, count))
+        yield Span(left, right, _join(first, last, ended, count))
 
 
-def _joined(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
+def _join(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
     if last is first:
         return first
     return first._replace(ended=ended, number=count, last=last.of if last.number == 1 else last.last)
 
 
-def _thinned(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
+def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
     """The marks to draw: of overlapping marks of one kind only the first."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most

@@ -89,11 +89,11 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
 
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
-    judged = {one.id: _judged(one, facts, over=over) for one in verdict.requirements}
+    judged = {one.id: _judged_row(one, facts, over=over) for one in verdict.requirements}
     wanted = contract.requirements if contract else ()
     unseen = [_not_judged_yet(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
     rows = [*judged.values(), *unseen]
-    suites = [_ungraded(_judged(one, facts, over=over)) for one in verdict.suites]
+    suites = [_ungraded(_judged_row(one, facts, over=over)) for one in verdict.suites]
     failed = [str(one.grade) for one in verdict.suites if not one.holds]
     return {
         "grade": min_grade([*(row["grade"] for row in rows), *failed] if rows else [str(verdict.grade)]),
@@ -109,7 +109,7 @@ def min_grade(grades: Iterable[str]) -> str:
     return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
 
 
-def _judged(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> dict[str, Any]:
+def _judged_row(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> dict[str, Any]:
     return {
         "id": one.id,
         "grade": str(one.grade),

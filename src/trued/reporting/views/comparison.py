@@ -229,12 +229,12 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     yield from _basis(every, rows, len(shared))
     yield from _times([working(one.events) for one in every])
     sealed = [one for one in every if one.contract]
-    later = [one.name for one in sealed if _happened(one, proof.BaseFactsReused)]
+    later = [one.name for one in sealed if _has_event(one, proof.BaseFactsReused)]
     if 0 < len(later) < len(sealed):
-        yield f"the base's results were already known when {_joined(later)} began, which saved time"
-    if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
+        yield f"the base's results were already known when {_join_names(later)} began, which saved time"
+    if resumed := [one.name for one in every if _has_event(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
-        yield f"{_joined(resumed)} {was} resumed: the time includes what was lost by that"
+        yield f"{_join_names(resumed)} {was} resumed: the time includes what was lost by that"
     if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"
@@ -243,15 +243,15 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
     if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
-        where = "all of them" if len(scripted) == len(every) else _joined(scripted)
+        where = "all of them" if len(scripted) == len(every) else _join_names(scripted)
         yield f"scripts, not models, did the work in {where}: their tokens and cost are made up"
 
 
-def _happened(one: Known, kind: type[JournalEvent]) -> bool:
+def _has_event(one: Known, kind: type[JournalEvent]) -> bool:
     return any(event.kind == kind.KIND for event in one.events)
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
@@ -267,7 +267,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
         yield "they began at different commits: their figures are not of the same work"
     unsealed = [row["name"] for row in rows if not row["contract"]]
     if unsealed:
-        yield f"no contract was sealed in {_joined(unsealed)}: nothing was judged there"
+        yield f"no contract was sealed in {_join_names(unsealed)}: nothing was judged there"
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"

@@ -41,11 +41,11 @@ def _evidence(one: Verification, judged: Judged) -> str:
     lines += [f"- {escaped(check.result_line)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
     lines += [f"- rests on {escaped(rests)}"] if rests else []
     lines += [] if one.checks(judged) else ["- there is no evidence"]
-    blocks = [_failing(check) for check in one.checks(judged) if check.failing]
+    blocks = [_failing_block(check) for check in one.checks(judged) if check.failing]
     return "\n".join(lines) + "".join(f"\n\n{block}" for block in blocks)
 
 
-def _failing(check: CheckedSides) -> str:
+def _failing_block(check: CheckedSides) -> str:
     said = [check.failed_case_line(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
     return code_block("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))

@@ -17,71 +17,74 @@ Notice: TypeAlias = tuple[str, bool]  # the sentence, and whether it is a warnin
 
 def notices_of(event: JournalEvent) -> Iterator[Notice]:
     """The lines that a reader of the tree is shown for an event of the engine; most events have none."""
-    yield from _of_work(event)
+    yield from _work_notices(event)
     if type(event) not in PROOFS:
-        yield from _of_run(event)
-        yield from _of_people(event)
+        yield from _run_notices(event)
+        yield from _people_notices(event)
 
 
-def _of_run(event: JournalEvent) -> Iterator[Notice]:
+def _run_notices(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case run.AgentsDetected():
-            yield f"using the agents found on this machine: {_cut(event.says)}", False
+            yield f"using the agents found on this machine: {_shorten(event.says)}", False
         case run.WorkingTreeDirty():
             yield f"uncommitted changes are not part of the run and stay as they are: {few(event.files)}", True
         case run.ForeignRoleUsed():
-            yield f"{_cut(event.role)} uses {_cut(event.origin)}, not the packaged role", True
+            yield f"{_shorten(event.role)} uses {_shorten(event.origin)}, not the packaged role", True
         case run.TicketIncomplete():
-            yield f"the ticket {_cut(event.key)} does not say: {few(event.what)}", False
+            yield f"the ticket {_shorten(event.key)} does not say: {few(event.what)}", False
         case run.BranchContinued():
             yield f"continues from {event.branch}: {event.why}", False
         case run.MachineChanged():
-            where = f"{_cut(event.machine)} (sandbox: {_cut(event.level)})"
+            where = f"{_shorten(event.machine)} (sandbox: {_shorten(event.level)})"
             yield f"continued on another machine: {where}; agents begin fresh sessions there", False
         case run.BranchNotMoved():
-            yield f"the run's branch was not moved: {_cut(event.why)}", True
+            yield f"the run's branch was not moved: {_shorten(event.why)}", True
         case run.LimitRaised():  # or LimitLowered, its subclass
             whose = f"{event.scope}: " if event.scope else ""
             did = "lowered or set" if isinstance(event, run.LimitLowered) else "raised"
             yield f"{event.who or 'somebody'} {did} a limit: {whose}{event.what} = {event.to:g}", False
         case run.FileEdited():
-            yield f"somebody edited {_cut(event.path)}", False
+            yield f"somebody edited {_shorten(event.path)}", False
         case run.EditApplied():
-            yield f"the edit of {_cut(event.path)} is applied: {few(event.said)}", False
+            yield f"the edit of {_shorten(event.path)} is applied: {few(event.said)}", False
         case run.EditNotUnderstood():
-            yield f"the edit of {_cut(event.path)} could not be read and was not applied: {_cut(event.why)}", True
+            yield (
+                f"the edit of {_shorten(event.path)} could not be read and was not applied: {_shorten(event.why)}",
+                True,
+            )
         case _:
             return
 
 
 def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
     """Files that an agent changed without permission, and what the engine did about them."""
-    role = _cut(event.role)
+    role = _shorten(event.role)
     if event.put_back:
         yield f"{role} edited files that it may not change; they were restored: {few(event.put_back)}"
     if kept := tuple(path for path in event.files if path not in event.put_back):
         yield f"{role} changed tests that the contract has frozen; checks use the sealed ones: {few(kept)}"
 
 
-def _of_work(event: JournalEvent) -> Iterator[Notice]:
+def _work_notices(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case run.SealedFileEdited():
             yield from ((words, True) for words in foreign_edits(event))
         case run.TaskSkipped():
-            yield f"{_cut(event.task)} is not built: {_cut(event.why)}", False
+            yield f"{_shorten(event.task)} is not built: {_shorten(event.why)}", False
         case run.RoundsAdded():
-            yield f"{_cut(event.who)} grants {event.rounds} more rounds", False
+            yield f"{_shorten(event.who)} grants {event.rounds} more rounds", False
         case run.AgentStartRefused():
             yield "tried to start an agent: refused", True
         case proof.NoProgress():
             yield "no progress: the same checks failed twice and nothing was changed", True
         case proof.ClaimRefuted():
-            yield f"a claim that git contradicts: {_cut(event.what)}", True
+            yield f"a claim that git contradicts: {_shorten(event.what)}", True
         case proof.TestsCounted():
             good = event.total > 0 and event.passing == event.total
             yield test_counts(event.passing, event.total, event.coverage) or "its own command finds no tests", not good
         case proof.TestsNotCounted():
-            yield f"the named tests could not be counted: {_cut(event.command)}: {_cut(event.why)}", True
+            yield f"the named tests could not be counted: {_shorten(event.command)}: {_shorten(event.why)}", True
         case proof.BuildRan() if event.outcome != Outcomes.PASSED:
             yield f"{event.command} {event.outcome}{_last_line(event.said)}", True
         case run.WorkSetAside() if event.branch:
@@ -93,17 +96,17 @@ def _of_work(event: JournalEvent) -> Iterator[Notice]:
             return
 
 
-def _of_people(event: JournalEvent) -> Iterator[Notice]:
+def _people_notices(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case landing.PullRequestWithheld():
             files = f"{few(event.files)}: " if event.files else ""
-            yield f"not offered: {files}{_cut(event.why)}", True
+            yield f"not offered: {files}{_shorten(event.why)}", True
         case landing.PullRequestOffered():
-            yield f"offered as a pull request: {_cut(event.url)}", False
+            yield f"offered as a pull request: {_shorten(event.url)}", False
         case landing.ConsentGiven():
-            yield f"{_cut(event.who)} agreed to changes of {few(event.files)}", False
+            yield f"{_shorten(event.who)} agreed to changes of {few(event.files)}", False
         case landing.ApprovalsCarried():
-            yield f"{_cut(event.who)} confirmed for the new commit: {few(event.requirements)}", False
+            yield f"{_shorten(event.who)} confirmed for the new commit: {few(event.requirements)}", False
         case people.QuestionAnswered():
             comment = f": {event.comment}" if event.comment else ""
             yield f"{event.who or 'somebody'} answered {event.answer}{comment}", False
@@ -117,7 +120,7 @@ def _of_people(event: JournalEvent) -> Iterator[Notice]:
             yield f"not asked at this terminal: {event.why}", False
         case people.CommentGiven():
             did = f"stopped {event.stops} to say" if event.stops else f"says to {event.to or 'every role'}"
-            yield f"{event.who or 'somebody'} {did}: {_cut(event.text)}", False
+            yield f"{event.who or 'somebody'} {did}: {_shorten(event.text)}", False
         case people.CommentTaken():
             yield f"got the comments of {few(event.who)}", False
         case people.DecisionTooLate():
@@ -131,7 +134,7 @@ def few(values: Sequence[str]) -> str:
     return plurals.few(values, FILES)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text[:LENGTH]
 
 

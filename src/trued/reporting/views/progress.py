@@ -260,7 +260,7 @@ class Progress:
             case call.CallWaited():
                 self.set_row(row._replace(waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
             case call.CallAnswered():
-                self.set_row(_answered(row, stored.at, event, is_lean=self._is_lean))
+                self.set_row(_answered_call(row, stored.at, event, is_lean=self._is_lean))
             case call.QuotaReported():
                 self.quotas[event.agent.partition(":")[0]] = event
             case _:
@@ -353,7 +353,7 @@ def _with_remark(row: Call, text: str) -> Call:
     return row._replace(remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
-def _answered(row: Call, at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
+def _answered_call(row: Call, at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
     remarks = [*row.remarks]
     remarks += ["asked twice for a valid reply"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []

@@ -71,11 +71,11 @@ class CallOutcome(NamedTuple):
     @classmethod
     def lean(cls, event: "CallAnswered") -> "CallOutcome":
         """Like `of`, without empty fields of the reply; short strings are interned, so that all calls share them."""
-        said = {name: _shared(value) for name, value in (event.reply or {}).items() if value or value is False}
+        said = {name: _intern(value) for name, value in (event.reply or {}).items() if value or value is False}
         return cls.of(event)._replace(reply=said or None)
 
 
-def _shared(value: object) -> object:
+def _intern(value: object) -> object:
     return intern(value) if type(value) is str and len(value) < WORD else value
 
 

@@ -158,7 +158,7 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
         weeks.setdefault(week, Total(week)).add(run, run.spends, run.claims)
         workflows.setdefault(run.record.workflow, Total(run.record.workflow)).add(run, run.spends, run.claims)
         for name in dict.fromkeys([row.agent for row in run.spends] + [row.agent for row in run.claims]):
-            part = _of_agent(run, name)
+            part = _part_of_agent(run, name)
             agents.setdefault(name, Total(name)).add(run, part.spends, part.claims)
             agent_weeks.setdefault(name, {}).setdefault(week, Total(week)).add(run, part.spends, part.claims)
         for name in dict.fromkeys([row.role for row in run.spends] + [row.role for row in run.claims]):
@@ -179,7 +179,7 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
     )
 
 
-def _of_agent(run: RunFacts, name: str) -> RunFacts:
+def _part_of_agent(run: RunFacts, name: str) -> RunFacts:
     spends = [row for row in run.spends if row.agent == name]
     return replace(run, spends=spends, claims=[row for row in run.claims if row.agent == name])
 

@@ -117,7 +117,7 @@ class Verification:
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
         listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
         names = list(dict.fromkeys(one.check for one in facts))
-        return [_checked([one for one in facts if one.check == name], listed.get(name)) for name in names]
+        return [_checked_sides([one for one in facts if one.check == name], listed.get(name)) for name in names]
 
     def rests_on(self, judged: Judged) -> str:
         """Who wrote the checks of a requirement."""
@@ -191,13 +191,13 @@ class CheckedSides:
         return f"{self.kind} {self.after}/{self.total} {times}{skipped} (base {', '.join(base)})"
 
 
-def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
+def _checked_sides(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
     base = [one for one in facts if one.side == "base"]
     head = [one for one in facts if one.side == "head"]
     first = facts[0]
-    before = {one.id: one for one in _tried(base)}
+    before = {one.id: one for one in _tried_cases(base)}
     after: dict[str, Tried] = {}
-    for one in _tried(head):  # the worst of all runs counts
+    for one in _tried_cases(head):  # the worst of all runs counts
         if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
             after[one.id] = one
     aside = {name for name, one in after.items() if _is_skipped(one) and _is_skipped(before.get(name, one))}
@@ -223,7 +223,7 @@ def _is_skipped(one: Tried) -> bool:
     return one.outcome is Outcomes.SKIPPED
 
 
-def _tried(facts: Iterable[Evidence]) -> list[Tried]:
+def _tried_cases(facts: Iterable[Evidence]) -> list[Tried]:
     return [one for fact in facts for one in fact.tried]
 
 

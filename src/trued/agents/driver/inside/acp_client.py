@@ -73,7 +73,7 @@ class Client:
             return
         if kind in ("tool_call", "tool_call_update"):
             self._update_tool(update)
-        kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
+        kept = {name: _shorten(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
             kept["content"] = update.get("content")
         emit("update", update=kept)
@@ -86,7 +86,7 @@ class Client:
     def _update_tool(self, tool: dict[str, Any]) -> dict[str, Any]:
         """Add this report to what is known about the tool, and return all of it."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
-        known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
+        known.update({name: _shorten(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
 
     def _answer_permission(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -320,12 +320,12 @@ async def _end_agent(agent: asyncio.subprocess.Process) -> None:
         os.killpg(agent.pid, signal.SIGKILL)
 
 
-def _cut(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, str):
         return value[:CUT]
     if isinstance(value, dict):
-        return {name: _cut(one) for name, one in value.items()}
-    return [_cut(one) for one in value[:20]] if isinstance(value, list) else value
+        return {name: _shorten(one) for name, one in value.items()}
+    return [_shorten(one) for one in value[:20]] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":
