@@ -12,7 +12,7 @@ from tests.cli.conftest import Trued
 from tests.reporting.views.recorded import Recorder, pipeline, team
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
-from trued.cli.live import AT_ONCE, LiveTree, hung
+from trued.cli.live import AT_ONCE, LiveTree, wrap_indented
 from trued.cli.status_line import ending, status_lines
 from trued.cli.tree import footer
 from trued.engine.journals.sqlite import SqliteJournal
@@ -116,7 +116,7 @@ def test_a_thousand_tasks_leave_only_what_is_current_on_the_screen(scope: str) -
 def test_a_long_row_goes_on_below_itself(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
     row = Text("  ⚠ QA failed, attempt 1/10: " + "the index is not rebuilt, and " * 8)
-    lines = [one.plain for one in hung(row, console)]
+    lines = [one.plain for one in wrap_indented(row, console)]
     assert " ".join(" ".join(lines).split()) == " ".join(row.plain.split())
     if width > 30:
         assert all(len(one) <= width for one in lines)

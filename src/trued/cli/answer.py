@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, chosen, opened
+from trued.cli.context import AsJson, open_store, selected_run
 from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
 from trued.engine.approvals import answer_question
 from trued.errors import BadInput
@@ -35,7 +35,7 @@ def answer(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
+    """Answer a run's question (yes, stop or redo), or an agent's question in your own words.
 
     The first answer counts. A run that asks at its own terminal continues at once; any other needs `trued resume`.
     """
@@ -43,10 +43,10 @@ def answer(
     said = words or []
     if not 1 <= len(said) <= 2:
         raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
-    with opened() as store:
+    with open_store() as store:
         if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
             raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
-        record = chosen(store, said[0] if len(said) == 2 else None)
+        record = selected_run(store, said[0] if len(said) == 2 else None)
         answered = answer_question(store, record.id, said[-1], comment=comment, who=whoami(), key=question)
         driven = bool(store.journal.driver(record.id))
     if as_json:

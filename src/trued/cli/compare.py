@@ -13,8 +13,8 @@ import typer
 from rich.text import Text
 
 from trued.cli.compare_table import print_table
-from trued.cli.concurrent import Side
-from trued.cli.context import AsJson, opened, top_of, writable
+from trued.cli.concurrent import SideBySide
+from trued.cli.context import AsJson, check_writable, open_store, top_of
 from trued.cli.format import line
 from trued.cli.live import LiveTree
 from trued.cli.options import ComparedOptions, RepositoryOption, VariantOptions, is_file, parse_agents, take_options
@@ -92,8 +92,8 @@ def compare(
 
     Each is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
     """
-    writable(output.report, "--report")
-    with opened() as store:
+    check_writable(output.report, "--report")
+    with open_store() as store:
         there = _existing_comparison(store, words or [])
         if there and (ways.workflow or ways.cast):
             option = "-w" if ways.workflow else "--with"
@@ -204,7 +204,7 @@ def _agents_text(cast: str) -> str:
 # -- screen ------------------------------------------------------------------------------------------------------------
 
 
-class Named(Side):
+class ComparedSideBySide(SideBySide):
     """Plain lines, each prefixed by its run's name in the comparison."""
 
     def __init__(self, store: RunStore, names: Mapping[str, str]) -> None:
@@ -215,7 +215,7 @@ class Named(Side):
         return line(self._names.get(record.id, record.id), NAMED)
 
 
-class Turns:
+class OneAfterTheOther:
     """Shows the live tree of one run at a time: the runs of a comparison work one after the other."""
 
     def __init__(self) -> None:
@@ -246,12 +246,12 @@ def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: b
     """Drive the runs, print the table, and exit with the worst of their codes."""
     store = RunStore(home(), os.environ)
     engine = Engine(store)
-    turns = Turns()
+    turns = OneAfterTheOther()
     try:
         comparison = make(engine)
         names = {one.run: one.name for one in comparison.runs}
         alone = not comparison.together and not is_plain_output()
-        eyes: Turns | Named = turns if alone else Named(store, names)
+        eyes: OneAfterTheOther | ComparedSideBySide = turns if alone else ComparedSideBySide(store, names)
         engine.person, store.listen = eyes.ask, eyes.show_event
 
         def turn(record: RunRecord) -> None:

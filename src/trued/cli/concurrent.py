@@ -25,7 +25,7 @@ from trued.workflows.view import view_of
 SHORT = 24  # length of the run's name before each line
 
 
-class Side:
+class SideBySide:
     """Prints the events of several runs and asks one question at a time."""
 
     def __init__(self, store: RunStore, notify: bool | None = None) -> None:
@@ -56,7 +56,7 @@ def drive_all(
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     store = RunStore(home(), os.environ)
-    eyes = Side(store, notify)
+    eyes = SideBySide(store, notify)
     store.listen = eyes.show_event
     try:
         ended = asyncio.run(work(Engine(store, person=eyes.ask)))

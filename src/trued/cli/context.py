@@ -21,7 +21,7 @@ SHOWN = 200  # completions that are offered; nobody reads more
 
 
 @contextmanager
-def opened() -> "Iterator[RunStore]":
+def open_store() -> "Iterator[RunStore]":
     """Open the store of this machine's runs, and close it when the block ends."""
     from trued.engine.run_store import RunStore
 
@@ -40,7 +40,7 @@ def top_of(folder: Path) -> Path | None:
     return None if top is None else Path(os.fsdecode(top.removesuffix(b"\n"))).resolve()
 
 
-def chosen(store: "RunStore", name: str | None) -> RunRecord:
+def selected_run(store: "RunStore", name: str | None) -> RunRecord:
     """The run with this id; without one, this repository's newest run, or the only run there is."""
     if name == "":  # probably an unset variable in a script: do not pick the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
@@ -57,7 +57,7 @@ def chosen(store: "RunStore", name: str | None) -> RunRecord:
     raise BadInput("this folder's repository has no run", then="pass a run's id; `trued ls --all` lists all runs")
 
 
-def writable(path: Path | None, flag: str) -> None:
+def check_writable(path: Path | None, flag: str) -> None:
     """Raise BadInput if the file cannot be written: better now than after the work."""
     if path is None:
         return
@@ -90,9 +90,9 @@ def is_over(store: "RunStore", record: RunRecord) -> bool:
     return record.has_ended or (ended and not store.unprocessed_approvals(record.id))
 
 
-def completed(incomplete: str) -> list[tuple[str, str]]:
+def run_completions(incomplete: str) -> list[tuple[str, str]]:
     """Run ids for the shell's completion, newest first."""
-    with opened() as store:
+    with open_store() as store:
         runs = [one for one in store.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
         return [(one.id, f"{one.state}: {one.title}") for one in all_as_seen(runs, store.journal)]
 
@@ -100,7 +100,7 @@ def completed(incomplete: str) -> list[tuple[str, str]]:
 RunName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="The run's id or the beginning of it; else the newest.", autocompletion=completed
+        metavar="[RUN]", help="The run's id or the beginning of it; else the newest.", autocompletion=run_completions
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

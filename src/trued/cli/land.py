@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, RunName, chosen, opened
+from trued.cli.context import AsJson, RunName, open_store, selected_run
 from trued.cli.format import line
 from trued.cli.live import Lines
 from trued.cli.summary import ledger_lines
@@ -76,8 +76,8 @@ def land(  # noqa: PLR0913  a flag is a parameter
         raise BadInput("--ff, --merge and --pr cannot be combined", then="choose one of them")
     if through and (pr or draft):
         raise BadInput("--through and --pr cannot be combined", then="a pull request offers the whole run")
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
     wanted = LandingRequest.model_validate(
         {

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
+from trued.cli.context import AsJson, RunName, is_over, open_store, selected_run, top_of
 from trued.cli.end_screen import case_lines, cases_of
 from trued.cli.format import GRADES, line
 from trued.cli.terminal import home, out, print_json
@@ -42,8 +42,8 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
     """List every requirement with its grade and reasons."""
     from trued.cli.summary import ledger_lines
 
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         found = _ledger_data(store, record)
         if as_json:
             print_json(found)
@@ -67,8 +67,8 @@ def why(
         )
         explain(one, requirement, as_json=as_json)
         return
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         found = _ledger_data(store, record)
         row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _authors_and_approvals(store, record, row["id"]), _cases(store, record, row["id"])
@@ -102,7 +102,7 @@ def _newer_verification() -> "LastVerification | None":
     kept, here = load_verification(home()), top_of(Path.cwd())
     if kept is None:
         return None
-    with opened() as store:
+    with open_store() as store:
         every = store.journal.runs()
         if here and str(here) not in kept.places:
             if not any(Path(one.repository).resolve() == here for one in every):

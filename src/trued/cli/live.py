@@ -174,7 +174,7 @@ class LiveTree:
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
         lines = scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0)
-        self._live.console.print(Group(*(part for one in lines for part in hung(one, self._console))))
+        self._live.console.print(Group(*(part for one in lines for part in wrap_indented(one, self._console))))
         self._printed[scope] = before + len(names)
 
     def _activity_of(self, key: str) -> str:
@@ -185,12 +185,12 @@ class LiveTree:
         for scope, names in self._unprinted_rows():
             rows = [self._seen.rows[name] for name in names]
             drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._activity_of)
-            lines += [part for one in drawn for part in hung(one, self._console)]
+            lines += [part for one in drawn for part in wrap_indented(one, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))
 
 
-def hung(text: Text, console: Console) -> list[Text]:
+def wrap_indented(text: Text, console: Console) -> list[Text]:
     """Wrap a line that is wider than the screen, with the rest indented below it."""
     if text.cell_len <= console.width or console.width < NARROWEST:
         return [text]

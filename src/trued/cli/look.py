@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, runs_of, top_of, writable
+from trued.cli.context import (
+    AsJson,
+    RunName,
+    check_writable,
+    is_over,
+    newest,
+    open_store,
+    runs_of,
+    selected_run,
+    top_of,
+)
 from trued.cli.format import GRADES, STATES, ago, clock, line, money, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
@@ -47,7 +57,7 @@ def ls(
     from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())
-    with opened() as store:
+    with open_store() as store:
         journal, used = store.journal, defaultdict[str, "list[Spend]"](list)
         landed, to_decide = journal.landed(), journal.runs_to_decide()
         for name, spend in journal.spends_since(0.0):
@@ -109,8 +119,8 @@ def show(
     from trued.cli.tree import footer, header, scope_lines
     from trued.reporting.views.progress import Progress
 
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         if as_json:
             print_json(whole(store, record))
             return
@@ -165,8 +175,8 @@ def logs(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Show a run's events, one a line, or the transcript of one call."""
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         lines = _transcript(store, record, call, follow) if call else _events(store, record, follow)
         for one, text in lines:
             print(one_line(one) if as_json else plain(text), flush=follow)
@@ -179,8 +189,8 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
     Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
     as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
-    with opened() as store:
-        watch_run(store, chosen(store, run), as_json=as_json)
+    with open_store() as store:
+        watch_run(store, selected_run(store, run), as_json=as_json)
 
 
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
@@ -300,8 +310,8 @@ def diff(
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
     """Show what the run changed: its base against its last accepted commit. The engine's own log files come last."""
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         record = record.model_copy(update={"head": newest(record)})
         if record.head in ("", record.base):
             err().print(f"{record.id} has changed nothing yet")
@@ -367,9 +377,9 @@ def report(
     """
     from trued.reporting.html import write
 
-    writable(path, "--output")
-    with opened() as store:
-        record = chosen(store, run)
+    check_writable(path, "--output")
+    with open_store() as store:
+        record = selected_run(store, run)
         written = write(store, record.id, path)
     print(written)
     if show_it:

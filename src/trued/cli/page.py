@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, opened
+from trued.cli.context import AsJson, open_store
 from trued.cli.notify import users_settings
 from trued.cli.terminal import (
     complain,
@@ -70,7 +70,7 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
-    with opened():  # a journal of an earlier version is converted here: the page itself only reads
+    with open_store():  # a journal of an earlier version is converted here: the page itself only reads
         pass
     from trued.page.server import PageOptions, PageServer  # a web server: only this command loads it
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, chosen, completed, opened, top_of
+from trued.cli.context import AsJson, open_store, run_completions, selected_run, top_of
 from trued.cli.format import line
 from trued.cli.options import RepositoryOption
 from trued.cli.summary import conclude, contract_lines
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]
+RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=run_completions)]
 Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
 Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier decision on the same work.")]
@@ -61,7 +61,7 @@ def approve(
 
 @app.command()
 def reject(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=completed)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=run_completions)],
     requirements: Annotated[
         list[str], typer.Argument(metavar="REQUIREMENT...", help="The requirements that are not met.")
     ],
@@ -79,8 +79,8 @@ def reject(
 
 
 def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         contract = store.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
@@ -127,7 +127,7 @@ def _ask_signature(
 
 @app.command()
 def amend(  # noqa: PLR0913  a flag is a parameter
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)] = None,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=run_completions)] = None,
     requirements: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replace the requirements file by this one.")
     ] = None,
@@ -166,8 +166,8 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     for path in filter(None, (requirements, add)):
         if not path.is_file():
             raise BadInput(f"there is no file {path}", then="pass a requirements file")
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         if not (who and reason) and not is_interactive():
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
         if not (who and reason):
@@ -202,7 +202,8 @@ def _parse_superseded(pairs: list[str]) -> dict[str, tuple[str, ...]]:
 @app.command()
 def trust(
     digest: Annotated[
-        str, typer.Argument(help="The digest shown before; needed without a terminal.", show_default=False)
+        str,
+        typer.Argument(help="The digest that `trued trust` showed; required without a terminal.", show_default=False),
     ] = "",
     repo: RepositoryOption = Path(),
     as_json: AsJson = False,

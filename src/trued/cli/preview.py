@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, chosen, newest, opened
+from trued.cli.context import AsJson, RunName, newest, open_store, selected_run
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.run_preview import RunPreview, preview_run
 from trued.engine.run_store import RunStore
@@ -30,8 +30,8 @@ def preview(
     The contract says how to start the server; if it does not, the command is found in the project's files.
     """
     outside_agents("preview")
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
     with RunStore(home(), os.environ) as store:
         asyncio.run(_serve_until_interrupted(store, record, port, as_json=as_json))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, chosen, opened, writable
+from trued.cli.context import AsJson, RunName, check_writable, open_store, selected_run
 from trued.cli.terminal import hint, home, outside_agents, print_json
 from trued.errors import BadInput
 
@@ -39,9 +39,9 @@ def receipt(
     """
     from trued.engine.receipts import ReceiptRequest, write_landing_receipt, write_run_receipt
 
-    writable(path, "--output")
-    with opened() as store:
-        record = chosen(store, run)
+    check_writable(path, "--output")
+    with open_store() as store:
+        record = selected_run(store, run)
         target = path or Path(f"trued-{record.id}.receipt.json")
         keeping = ReceiptRequest(receipt=target, bundle=bundle, unsigned=unsigned)
         asyncio.run((write_landing_receipt if landed else write_run_receipt)(store, record.id, keeping))

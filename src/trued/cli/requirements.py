@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of, writable
+from trued.cli.context import AsJson, RunName, check_writable, is_over, open_store, selected_run, top_of
 from trued.cli.options import RepositoryOption, is_file
 from trued.cli.terminal import hint, outside_agents, print_json
 from trued.errors import BadInput
@@ -101,8 +101,8 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
     outside_agents("requirements export")
     _check_output(output)
-    with opened() as store:
-        record = chosen(store, run)
+    with open_store() as store:
+        record = selected_run(store, run)
         contract = store.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
@@ -157,7 +157,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
 
 
 def _check_output(output: Path | None) -> None:
-    writable(output, "--output")
+    check_writable(output, "--output")
     if output is None:
         return
     if output.suffix not in (".yaml", ".yml"):

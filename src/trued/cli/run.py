@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from trued.cli.concurrent import drive_all
-from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
+from trued.cli.context import AsJson, RunName, open_store, run_completions, selected_run, top_of
 from trued.cli.format import line
 from trued.cli.live import Lines, LiveTree, Screen
 from trued.cli.look import watch_run
@@ -107,7 +107,7 @@ def resume(
         typer.Argument(
             metavar="[RUN…]",
             help="Run ids or their beginnings; else this repository's newest unfinished run.",
-            autocompletion=completed,
+            autocompletion=run_completions,
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Continue all unfinished runs of this repository.")] = False,
@@ -140,11 +140,11 @@ def resume(
 ) -> None:
     """Continue a run. Finished calls are not made again; calls still in progress are adopted.
 
-    A run that ended unproven continues only with --rounds, --reopen, or an edited input file (such as backlog.md).
+    A run that ended unproven may need --rounds, --reopen or an edited input file (such as backlog.md): it says which.
     """
     outside_agents("resume")
     more = parse_limits(limit or [])
-    with opened() as store:
+    with open_store() as store:
         named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
     if named and reopen:
         raise BadInput("--reopen is for one run", then="name that run alone")
@@ -162,8 +162,8 @@ def resume(
         drive(
             lambda engine: engine.start(_continuation_request(left, yes=yes, wait=wait, limit=limit)), as_json=as_json
         )
-    with opened() as store:
-        record = chosen(store, run) if run is not None else newest_unfinished(store, "resume")
+    with open_store() as store:
+        record = selected_run(store, run) if run is not None else newest_unfinished(store, "resume")
         if queue := store.journal.queue_of(record.id):
             if yes or wait is not None:
                 what = f"workers drive run {record.id} as it was started"
@@ -185,7 +185,7 @@ def resume(
 
 def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -> NoReturn:
     """Record these runs and put them into a queue for workers; then watch a single run, or list several."""
-    with opened() as store:
+    with open_store() as store:
         engine = Engine(store)
         ready = [asyncio.run(engine.ready(one)) for one in requests]
         if store.hub:
@@ -235,7 +235,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
 
 
 def _confirm_cancel(record: RunRecord) -> None:
-    """Ask before a run that the user did not name is ended for good; without a terminal they have to name it."""
+    """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if the user declines."""
     if not is_interactive():
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
     said = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
@@ -259,7 +259,7 @@ def _lost_run(run: str | None) -> ForgottenRun | None:
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
-    with opened() as store:
+    with open_store() as store:
         return None if any(one.id == run for one in store.journal.runs()) else find_forgotten_run(here, run)
 
 
@@ -271,7 +271,9 @@ def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, l
     if not left.specification or not file.is_file():
         what = f"the run's private state is lost, and the specification that {left.branch} names is not here"
         raise BadInput(what, left.specification, f"continue with: trued run SPECIFICATION --from {left.branch}")
-    hint(f"the run's private state is lost: continuing from {left.branch} and {left.specification}, proving all again")
+    hint(
+        f"the run's private state is lost: continuing from {left.branch} and {left.specification}; all is proven again"
+    )
     hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(goal=str(file), repository=here, workflow=left.workflow, flags=flags, branch=left.branch)
@@ -281,8 +283,8 @@ def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, l
 def cancel(run: RunName = None, as_json: AsJson = False) -> None:
     """End a run for good: stop its agents; its work stays on its branch."""
     outside_agents("cancel")
-    with opened() as store:
-        named = chosen(store, run) if run is not None else newest_unfinished(store, "cancel")
+    with open_store() as store:
+        named = selected_run(store, run) if run is not None else newest_unfinished(store, "cancel")
         if run is None:
             _confirm_cancel(named)
         record = asyncio.run(Engine(store).cancel(named.id))
@@ -300,8 +302,8 @@ def drive(
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code.
 
-    `opening` is called once, when the run has begun, so that a refused run prints nothing else. `notify`: None means
-    the user's settings.
+    `opening` makes a sentence that is printed when the run has begun; a run that is refused prints only its error.
+    `notify`: None means the user's settings.
     """
     eyes = screen or (Lines() if is_plain_output() else LiveTree())
     store = RunStore(home(), os.environ)

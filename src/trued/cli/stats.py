@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, opened, top_of
+from trued.cli.context import AsJson, open_store, top_of
 from trued.cli.format import line, money, tokens
 from trued.cli.terminal import err, home, out, print_json
 from trued.errors import BadInput
@@ -42,7 +42,7 @@ def stats(
 ) -> None:
     """Add up runs by week, agent, role and workflow: proven runs, met requirements, false claims, tokens, cost.
 
-    "done was false" counts calls whose agent said that the work is good, but which failed the engine's next check.
+    "done was false" counts calls whose agent said that the work was good although the engine's next check failed.
     --json adds every run, and every recorded verification.
     """
     from trued.engine.verification_log import VerificationLog
@@ -53,7 +53,7 @@ def stats(
     if repo is not None and here is None:
         raise BadInput(f"{repo} is not in a git repository", then="name one with --repo, or use --all")
     wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
-    with opened() as store:
+    with open_store() as store:
         found = add_up(history(store, wanted))
     of_all = not (workflow or agent or role)  # verifications have none of these, so any of these filters excludes them
     verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]

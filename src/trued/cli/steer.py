@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, chosen, opened
+from trued.cli.context import AsJson, open_store, selected_run
 from trued.cli.format import line
 from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
 from trued.engine.limits import LimitStep, change_limits, limits_in_force
@@ -46,9 +46,9 @@ def comment(
     said = words or []
     if len(said) > 2:
         raise BadInput("the text has to be one argument", then='trued comment RUN "what you want to say"')
-    with opened() as store:
+    with open_store() as store:
         is_run = len(said) == 1 and any(one.id == said[0] for one in store.journal.runs())
-        record = chosen(store, said[0] if is_run or len(said) == 2 else None)
+        record = selected_run(store, said[0] if is_run or len(said) == 2 else None)
         if not said or is_run:
             if to or now:
                 raise BadInput("the text is missing", then=f'trued comment {record.id} "what you want to say"')
@@ -95,8 +95,8 @@ def limit(
     """
     given = [one for one in words or () if "=" in one]
     names = [one for one in words or () if "=" not in one]
-    with opened() as store:
-        record = chosen(store, names[0] if names else None)
+    with open_store() as store:
+        record = selected_run(store, names[0] if names else None)
         steps: list[LimitStep] = []
         if given:
             outside_agents("limit")

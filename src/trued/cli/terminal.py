@@ -57,7 +57,8 @@ def print_json(value: Any) -> None:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON; on a terminal or a non-UTF-8 stream, everything beyond ASCII is escaped, for safety."""
+    """The value as JSON. On a terminal, or a stream that is not UTF-8, characters beyond ASCII are escaped: a terminal
+    could obey or hide some of them."""
     escaped = sys.stdout.isatty() or (sys.stdout.encoding or "").lower() != "utf-8"
     return json.dumps(value, indent=indent, ensure_ascii=escaped).replace("\x7f", "\\u007f")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, top_of, writable
+from trued.cli.context import AsJson, check_writable, top_of
 from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
@@ -106,7 +106,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     if quick and (keep_receipt or bundle):
         flag = "--receipt" if keep_receipt else "--bundle"
         raise BadInput(f"{flag} does not work with --quick", then="leave out --quick")
-    writable(keep_receipt, "--receipt")
+    check_writable(keep_receipt, "--receipt")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     outputs = VerdictOutputs(junit, markdown, keep_receipt, bundle, why, as_json)
     request = _request(base, head, requirements, flags).model_copy(update={"quick": quick})
@@ -119,7 +119,7 @@ def _check_outputs(files: Mapping[str, Path | None], *, as_json: bool) -> None:
     if len(wanting) > 1:
         raise BadInput(f"{' and '.join(wanting[:2])} both write to stdout", then="write one of them to a file")
     for flag, path in files.items():
-        writable(None if path == STDOUT else path, flag)
+        check_writable(None if path == STDOUT else path, flag)
 
 
 @dataclass(frozen=True, slots=True)

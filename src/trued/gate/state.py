@@ -191,7 +191,7 @@ class GateStore:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise StateFailed(f"cannot make {folder}: {error.strerror}; make its parent writable") from error
+            raise StateFailed(f"cannot create {folder}: {error.strerror}; make its parent writable") from error
 
     def _read_model(self, path: Path, kind: type[Kind]) -> Kind | None:
         try:

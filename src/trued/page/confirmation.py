@@ -1,4 +1,4 @@
-"""Decisions that the page only proposes: they are finished in the terminal where the page was started."""
+"""Decisions that the page only proposes: a person confirms them in the terminal where the page was started."""
 
 import asyncio
 import secrets
@@ -66,7 +66,7 @@ class Confirmations:
         return self._terminal is not None
 
     def propose(self, words: str, act: Callable[[], Awaitable[str]], session: int) -> ProposedDecision:
-        """Ask in the terminal, for this session. Raises BadInput without a terminal, or while another is asked."""
+        """Ask in the terminal, for this session. Raises BadInput without a terminal, or while a decision is pending."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:

@@ -93,12 +93,12 @@ class BrowserRequest:
 
     @property
     def opens_a_page(self) -> bool:
-        """Whether it navigates a whole tab, unlike frames, images, scripts and fetches."""
+        """Whether the browser asks for a page to show in a tab, not for a frame, image, script or fetch."""
         return self.method == "GET" and self.one(b"sec-fetch-dest") in ("", "document")
 
 
-class TooSlow(Exception):
-    """A request body took too long or is too large."""
+class BodyRefused(Exception):
+    """A request's body is not accepted: it is too large, too slow or incomplete."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -129,7 +129,7 @@ class PageGate:
         if refusal is None and request.method == "POST":
             try:
                 receive = _receive_once(await _body(request, receive, self.within_s))
-            except TooSlow as error:
+            except BodyRefused as error:
                 refusal = _refusal(error.status)
         await (refusal or self.app)(scope, receive, send)
 
@@ -212,24 +212,24 @@ def _refusal(status: int) -> Response:
 
 
 async def _body(request: BrowserRequest, receive: Receive, within_s: float) -> bytes:
-    """The whole body of a request. Raises TooSlow if it is too large or does not arrive in time."""
+    """The whole body of a request. Raises BodyRefused if it is too large or does not arrive in time."""
     length = request.one(b"content-length")
     if length.isdigit() and int(length) > MOST_BODY:
-        raise TooSlow(413)
+        raise BodyRefused(413)
     found: bytes = b""
     try:
         async with asyncio.timeout(within_s):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise TooSlow(400)
+                    raise BodyRefused(400)
                 found += bytes(message.get("body", b""))
                 if len(found) > MOST_BODY:
-                    raise TooSlow(413)
+                    raise BodyRefused(413)
                 if not message.get("more_body"):
                     return found
     except TimeoutError:
-        raise TooSlow(408) from None
+        raise BodyRefused(408) from None
 
 
 def _receive_once(body: bytes) -> Receive:

@@ -44,7 +44,7 @@ def piece(template: str, **values: object) -> str:
 
 @cache
 def macro(template: str, name: str) -> Callable[..., Markup]:
-    """A macro of a template as a function: for many small parts, each of which is shown again and again."""
+    """A macro of a template as a function, for small parts that are rendered very often."""
     return cast("Callable[..., Markup]", getattr(environment().get_template(template).module, name))
 
 

@@ -78,7 +78,7 @@ class PageOptions:
     notify: NotifySettings = field(default_factory=NotifySettings)  # of the person who started it
 
 
-def listening(port: int) -> tuple[int, list[socket.socket]]:
+def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
     """A port, and sockets that listen there on both loopback addresses.
 
     If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput if
@@ -129,7 +129,7 @@ class PageServer:
 
     def __init__(self, options: PageOptions) -> None:
         self.options = options
-        port, self._sockets = listening(options.port)
+        port, self._sockets = open_sockets(options.port)
         self.address = PageAddress(options.host or f"t-{secrets.token_hex(4)}.localhost", port)
         self.sessions = Sessions(options.warn)
         self.entry = EntryFile(options.home)
@@ -303,7 +303,7 @@ class PageServer:
         return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
-        """A stream's first message, for a tab that gets no stream; if other tabs stream this page, what they see."""
+        """A stream's first message, for a tab that gets no stream; if other tabs stream this page, what they show."""
         address = request.query_params.get("address", "")
         shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
         return Response(shown.message, media_type="application/json")

@@ -113,7 +113,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """Fold a line of stderr. Gemini reports only on stderr that it waits as long as its provider asks."""
+    """Fold a line of stderr: only there Gemini reports that it waits because its provider asked for that."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:

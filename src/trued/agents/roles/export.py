@@ -30,8 +30,8 @@ class Export:
 
 
 def export_text(role: Role, form: RoleFormat) -> str:
-    """The role as a file of that format. Its prompt ends with how to answer without the engine. Raises BadInput if it
-    is too long."""
+    """The role as a file of that format. Its prompt ends with instructions for answering without the engine. Raises
+    BadInput if it is too long."""
     role = adapt_role(role)
     prompt = f"{role.prompt}\n\n{answer_instructions(role.name)}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
@@ -80,7 +80,7 @@ def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
     """One file to write below a folder, compared with the existing file."""
     if not path.resolve().is_relative_to(top.resolve()):
-        raise BadInput(f"{path} leads out of {top}", then="remove that link")
+        raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     if not path.exists():
         return Export(role, path, text, "new")
     there = read_existing(path)

@@ -32,7 +32,7 @@ def plan_section(exports: Iterable[Export], form: RoleFormat, top: Path) -> Expo
     """
     path = top / FILES[form.name]
     if not path.resolve().is_relative_to(top.resolve()):
-        raise BadInput(f"{path} leads out of {top}", then="remove that link")
+        raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     existing = read_existing(path)
     section = _section(list(exports), COMMANDS[form.name])
     found = SECTION.search(existing)

@@ -38,7 +38,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # words at the beginning of a command line that are searched for the program, after options
+WORDS = 8  # words of a command line, without its options, in which the name of an agent is looked for
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 

@@ -14,7 +14,7 @@ def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
     """The plan with only these chunks and the criteria that they can meet: constraints, criteria of completely chosen
-    phases, and criteria that a user's requirement `covers` together with only these chunks. Everything else goes into
+    phases, and criteria that a user's requirement covers, if it covers no other chunk. Everything else goes into
     `undecided`. Raises BadInput for a name that the plan does not have."""
     if not chunks and not phases:
         return plan
@@ -100,8 +100,8 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
-    """Whether a requirement that covers these entries is about this part: it covers no chunk that was not chosen; and
-    it covers nothing, or some chosen chunk, or only words of this part."""
+    """Whether a requirement that covers these entries is about this part. It must not cover a chunk outside the part,
+    and it must cover a chunk of the part, or only words of the part, or nothing at all."""
     ids = {task.id for task in part.tasks}
     chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
     words = {_normalize(one.text) for one in (*part.criteria, *part.unread)}

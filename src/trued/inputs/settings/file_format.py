@@ -151,7 +151,7 @@ class UatTable(Value):
 
 
 class TeamRolesTable(Value):
-    """Which roles of a team play; the PM plans and the dev works, so both must."""
+    """Which roles of a team are played. PM and dev have to be: one plans, the other works."""
 
     pm: Annotated[bool, AfterValidator(_refuse_off)] = True
     techlead: bool = True

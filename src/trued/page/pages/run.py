@@ -74,7 +74,7 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
 
 
 def _now(record: RunRecord, material: Material) -> float:
-    """Where the bars of calls at work end. Without an event for a day, nobody can say that they still work."""
+    """Where the bars of running calls end: now, or at the newest event if that is so old that nobody may be working."""
     now = time.time()
     return now if record.state == "running" and now - material.now < QUIET_S else material.now
 

@@ -24,7 +24,7 @@ class GradeChange:
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """One proof."""
+    """One row of the table of verdicts."""
 
     proved: Proved
     grade: str

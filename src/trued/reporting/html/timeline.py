@@ -68,7 +68,7 @@ class Bar:
 
     @property
     def place(self) -> Markup:
-        """Its attributes on the axis: two numbers, and no text from outside."""
+        """The bar's SVG attributes `x` and `width`: two numbers, no text from outside."""
         return Markup(f'x="{self.x:.3f}%" width="{self.width:.3f}%"')  # noqa: S704
 
 
@@ -189,7 +189,7 @@ def timeline(
     last_s: float = 0.0,
     now: float = 0.0,
 ) -> Timeline:
-    """Lanes from left to right. `most`: bars of all lanes together, 0 for any number; `scopes`: add a lane of the parts
+    """The timeline of a run. `most`: bars of all lanes together, 0 for any number; `scopes`: add a lane of the parts
     of the work; `last_s`: show only the last seconds, 0 for all; `now`: where open bars end, if it is after the newest
     event."""
     links, now = links or Links(), max(now, material.now)

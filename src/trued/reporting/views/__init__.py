@@ -14,13 +14,13 @@ HELD_BACK = "(held out until the run has ended)"
 
 
 def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
-    """The run with the state that people see, and the reason for it, whatever its last record says: without a driver it
-    is not running, and one that waits for a worker is `queued`."""
+    """The run with the state to show to people, and its reason. It can differ from the recorded state: a run without a
+    driver is not `running`, and one that waits for a worker is `queued`."""
     return _as_seen(record, journal.driver(record.id), journal.queued(record.id))
 
 
 def all_as_seen(records: Iterable[RunRecord], journal: "JournalStore") -> list[RunRecord]:
-    """Like `as_seen`, for many runs in as few statements as for one."""
+    """Like `as_seen`, for many runs with as few queries as for one."""
     drivers, queued = journal.drivers(), journal.queued()
     return [_as_seen(one, drivers.get(one.id, 0), queued) for one in records]
 
@@ -34,13 +34,13 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 
 
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run, as it is seen, as `ls` lists it; `landed`: the branches that its work was merged into."""
+    """One run as `ls` lists it. `record`: as `as_seen` returns it; `landed`: branches that its work was merged into."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """The data of `show RUN --json`; `record`: the run as it is seen."""
+    """The data of `show RUN --json`. `record`: as `as_seen` returns it."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)

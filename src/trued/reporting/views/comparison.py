@@ -234,7 +234,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
         yield f"the base's results were already known when {_join_names(later)} began, which saved time"
     if resumed := [one.name for one in every if _has_event(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
-        yield f"{_join_names(resumed)} {was} resumed: the time includes what was lost by that"
+        yield f"{_join_names(resumed)} {was} resumed: the time includes work that was lost"
     if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not finished: {states}; the figures for {'it' if len(unfinished) == 1 else 'them'} may change"

@@ -96,7 +96,7 @@ class Progress:
 
     @property
     def cost(self) -> str:
-        """How the least certain part of the cost is known."""
+        """How the cost is known (reported, computed or ceiling): as its least certain part is."""
         known = {one.cost for one in self.calls}
         return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 
@@ -156,7 +156,7 @@ class Progress:
             self.names[scope_of(key)] = title
 
     def settle(self) -> None:
-        """Close proofs that have grades: agents work and people are asked only between proofs."""
+        """Close open proofs that have grades. Called when an agent works or a person is asked: no proof runs then."""
         for name in list(self._open):
             row = self.rows[name]
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):

@@ -245,7 +245,7 @@ def _together(names: Sequence[str]) -> str:
 
 
 def short_source(source: str) -> str:
-    """File and line as others may read them: an absolute path is shortened to its last part."""
+    """File and line without folders of this machine: an absolute path is shortened to its last part."""
     return PurePosixPath(source).name if source.startswith("/") else source
 
 
