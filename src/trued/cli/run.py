@@ -235,7 +235,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
 
 
 def _confirm_cancel(record: RunRecord) -> None:
-    """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if the user declines."""
+    """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if they decline."""
     if not is_interactive():
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
     said = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
