@@ -58,7 +58,7 @@ class Supervisor:
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Return the supervisor's exit code. If it still runs (this process has to stop), end it with all it started."""
+        """Return the supervisor's exit code. If it still runs (this process must stop), end it with all it started."""
         asked = self._process.poll() is None
         try:
             if asked:
