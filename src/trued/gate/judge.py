@@ -139,7 +139,7 @@ class Judge:
             return verdict
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or its saved copy if it is gone. Verification searches git's history for its content."""
+        """The requirements file, or its saved copy if it is gone; git's history is searched for its content."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 

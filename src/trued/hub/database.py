@@ -191,9 +191,7 @@ class Database:
             try:
                 return self._send(send, synced=synced)
             except _Away as away:
-                since = (
-                    since or time.monotonic()
-                )  # count from the first failure, since this process may have been frozen before
+                since = since or time.monotonic()  # the first failure: this process may have been frozen before it
                 if time.monotonic() > since + self.retry_for():
                     raise _as_trued_error(away.error, self.name, away=True) from away.error
             except psycopg.Error as error:

@@ -573,9 +573,8 @@ class PostgresRunJournal:
         values = (self.run, epoch, self.run, key, inputs, value, began, max(began, self.journal.clock()))
         if not (written := await self.journal.rows_when_available(RECORD_STEP, values)):
             raise self.journal.fenced(self.run)
-        return (
-            value if written[0]["first"] else await self._recorded_step(key, inputs) or value
-        )  # the first result counts
+        is_first = written[0]["first"]  # the first result counts
+        return value if is_first else await self._recorded_step(key, inputs) or value
 
     async def available(self) -> None:
         await self.journal.available()

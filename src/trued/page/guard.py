@@ -12,10 +12,8 @@ from trued.page.sessions import Guesses, PageSession, Sessions
 COOKIE = "trued"
 KEY = b"x-tab-key"
 ENTER = "/enter"
-BEFORE_ENTERING = (
-    "/static/enter.js",
-    "/static/page.css",
-)  # served without a login: they are the same for everybody and reveal nothing
+# Served without a login: they are the same for everybody and reveal nothing.
+BEFORE_LOGIN = ("/static/enter.js", "/static/page.css")
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
 BODY_S = 10.0  # timeout for the whole body of a request
@@ -171,7 +169,7 @@ class PageGate:
         if session is None:
             if request.cookie and (refusal := await self.delay_guess()):
                 return refusal
-            if request.method != "POST" and request.path in BEFORE_ENTERING:
+            if request.method != "POST" and request.path in BEFORE_LOGIN:
                 return None
             return HTMLResponse(ENTRY, 401) if request.opens_a_page else _refusal(401)
         if request.method == "POST" and not self.sessions.has_key(session, request.one(KEY)):

@@ -114,9 +114,7 @@ class WatchedRun:
     """One run that somebody views: its events folded so far, and other data read about it."""
 
     progress: Progress
-    moment: int = (
-        0  # number of the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
-    )
+    moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
     was_whole: bool = False  # whether it was once up to date; its page then never shows "still reading" again
     first: int = 0  # id of its first event
     last: int = 0  # id of the newest folded event

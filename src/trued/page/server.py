@@ -55,10 +55,8 @@ TRIES = 20  # random ports to try: each may be taken on one of the two addresses
 NEWS = 5  # notifications that a tab shows at once
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # requested by the script: no person reads their error messages
-NO_IPV6 = (
-    errno.EAFNOSUPPORT,
-    errno.EADDRNOTAVAIL,
-)  # errors of a machine without IPv6: no other process can listen there, either
+# Errors of a machine without IPv6: no other process can listen there, either.
+NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,7 @@ class Agent:
     program: str = ""  # its name on PATH
     install: str = ""  # the shortest way to install it
     login: Login = field(default_factory=Login)
-    models: Mapping[str, str] = field(
-        default_factory=dict
-    )  # small, medium, large or a short name of the agent's own → model
+    models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large or a short name → model
     argument: str = "[:MODEL]"  # what may follow its name; without brackets: what must follow
     build_program: Callable[[Order, InstalledProgram], Program] | None = None  # how to start it
     fold: Callable[[dict[str, Any], Transcript], None] | None = None  # adds one of its events to the transcript

@@ -112,7 +112,7 @@ class CallFolder:
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
         own = begun - _count_lines(
             self.path / "lapses"
-        )  # a start that ended because the hub was out of reach is not the session's fault
+        )  # a start that the hub's absence ended is not the session's fault
         if (self.path / "session").exists() and own < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True

@@ -45,9 +45,7 @@ def borrowed_files(
             seen = now
             for name in copies:
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
-            with contextlib.suppress(
-                OSError, StateFailed
-            ):  # this error must not end the agent; the copy is synced once more at the end
+            with contextlib.suppress(OSError, StateFailed):  # this must not end the agent; it is tried again at the end
                 for kind, data in borrowed_login.sync_login(folder, place):
                     record.add_event(kind, **data)
 

@@ -33,9 +33,7 @@ def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requireme
 
 def _check(criterion: Criterion) -> Check | None:
     if page := page_check(criterion):
-        return page.model_copy(
-            update={"visible": True}
-        )  # visible, because the implementer reads the same words in the ticket
+        return page.model_copy(update={"visible": True})  # the implementer reads the same words in the ticket
     command = quoted_command(criterion.text)
     return CommandCheck(command=command) if command else None
 
