@@ -110,9 +110,7 @@ class CallFolder:
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        own = begun - _count_lines(
-            self.path / "lapses"
-        )  # a start that the hub's absence ended is not the session's fault
+        own = begun - _count_lines(self.path / "lapses")  # starts that ended without the hub do not count
         if (self.path / "session").exists() and own < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
