@@ -121,7 +121,7 @@ class WorkOptions:
     accept: Annotated[
         str | None,
         typer.Option(
-            metavar="GRADE", help="The lowest grade that counts as met: tested, examined.", show_default="attested"
+            metavar="GRADE", help="The lowest grade that counts as met, such as tested.", show_default="attested"
         ),
     ] = None
     wait: Annotated[

@@ -134,7 +134,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file.")] = None,
     criterion: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Add a feature's criterion that is not in the contract yet: its id, or `all`."),
+        typer.Option(
+            metavar="ID", help="Add criteria that are not in the contract yet: a criterion's or feature's id, or all."
+        ),
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
     keep: Annotated[
