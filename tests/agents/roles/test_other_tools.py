@@ -198,7 +198,7 @@ def test_an_agent_of_opencode_says_what_is_not_used_and_may_be_switched_off() ->
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("---\nname: x\n", 1, "does not end"),
+        ("---\nname: x\n", 1, "has no closing ---"),
         ("---\nname: x\n---\n \n", 4, "no prompt"),
         ("---\nname: '!'\n---\nBody.", 2, "not a valid role name"),
         ("---\njust: [words\nname: x\nname: y\n---\nBody.", 4, "twice"),
@@ -267,7 +267,7 @@ def test_a_broken_file_is_nobodys_trouble_until_its_role_is_asked_for(tmp_path: 
     (tmp_path / ".claude/agents/planner.md").symlink_to(elsewhere)
     found = find_roles(tmp_path, None)
     assert found.role("good").prompt == "Body."
-    with pytest.raises(BadInput, match=r"solo\.md:1: the front matter does not end"):
+    with pytest.raises(BadInput, match=r"solo\.md:1: the front matter has no closing ---"):
         found.role("solo")
     with pytest.raises(BadInput, match="leads out of the repository"):
         found.role("planner")
@@ -283,7 +283,7 @@ def test_another_role_takes_a_place_in_the_workflow_under_the_name_of_the_place(
     assert roles["my-builder"].name == "my-builder"
     with pytest.raises(BadInput, match="no role 'nobody'"):
         apply_role_choices(found, {"purple-team-a": "nobody"})
-    with pytest.raises(BadInput, match="no role 'nowhere' to be played"):
+    with pytest.raises(BadInput, match="no role 'nowhere' to replace"):
         apply_role_choices(found, {"nowhere": "my-builder"})
 
 

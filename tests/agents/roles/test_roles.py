@@ -98,9 +98,9 @@ def test_team_b_judges_each_requirement_with_a_place_and_mends() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("# no front matter\n", 1, "without front matter"),
-        ("", 1, "without front matter"),
-        ("---\nname: x\n", 1, "does not end"),
+        ("# no front matter\n", 1, "has no front matter"),
+        ("", 1, "has no front matter"),
+        ("---\nname: x\n", 1, "has no closing ---"),
         ("---\n- a\n---\nbody", 2, "no fields"),
         ("---\nname: x\ntools: [read, shell]\n---\nbody", 3, "unknown tool shell (known are read, edit, search"),
         ("---\nname: x\ntools:\n  - read\n  - Bash\n---\nbody", 5, "unknown tool Bash"),

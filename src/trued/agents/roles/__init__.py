@@ -76,7 +76,7 @@ def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, R
     roles = dict(found.roles)
     for place, name in chosen.items():
         if place not in found.roles:
-            raise BadInput(f"there is no role {place!r} to be played", then=f"known: {', '.join(sorted(found.roles))}")
+            raise BadInput(f"there is no role {place!r} to replace", then=f"known: {', '.join(sorted(found.roles))}")
         roles[place] = found.role(name).model_copy(update={"name": place})
     return roles
 

@@ -67,11 +67,11 @@ def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | 
 def _halves(text: str, file: str) -> tuple[str, str, int]:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
-        raise BadInput("a role file without front matter", f"{file}:1", BEGIN)
+        raise BadInput("the role file has no front matter", f"{file}:1", BEGIN)
     for number, line in enumerate(lines[1:], 1):
         if line.rstrip() == "---":
             return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2
-    raise BadInput("the front matter does not end", f"{file}:1", BEGIN)
+    raise BadInput("the front matter has no closing ---", f"{file}:1", BEGIN)
 
 
 def _read_entries(head: str, file: str, known: Collection[str]) -> Located:

@@ -92,7 +92,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
     prompt = without_instructions(matter.body, name)
     if not prompt:
         what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
-        raise BadInput(what, where, "write how it must work below the front matter")
+        raise BadInput(what, where, "write its prompt below the front matter")
     tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,

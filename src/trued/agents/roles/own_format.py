@@ -24,7 +24,7 @@ def parse_role(text: str, file: str, stem: str) -> Role:
         raise BadInput(f"{name!r} is not a valid role name", located.where("name"), "use letters, digits, '-' and '_'")
     if not matter.body.strip():
         what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
-        raise BadInput(what, where, "write how it must work below the ---")
+        raise BadInput(what, where, "write its prompt below the second ---")
     tools = _tools(fields.get("tools"), name, located)
     return Role(
         name=name,

@@ -51,7 +51,7 @@ def read_amount(what: str, value: Any) -> float:
     if isinstance(value, str):
         number = _with_units(what, value.strip().lstrip("$").lower())
     if what == QUOTA and number > 100:
-        raise RuleBroken(f"it cannot be {value!r}", "it is per cent of a subscription's window")
+        raise RuleBroken(f"it cannot be {value!r}", "write per cent of a subscription's window, such as 90")
     if not math.isfinite(number) or number < 0 or (what in WHOLE_NUMBERS and number != int(number)) or number > 1e15:
         then = {"time": 'write 7200, "90 min" or "2h"', "tokens": 'write 5_000_000 or "5M"'}.get(what, "write a number")
         raise RuleBroken(f"it cannot be {value!r}", then)
