@@ -17,7 +17,7 @@ from tests.page.made_up import addresses, demo
 from tests.page.served import RUN, WITHIN_S, Served, answered, page, received
 from tests.page.test_pages_hold_back import KEY, SECRETS, examined
 from trued.errors import BadInput
-from trued.page.server import listening
+from trued.page.server import open_sockets
 
 ONLY = "holder.innerHTML = policy.createHTML(html);"
 
@@ -34,7 +34,7 @@ def test_who_entered_sees_the_runs_and_each_page_by_its_address(served: Served) 
 def test_the_name_is_random_and_both_loopback_addresses_are_taken(served: Served) -> None:
     assert re.fullmatch(r"t-[0-9a-f]{8}\.localhost", served.host)
     with pytest.raises(BadInput, match="in use"):
-        listening(served.port)
+        open_sockets(served.port)
     with socket.socket(socket.AF_INET6) as other, pytest.raises(OSError, match="in use"):
         other.bind(("::1", served.port))
 
@@ -46,7 +46,7 @@ def test_a_port_that_somebody_holds_on_one_address_is_not_taken_on_the_other() -
         squatter.bind(("::1", 0))
         squatter.listen()
         with pytest.raises(BadInput, match="in use"):
-            listening(squatter.getsockname()[1])
+            open_sockets(squatter.getsockname()[1])
 
 
 @pytest.mark.spec("PAGE-2")
