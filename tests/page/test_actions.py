@@ -118,7 +118,7 @@ async def test_only_the_session_that_proposed_a_decision_sees_its_number_and_can
     proposal = confirmations.propose("one", _done, 1)
     assert confirmations.pending(1) is proposal
     assert confirmations.pending(2) is None
-    with pytest.raises(BadInput, match="no open decision in the terminal"):
+    with pytest.raises(BadInput, match="no open decision to withdraw"):
         confirmations.withdraw(2)
     with pytest.raises(BadInput, match="withdraw it"):
         confirmations.propose("two", _done, 1)
@@ -142,7 +142,7 @@ async def test_what_is_being_recorded_cannot_be_withdrawn() -> None:
     proposal = confirmations.propose("one", slow, 1)
     terminal.lines.put_nowait(proposal.number)
     await begun.wait()
-    with pytest.raises(BadInput, match="no open decision in the terminal"):
+    with pytest.raises(BadInput, match="no open decision to withdraw"):
         confirmations.withdraw(1)
     may_end.set()
     while proposal.state == "doing":  # noqa: ASYNC110  a proposal has no event: the page asks for its state

@@ -53,7 +53,7 @@ def settings_here() -> Settings:
     top = top_of(Path.cwd())
     if top and (what := files_to_trust(top)).files and not is_trusted(home(), top, what.digest):
         if FILE in what.files:
-            hint(f"ignoring this repository's {FILE}, which you have not trusted: `trued trust`")
+            hint(f"ignoring this repository's {FILE}, which you have not trusted; review it with `trued trust`")
         top = None
     return load_settings({}, os.environ, top, user_config(os.environ))
 

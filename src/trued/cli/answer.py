@@ -42,7 +42,9 @@ def answer(
     outside_agents("answer")
     said = words or []
     if not 1 <= len(said) <= 2:
-        raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
+        raise BadInput(
+            "an answer is missing", then='write trued answer RUN yes|stop|redo, or trued answer RUN "your own words"'
+        )
     with open_store() as store:
         if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
             raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")

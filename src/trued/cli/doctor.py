@@ -150,7 +150,7 @@ def _sandbox() -> Iterator[Diagnosis]:
         left = f"; not confined: {', '.join(one.unconfined)}" if one.unconfined else ""
         if one.works:
             used = ", used by default" if one is confined[0] else ""
-            yield Diagnosis(one.level, "ok", f"works: the canary stayed inside{used}{left}")
+            yield Diagnosis(one.level, "ok", f"works: a test program could not get out{used}{left}")
         else:
             yield Diagnosis(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
 

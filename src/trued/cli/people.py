@@ -219,7 +219,7 @@ def trust(
     outside_agents("trust")
     top = top_of(repo)
     if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
     what = files_to_trust(top)
     trusted = is_trusted(home(), top, what.digest)
     if as_json and not digest:

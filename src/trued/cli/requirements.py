@@ -48,7 +48,7 @@ def new(
     _check_output(output)
     top = top_of(repo)
     if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
     kind, found = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
     wanted = _requirements_from(goal)
     text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=found)

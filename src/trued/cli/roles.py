@@ -122,7 +122,7 @@ def export(
         raise BadInput(what, "--to", f"choose {', '.join(FORMS)}")
     top = folder or top_of(Path.cwd())
     if top is None:
-        raise BadInput("this folder is not in a git repository", then="change to one, or pass --dir DIR")
+        raise BadInput("this folder is not in a git repository", then="change into one, or pass --dir DIR")
     exports = _plan(FORMS[to], top, names or [], [descriptor(one) for one in workflow or ()])
     exports += [plan_section(exports, FORMS[to], top)] if instructions else []
     write_exports(exports, force=force)
@@ -167,7 +167,7 @@ def lint(
     """
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:
-        raise BadInput("this folder is not in a git repository", then="change to one, or pass files")
+        raise BadInput("this folder is not in a git repository", then="change into one, or pass files")
     sets = repository_sets(top) if top else named_sets(paths or ())
     look = lint_sets([*sets, *(packaged_sets() if ours else ())], kind)
     if as_json:

@@ -147,7 +147,7 @@ def resume(
     with open_store() as store:
         named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
     if named and reopen:
-        raise BadInput("--reopen is for one run", then="name that run alone")
+        raise BadInput("--reopen is for one run", then="name only that run")
     if named:
         drive_all(
             lambda engine: resume_runs(

@@ -29,7 +29,7 @@ def hub_in_use() -> str:
     """The address of the hub. Raises BadInput if there is none."""
     if address := hub_address(os.environ):
         return address
-    raise BadInput("no hub is named", then="set [hub] url in your own trued.toml, or TRUED_HUB")
+    raise BadInput("no hub is configured", then="set [hub] url in your own trued.toml, or TRUED_HUB")
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     address, hub = hub_in_use(), load_hub("worker")
     kinds = tuple(one.strip() for one in agents.split(",") if one.strip())
     if not kinds:
-        raise BadInput("the agents that this worker may run are not named", then="--agents claude,codex")
+        raise BadInput("the agents that this worker may run are not named", then="pass --agents claude,codex")
     if (programs := [one for one in kinds if one in hub.PROGRAMS]) and not allow_programs:
         what = f"with {programs[0]}, everyone who may start runs can run any program on this machine"
         raise BadInput(what, then="add --allow-programs if you trust all of them")

@@ -61,7 +61,9 @@ class Database:
         try:
             given = conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
-            raise BadInput("the hub's address is not a Postgres URL", then="postgresql://USER@HOST/DATABASE") from None
+            raise BadInput(
+                "the hub's address is not a Postgres URL", then="write postgresql://USER@HOST/DATABASE"
+            ) from None
         self.info = make_conninfo(url, **{name: value for name, value in QUICK.items() if name not in given})
         where = given.get("host") or given.get("service") or "this machine"
         self.name = f"{given.get('dbname', 'postgres')} on {where}"  # without user and password

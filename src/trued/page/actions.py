@@ -83,7 +83,7 @@ class Fields:
         """The field as one visible line: it cannot imitate another line of the terminal, or scroll others away."""
         found, most = visible(self.text(name) or default), NAME if name == "who" else LINE
         if len(found) > most:
-            raise BadInput(f"{name} is longer than {most} characters", then="say it shorter")
+            raise BadInput(f"{name} is longer than {most} characters", then="shorten it")
         if not found:
             raise BadInput(f"{name} is missing", then="fill it in")
         return found

@@ -74,7 +74,7 @@ class Confirmations:
             raise BadInput("another decision is waiting in the terminal", then=then)
         if sum(-(-len(one) // WIDTH) or 1 for one in words.split("\n")) > HIGHEST:
             what = f"what would be recorded takes more than {HIGHEST} rows of the terminal"
-            raise BadInput(what, then="decide less at once, or use the command line")
+            raise BadInput(what, then="decide on fewer things at once, or use the command line")
         name, number = secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}"
         proposal = ProposedDecision(name, number, words, act, session, time.time() + WITHIN_S)
         self._open = proposal
@@ -103,7 +103,7 @@ class Confirmations:
     def withdraw(self, session: int) -> None:
         """Withdraw this session's proposal. Raises BadInput if there is none, or if it is already being recorded."""
         if (proposal := self.pending(session)) is None:
-            raise BadInput("you have no open decision in the terminal that you could withdraw")
+            raise BadInput("you have no open decision to withdraw")
         self._close(proposal, "refused", "withdrawn on the page")
 
     async def listen(self) -> None:
