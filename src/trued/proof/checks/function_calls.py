@@ -164,7 +164,7 @@ def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
         return {"why": "something else wrote to the engine's channel"}
     if ran.exit_code != 0 or ran.flooded or len(said) != 1:
         return {"why": f"{len(said)} answers arrived instead of one, and the exit code is {ran.exit_code}"}
-    return said[0] if _is_a_record(said[0]) else {"why": "the answer is not one of the engine's script"}
+    return said[0] if _is_a_record(said[0]) else {"why": "the answer was not written by the engine's script"}
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
@@ -188,7 +188,7 @@ def _compare(
     if said["large"]:
         return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').said}"
     if answer is None:
-        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and did not give one answer"
+        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and without exactly one answer"
     return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
 
 
