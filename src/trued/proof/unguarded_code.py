@@ -290,7 +290,7 @@ def _is_idle(path: str) -> bool:
     pure = PurePosixPath(path)
     if (
         pure.name in INERT
-        or pure.suffix.lower() in DOCUMENTS
+        or pure.suffix.lower() in (*DOCUMENTS, ".svg")
         or _LOCKS.fullmatch(pure.name)
         or _DOCUMENTS.fullmatch(pure.name)
     ):

@@ -286,6 +286,8 @@ BASE = {
     "page.html": "<p>\n",
     "tools/lint.py": "import ast\n",
     "main.rs": "fn main() { std::process::exit(1); }\n",
+    "Makefile": "all:\n\tpip install -r ./requirements.txt\n",
+    "README.md": "attrs\n",
 }
 MANIFEST, SCRIPT = BASE["pyproject.toml"], BASE["package.json"]
 READ_WHOLE: dict[str, dict[str, str | None]] = {
@@ -320,6 +322,12 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
     "settings of a tool that loads nothing": {"pyproject.toml": f"{MANIFEST}[tool.ruff.lint]\nselect = ['E501']\n"},
     "a helper of tests": {"tests/helpers.py": "", "tests/test_more.py": "import helpers\n"},
     "a new package": {"app.py": "import more\n", "more/__init__.py": ""},
+    "an attribute called like a module": {
+        "app.py": "import os\n\n\ndef f(error):\n    return error.code, os.error.code\n"
+    },
+    "a picture": {"logo.svg": "<svg xmlns='http://www.w3.org/2000/svg' xmlns:a='http://a.example/b'/>\n"},
+    "own scripts in a page": {"page.html": "<p>\n<script type='module'>import a from './index.js';</script>\n"},
+    "another document": {"README.md": "evil\n", "Makefile": "all:\n\tpip install -r requirements.txt\n"},
     "an unused import removed": {"kit/cli.py": BASE["kit/cli.py"].replace("import importlib\n", "")},
     "a program that the base starts": {"app.py": "import subprocess as sp\n\nsp.run(['git', 'log', '-n', '1'])\n"},
     "a script's program that the base starts": {
@@ -398,6 +406,12 @@ LEFT_UNREAD: dict[str, dict[str, str | None]] = {
         "main.rs": 'fn main() { std::process::Command::new("cargo").arg("x").status(); }\n'
     },
     "compiled code by another name": {"main.go": 'import x "os/exec"\n\nfunc main() { x.Command("pip").Run() }\n'},
+    "a document as a list": {"README.md": "evil\n", "Makefile": "all:\n\tpip install -r ./README.md\n"},
+    "a picture that loads": {"logo.svg": "<svg><script href='https://cdn.example/evil.js'/></svg>\n"},
+    "a script in a page": {"page.html": "<p>\n<script type='module'>import x from 'evil';</script>\n"},
+    "a place of a package": {"index.js": "export const a = require.resolve('evil');\n"},
+    "types of a package": {"index.ts": "/// <reference types='evil' />\n"},
+    "a console": {"app.py": "import pdb\n\npdb.code.InteractiveInterpreter().runsource('import evil')\n"},
     "a module by another name": {"app.py": "import importlib as i\n\ngetattr(i, 'import_' + 'module')('ev' + 'il')\n"},
     "every module": {"app.py": "import sys\n\ngetattr(sys.modules['import' + 'lib'], 'x' + '')('evil')\n"},
     "built-ins by another name": {"app.py": "import builtins as b\n\nb.exec('import evil')\n"},

@@ -40,11 +40,14 @@ SOURCES = (
     ".rb",
 )  # languages whose manifests are read
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
-DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".webp", ".pdf")
-MARKUP = (".html", ".htm", ".css", ".scss")  # these files can load code from elsewhere only by a URL
+DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".pdf")
+# These files can load something from elsewhere only by its URL, or by a script inside.
+MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
-_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats, which nothing loads
+_SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # a name, not an address
+_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
 async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
@@ -128,6 +131,8 @@ async def unread_additions(
     )
     known = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
     known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
+    # What changed and is not read as a list of packages could still be named as one: `pip install -r docs/list.md`.
+    known -= {path for path in after if path.endswith(DOCUMENTS) or PurePosixPath(path).name in INERT}
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
@@ -151,6 +156,7 @@ async def unread_additions(
             found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]
         elif path.endswith(MARKUP):
             found += [path] if _addresses(now) - _addresses(was) else []
+            imports |= dict.fromkeys(_imported_in_page(now) - _imported_in_page(was), path)
         elif not path.endswith((".py", *SCRIPTS, *COMPILED)):
             others[path] = was, now
     found += await _with_packages(workspace, base, others, after, known, exact=exact)
@@ -185,10 +191,15 @@ def _addresses_in_code(text: str) -> set[str]:
 
 def _addresses(text: str) -> set[str]:
     """The addresses in a page, as a browser reads them."""
-    plain = html.unescape(text).replace("\\", "/")
+    plain = _XMLNS.sub("", html.unescape(text)).replace("\\", "/")
     joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
     found = {one for one in _ADDRESS.findall(plain) if not _NAMESPACE.match(one)}
     return found | {one.split("?")[0] for one in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
+
+
+def _imported_in_page(text: str) -> set[str]:
+    """The packages that scripts in a page import."""
+    return {name for one in _SCRIPT.findall(text) for name in read_source("inline.js", one).imports}
 
 
 async def _with_new_programs(

@@ -19,7 +19,7 @@ LOADERS = frozenset(
     {
         *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),
         *("exec_module", "spec_from_file_location", "module_from_spec", "spec_from_loader", "entry_points"),
-        "get_code",
+        *("get_code", "interact", "InteractiveConsole", "InteractiveInterpreter", "runsource", "runcode"),
     }
 )
 BUILT_IN = ("__import__", "exec", "eval")
@@ -52,6 +52,7 @@ STARTERS = frozenset(
     }
 )
 MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
+HELD = frozenset(MODULES) - {"code"}  # as attributes of other values; `error.code` is seldom the module `code`
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
 # In JavaScript, comments, strings and patterns are removed before the rest is searched.
@@ -63,7 +64,11 @@ _REQUIRES = re.compile(
 )
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
-_REQUIRED = re.compile(r"(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
+_REQUIRED = re.compile(
+    r"(?:\bfrom|\bimport|\b(?:require|import|require\.resolve|import\.meta\.resolve)\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]"
+)
+# A comment may load types or a library for JSX.
+_REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
 _CHILDREN = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
 _CHILDREN_NAMED = re.compile(
     r"(?:import\s*\{([\w\s,]+)\}\s*from\s*|(?:const|let|var)\s*\{([\w\s,]+)\}\s*=\s*require\s*\(\s*)"
@@ -246,7 +251,7 @@ class _Python:
             return False
         if isinstance(node, ast.Attribute):
             beyond = node.attr in LOADERS - RUNNING or node.attr in INSIDES
-            if beyond or (node.attr in (*MODULES, "__dict__") and self._is_imported(node.value)):
+            if beyond or (node.attr in {*HELD, "__dict__"} and self._is_imported(node.value)):
                 return True
         return any(map(self._loads, self._dotted(node)))
 
@@ -306,7 +311,7 @@ class _Python:
 
 
 def _from_last_module(parts: list[str]) -> str:
-    places = [at for at, one in enumerate(parts) if one in MODULES]
+    places = [at for at, one in enumerate(parts) if one in HELD]
     return ".".join(parts[places[-1] :] if places else parts)
 
 
@@ -358,6 +363,7 @@ def _script(text: str) -> SourceText:
     # What looks like a string may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
+    named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
     tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
     return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))
