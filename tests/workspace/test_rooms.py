@@ -7,6 +7,7 @@ import pytest
 
 from tests.workspace.conftest import Begin, git_in
 from tests.workspace.test_clones import take
+from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
 
 
@@ -86,3 +87,15 @@ async def test_rooms_of_a_killed_engine_are_swept(workspace: GitWorkspace, begin
     await begin().begin()
     assert not left.exists()
     assert not (workspace.folder / "gone").exists()
+
+
+@pytest.mark.parametrize("name", ["state", "st:ate", 'st"a\\te', "objects"])
+async def test_a_room_gets_a_repository_wherever_the_state_is(repo: Path, tmp_path: Path, name: str) -> None:
+    """Git separates folders by a colon; a file that is older than the index is not stored again."""
+    base = git_in(repo, "rev-parse", "HEAD")
+    workspace = GitWorkspace(repo, tmp_path / name, "run", "trued/run", base, Confinement(level="none"))
+    await workspace.begin()
+    async with workspace.room(base) as room:
+        os.utime(room.parent / "index", (2e9, 2e9))
+        made = await workspace.make_repository(room, base)
+        assert git_in(room, f"--git-dir={made}", f"--work-tree={room}", "show", "HEAD:app.py") == "print('hello')"

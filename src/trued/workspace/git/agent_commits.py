@@ -5,6 +5,7 @@ import re
 import stat
 from pathlib import Path
 
+from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
 TIPS = 64  # how many refs of an agent's clone are read at most
@@ -87,4 +88,4 @@ async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
 
 
 def _agent_objects(git: Path) -> dict[str, str]:
-    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git / "objects").replace(":", "")}
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(git / "objects")}

@@ -171,3 +171,9 @@ class Git:
 def last_line(stderr: str) -> str:
     """The last line of git's messages; "no message" if there is none."""
     return (stderr.strip().splitlines() or ["no message"])[-1]
+
+
+def as_alternate(objects: Path) -> str:
+    """The folder as a value of GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted, because a colon would separate two folders."""
+    escaped = str(objects).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trued.workspace.git.command import end_process
+from trued.workspace.git.command import as_alternate, end_process
 
 WITHIN_S = 300.0
 _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -19,7 +19,7 @@ async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) ->
     `objects`: a folder that has the commit, in case the user's repository does not.
     """
     words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
-    code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
+    code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(objects)})
     if code is None:
         return f"git could not push to {_without_secrets(remote)}: no answer within {WITHIN_S:g} s"
     return "" if code == 0 else _why(remote, ref, stderr)

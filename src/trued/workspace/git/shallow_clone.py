@@ -7,6 +7,7 @@ import shutil
 import zlib
 from pathlib import Path
 
+from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
 BRANCH = "main"
@@ -32,7 +33,7 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
     variables = {
         "GIT_INDEX_FILE": str(index),
         "GIT_OBJECT_DIRECTORY": str(objects),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(store.folder / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(store.folder / "objects"),
     }
     reading = asyncio.create_task(_commits(store, base, commit))
     await store.git(f"--work-tree={work}", "add", "--all", settings=FAST, variables=variables)
