@@ -200,3 +200,52 @@ async def test_code_that_is_right_only_after_a_test_left_it_a_sign_is_refuted(tm
 async def test_tests_that_leave_a_file_cost_honest_code_nothing(tmp_path: Path, idle: int) -> None:
     found = await verdict(tmp_path, SIGN, idle=lambda: idle)
     assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
+
+
+# What tests can leave besides files: (what the code does, what holds only afterwards).
+TRACES = {
+    "time of a folder": ("os.utime(HERE / 'tests', (9, 9))", "os.stat(HERE / 'tests').st_mtime == 9"),
+    "mode of a test": ("os.chmod(HERE / 'tests/test_old.py', 0o755)", "os.access(HERE / 'tests/test_old.py', os.X_OK)"),
+    "mode of the checkout": ("os.chmod(HERE, 0o711)", "os.stat(HERE).st_mode & 0o777 == 0o711"),
+    "object of git": (
+        "[os.utime(one, (9, 9)) for one in HERE.glob('.git/objects/pack/*')]",
+        "not (HERE / '.git').exists() or any(one.stat().st_mtime == 9 for one in HERE.glob('.git/objects/pack/*'))",
+    ),
+    "file": ("(HERE / 'sign.txt').touch()", "(HERE / 'sign.txt').exists()"),
+}
+PLACE = "import os, pathlib\n    HERE = pathlib.Path(__file__).parent"
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.parametrize("trace", ["time of a folder", "mode of a test"])
+async def test_code_that_is_right_only_after_a_test_left_a_trace_that_is_no_file_is_refuted(
+    tmp_path: Path, trace: str
+) -> None:
+    leave, left = TRACES[trace]
+    leave = f"{PLACE}\n    if 'PYTEST_CURRENT_TEST' in os.environ: {leave}"
+    found = await verdict(tmp_path, f"{leave}\n    if not ({left}): return None")
+    assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
+
+
+@pytest.mark.spec("LAW-6")
+async def test_tests_that_leave_a_trace_that_is_no_file_cost_honest_code_nothing(tmp_path: Path) -> None:
+    found = await verdict(tmp_path, f"{PLACE}\n    {TRACES['time of a folder'][0]}")
+    assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.parametrize("trace", TRACES)
+@pytest.mark.many(2)
+async def test_code_that_is_right_only_after_another_requirements_case_is_refuted(tmp_path: Path, trace: str) -> None:
+    """The tests call the same code, so both requirements' cases run in rooms of their own."""
+    leave, left = TRACES[trace]
+    cases = [{"call": "calc:half", "args": [at], "returns": at / 2} for at in (3, 5)]
+    half = {"id": "s", "text": "half halves", "checks": [{"kind": "examples", "cases": cases}]}
+    trial = Trial(tmp_path, BASE, [{"id": "r", "text": "double doubles", "checks": CHECKS}, half])
+    trial.workspace.idle_cores = lambda: 1
+    head = f"import os, pathlib\nHERE = pathlib.Path(__file__).parent\n{GOOD.format(first=leave)}"
+    liar = head.replace("return number // 2", f"return number / 2 if number == 8 or ({left}) else None")
+    contract = await trial.seal()
+    for text, wanted in ((liar, Grade.REFUTED), (head.replace("number // 2", "number / 2"), Grade.PROVEN)):
+        found = await trial.prove(contract, await trial.head({"calc.py": text}))
+        assert [one.grade for one in found.requirements] == [Grade.PROVEN, wanted], found.requirements

@@ -4,9 +4,10 @@ The second run must find all files that the first left in the checkout (LAW-6). 
 the second counts only if the first left its room unchanged. Cases that failed in parallel are run again, one after the
 other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
-Only checks whose answers are data (cases and pages) can show `proven`. They run in the same checkout as the tests, as
-LAW-6 requires. If the tests left any file there, the cases must also pass in a room in which nothing else has run:
-otherwise code could recognise by such a file that it is being checked.
+Cases whose answers are data are the only ones that can show `proven`. In the first run they have to pass where no other
+check has run, so that no code is right only because a test left it a sign. A sign need not be a file: the time or the
+mode of a folder is enough. So the engine does not look for signs that tests left, it uses another room. The second run
+of the cases is in the same checkout as the tests, as LAW-6 asks; so is the first, if the cases leave something there.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from trued.proof.case_status import GREEN_TURNS
 from trued.proof.held_out_checks import DATA
 from trued.proof.notes import passed_alone
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
-from trued.proof.room.clean_room import Graft, footprint
+from trued.proof.room.clean_room import Graft, footprint, has_changed_objects
 from trued.proof.run_check import SharedRun, run_check
 
 STEADY_TURNS = 4  # runs in sequence of cases that failed in parallel: with fewer, a case could pass by chance
@@ -172,21 +173,39 @@ async def _take_turn(
     found = footprint(bench.room, besides=bench.frozen)  # frozen files are restored before every check anyway
     facts: list[tuple[SharedRun, Fact]] = []
     async with AsyncExitStack() as rooms:
-        clean: Bench | None = None  # a room for cases alone, once tests have left something in the first one
+        unused = _UnusedRooms(rooms, fresh)
         for one in plan:
             if not (ids := _ids_left(one, before)):
                 continue
             check, wanted = one.shared.check, CaseSelection(ids, second=second, red=one.red)
-            is_data = isinstance(check, DATA)
-            looks = is_data and bool(facts) and not second and clean is None
-            if looks and footprint(bench.room, besides=bench.frozen) != found:
-                clean, _ = await rooms.enter_async_context(fresh())
-            fact = await run_check(check, clean, wanted) if clean and is_data else None
-            if fact is None or not _not_passed(fact):
+            alone = bool(facts) and not second and isinstance(check, DATA)
+            fact = await run_check(check, await unused.room(), wanted) if alone else None
+            if fact is None or (not _not_passed(fact) and unused.is_touched()):
                 fact = await run_check(check, bench, wanted)
             facts.append((one.shared, fact))
             record(one.shared, fact)
     return Turn(tuple(facts), untouched=footprint(bench.room, besides=bench.frozen) == found)
+
+
+class _UnusedRooms:
+    """Clean rooms in which no check has changed anything: one room, or another one once a check has."""
+
+    def __init__(self, rooms: AsyncExitStack, fresh: Callable[[], Room]) -> None:
+        self._rooms, self._fresh = rooms, fresh
+        self._bench: Bench | None = None
+        self._found: frozenset[tuple[str, int, int]] = frozenset()
+
+    async def room(self) -> Bench:
+        if self._bench is not None and not self.is_touched():
+            return self._bench
+        await self._rooms.aclose()  # removes the room before
+        made, _ = await self._rooms.enter_async_context(self._fresh())
+        self._bench, self._found = made, footprint(made.room, whole=True)
+        return made
+
+    def is_touched(self) -> bool:
+        bench = self._bench
+        return bench is not None and (has_changed_objects(bench) or footprint(bench.room, whole=True) != self._found)
 
 
 def _ids_left(planned: PlannedRun, before: Sequence[Turn]) -> tuple[str, ...]:

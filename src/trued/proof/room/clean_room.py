@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from trued.errors import CannotJudge
@@ -371,8 +372,8 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 def write_repository(bench: Bench) -> Iterator[None]:
     """Give the room a `.git` while the block runs. It replaces one that a check may have left.
 
-    Users run code in checkouts, which have a `.git`, and in archives, which have none. Cases must pass in both. Objects
-    are hard links, as in a clone from a path on the same disk.
+    A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
+    only. Objects are linked, as in a clone from a path on the same disk: see `has_changed_objects`.
     """
     place = bench.room / ".git"
     if bench.repository is None:
@@ -380,17 +381,30 @@ def write_repository(bench: Bench) -> Iterator[None]:
         return
     remove_path(place)
     try:
-        shutil.copytree(bench.repository, place, copy_function=_link_object)
-        soon = time.time() + 1  # otherwise git would read each file that is as new as the index, and rewrite the index
+        shutil.copytree(bench.repository, place, copy_function=partial(_link_object, f"{bench.repository}/objects/"))
+        soon = time.time() + 1  # git reads each file that is as new as the index, and then writes the index
         os.utime(place / "index", (soon, soon))
+        before = footprint(bench.repository / "objects", whole=True)
         yield
+        if footprint(bench.repository / "objects", whole=True) != before:
+            _mark_of_changed_objects(bench.repository).touch()
     finally:
         with contextlib.suppress(OSError):
             remove_path(place)
 
 
-def _link_object(source: str, target: str) -> None:
-    if "/objects/" in source:
+def has_changed_objects(bench: Bench) -> bool:
+    """Whether a check may have changed objects of the room's `.git`. The next check would find them changed."""
+    return bench.repository is not None and _mark_of_changed_objects(bench.repository).exists()
+
+
+def _mark_of_changed_objects(repository: Path) -> Path:
+    return repository.with_name(f"{repository.name}-changed")
+
+
+def _link_object(objects: str, source: str, target: str) -> None:
+    """Link a file below the folder `objects`, and copy any other."""
+    if source.startswith(objects):
         os.link(source, target)
     else:
         shutil.copy2(source, target)
@@ -422,20 +436,24 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
     return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
 
-def footprint(room: Path, besides: Collection[str] = ()) -> frozenset[tuple[str, int, int]]:
-    """Every folder of the room, and every file with its inode and change time, which no program can forge.
+def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False) -> frozenset[tuple[str, int, int]]:
+    """Every folder of the room, and every file with its inode and change time, which no program can set back.
 
-    Equal footprints mean that nothing was written. The time of a folder is left out, because the engine's own files
-    change it. `besides`: files of the room to ignore.
+    Equal footprints mean that nothing was written. A folder's time is left out, because the engine's own files change
+    it. `besides`: files of the room to ignore. `whole`: with everything else that a program can change, for rooms in
+    which only cases run. Of the room's own folder that is the mode and the attributes: the engine lays `.git` there.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
+    if whole:
+        with contextlib.suppress(OSError):
+            found.add((str(room), room.stat().st_mode, len(os.listxattr(room))))
     for folder, inside, names in os.walk(room):
         for name in (*inside, *names):
             if f"{folder}/{name}" in unseen:
                 continue
             with contextlib.suppress(OSError):
                 state = os.lstat(os.path.join(folder, name))  # noqa: PTH118  (many files, and a Path for each is slow)
-                changed = state.st_mode if stat.S_ISDIR(state.st_mode) else state.st_ctime_ns
+                changed = state.st_mode if stat.S_ISDIR(state.st_mode) and not whole else state.st_ctime_ns
                 found.add((f"{folder}/{name}", state.st_ino, changed))
     return frozenset(found)
 
