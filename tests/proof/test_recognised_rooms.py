@@ -195,22 +195,30 @@ async def test_a_room_is_at_the_users_path_wherever_the_interpreter_lies(
     assert found is Grade.PROVEN, why
 
 
-@pytest.mark.parametrize("kind", ["file", "link"])
-async def test_a_commit_with_a_file_where_the_virtual_environment_lies_is_judged(
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+async def test_a_commit_with_a_file_where_the_virtual_environment_lies_is_at_the_users_path_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     trial = Trial(tmp_path, BASE, ASKED)
+    if trial.workspace.confinement().level != "bubblewrap":
+        pytest.skip("only bubblewrap shows a room at another path")
     monkeypatch.setenv("VIRTUAL_ENV", str(bare_interpreter(trial.base / ".venv")))
+    contract = await trial.seal()
+    for text, wanted in ((ELSEWHERE.format(users=str(trial.base)), Grade.REFUTED), (HONEST, Grade.PROVEN)):
 
-    def change(folder: Path) -> None:
-        (folder / "twice.py").write_text(HONEST)
-        if kind == "link":
-            (folder / ".venv").symlink_to("/usr")
-        else:
-            (folder / ".venv").write_text("mine\n")
+        def change(folder: Path, text: str = text) -> None:
+            (folder / "twice.py").write_text(text)
+            if kind == "link":
+                (folder / ".venv").symlink_to("/usr")
+            elif kind == "folder":
+                (folder / ".venv").mkdir()
+                (folder / ".venv" / "note").write_text("mine\n")
+            else:
+                (folder / ".venv").write_text("mine\n")
 
-    verdict = await trial.verdict(change, force=True)
-    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+        verdict = await trial.prove(contract, await trial.head(change, force=True))
+        assert only(verdict).grade is wanted, only(verdict).why
 
 
 async def test_tests_find_no_code_by_a_link_among_the_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

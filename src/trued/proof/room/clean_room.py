@@ -96,6 +96,8 @@ async def clean_room(
         if packages.folder:
             replaced = link_packages(room, packages.folder, on_base, here)
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
+        mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, here))
+        graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         roots = _roots(room, contract.environment.path)
         given, seen = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
         given = with_settings(given, contract.environment.variables)
@@ -117,7 +119,7 @@ async def clean_room(
         bench = replace(
             bench,
             go=seen,
-            mount_points=_mount_points(room, workspace.repository, interpreter),
+            mount_points=mount_points,
             carried=carried,
             withheld=withheld,
             folders=files_by_folder(contract) if withheld else {},
@@ -254,23 +256,27 @@ def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Coll
     return [path for path in here if path.startswith(f"{NODE_MODULES}/")]
 
 
-def _mount_points(room: Path, repository: str, interpreter: Interpreter) -> tuple[str, ...]:
-    """Make an empty folder in the room for each folder of the interpreter that is in the user's repository, such as
-    `.venv`, so that the sandbox can mount it there. Returns these folders, without those at whose path the commit has
-    files."""
-    made = []
+def _mount_points(
+    room: Path, repository: str, interpreter: Interpreter, sides: tuple[Collection[str], Collection[str]]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Make an empty folder for each folder of the interpreter that lies in the user's repository, such as `.venv`, so
+    that it can be shown there. Returns those for which that is possible, and the head's files that are removed for it:
+    with them, the head would choose that its room is at another path, and could recognise it. The base's files stay."""
+    on_base, here = sides
+    made, removed = [], set[str]()
     for path in interpreter.readable:
         if not path.startswith(f"{repository}/"):
             continue
-        place, below = room, PurePosixPath(path).relative_to(repository).parts
-        for part in below:
-            place = place / part
-            if place.is_symlink() or (place.exists() and not place.is_dir()):
-                break
-            place.mkdir(exist_ok=True)
-        else:
-            made += [] if any(place.iterdir()) else [path]
-    return tuple(made)
+        below = PurePosixPath(path).relative_to(repository)
+        above = {str(one) for one in (below, *below.parents)}
+        if any(one in above or one.startswith(f"{below}/") for one in on_base):
+            continue
+        removed |= {one for one in here if one in above or one.startswith(f"{below}/")}
+        place = _real_folder(room, below.parts[:-1]) / below.name
+        remove_path(place)
+        place.mkdir()
+        made.append(path)
+    return tuple(made), sorted(removed)
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
