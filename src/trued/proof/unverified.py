@@ -20,13 +20,19 @@ LONGEST = 120
 SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
     "the date": (
         r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)",
-        *(r"\bDate\.now\b", r"\bnew Date\(\)", r"\bdate \+"),
+        *(r"\bDate\.now\b", r"\bnew Date\(\)", r"\bdate \+", r"\btime\.(Now|Since|Until)\("),
     ),
     "the host": (
-        *("gethostname", "getfqdn", r"platform\.node", r"os\.uname", r"os\.hostname", r"\$HOSTNAME"),
-        *(r"getuser\(", r"getlogin\("),
+        *("gethostname", "getfqdn", r"platform\.node", r"os\.uname", r"os\.[hH]ostname", r"\$HOSTNAME"),
+        *(r"getuser\(", r"getlogin\(", r"\buser\.Current\("),
     ),
-    "its environment": (r"os\.environ", r"getenv\(", r"process\.env\b", r"os\.Getenv", r"ENV\["),
+    "its environment": (
+        r"os\.environ",
+        r"getenv\(",
+        r"process\.env\b",
+        r"os\.(Getenv|LookupEnv|Environ|ExpandEnv)\b",
+        r"ENV\[",
+    ),
     "where it runs": (
         r"\bgetcwd\(",
         r"\b(Path|process)\.cwd\(",
@@ -42,9 +48,10 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
     ),
     "whether it is being tested": (
         *("PYTEST_", "pytest", "unittest", r"sys\.modules", r"sys\.gettrace", "currentframe", "_getframe"),
-        *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_"),
+        *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_", r"import\.meta\.vitest", r"process\.execArgv"),
+        *(r"\btesting\.\w+\(", r"\"testing\"", r"\bflag\.Lookup\(", r"\bos\.Args\[0\]"),  # Go
     ),
-    "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\("),
+    "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\(", r"\brand\.[A-Z]\w*\("),
 }
 # Words of a requirement that no check can measure.
 VAGUE_WORDS = (
