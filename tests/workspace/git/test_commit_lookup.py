@@ -9,6 +9,7 @@ from tests.engine.two_commits import DOUBLE, ONE, committed, git, project
 from trued.errors import BadInput
 from trued.workspace.git import commit_lookup
 from trued.workspace.git.commit_lookup import NamedCommit, find_commit
+from trued.workspace.git.repository import open_repository
 from trued.workspace.git.store import Store
 
 
@@ -55,7 +56,42 @@ async def test_a_branch_goes_before_a_folder_of_the_same_name(repo: Path) -> Non
     assert (await find_commit("docs", repo)).commit == git(repo, "rev-parse", "HEAD~1")
     project(repo / "lib")
     git(repo, "branch", "lib", "HEAD~1")
-    assert (await find_commit("lib", repo)).root == repo / "lib", "a repository of its own is what its name says"
+    assert (await find_commit("lib", repo)).commit == git(repo, "rev-parse", "HEAD~1")
+    assert (await find_commit("./lib", repo)).root == repo / "lib", "a path that no revision can be called"
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_a_repository_among_the_files_of_a_commit_names_neither_base_nor_head(repo: Path) -> None:
+    """Git tracks a folder that is a bare repository. A head could bring one that is called like a revision, with a base
+    to its liking in it."""
+    base, head = git(repo, "rev-parse", "HEAD~1"), git(repo, "rev-parse", "HEAD")
+    git(repo, "branch", "origin/old", "HEAD~1")
+    liar = repo.parent / "liar"
+    project(liar)
+    names = ("main", "HEAD", "@HEAD", f"@{base}", "origin/old", "origin/new", "pkg", "pkg/inner")
+    for name in names:
+        git(repo, "clone", "-q", "--bare", str(liar), name)
+        (repo / name / "refs/keep").write_text("")
+        git(repo / name, "config", "core.worktree", str(liar))
+        git(repo / name, "config", "core.bare", "false")
+    git(repo, "add", "-A", "-f")
+    git(repo, "commit", "-qm", "with repositories")
+    new = git(repo, "rev-parse", "HEAD")
+    ways = {"main": new, "HEAD": new, "@HEAD": new, f"@{base}": base, "origin/old": base, f"{head[:12]}": head}
+    for given, commit in ways.items():
+        for here in (repo, repo / "pkg", repo / "pkg/inner"):
+            found = await find_commit(given, here)
+            assert (found.commit, found.root) == (commit, repo), (given, here)
+    with pytest.raises(BadInput, match="neither a folder nor a revision"):
+        await find_commit("origin/new", repo)
+    with pytest.raises(BadInput, match="looks like a bare repository"):
+        open_repository(repo / "pkg")
+    assert open_repository(repo).root == repo
+    assert (await find_commit("./main", repo)).git == repo / "main", "a path that the user wrote"
+    git(repo, "rm", "-rq", "--cached", "pkg", "origin/new")
+    git(repo, "commit", "-qm", "bare repositories of the user's own")
+    assert (await find_commit("origin/new", repo)).git == repo / "origin/new"
+    assert (await find_commit("HEAD", repo / "pkg")).git == repo / "pkg"
 
 
 async def test_bare_shallow_and_linked_repositories_are_read(repo: Path, tmp_path: Path) -> None:

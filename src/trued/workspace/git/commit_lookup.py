@@ -22,6 +22,7 @@ MAIN = (
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
+_EXPLICIT = ("./", "../", "/", "~")  # beginnings of a path that no revision can have
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +44,26 @@ class NamedCommit:
 async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
-    A path may contain an '@'. If the whole text is an existing path, it is the repository. If the text is both a
-    revision and a folder that is not a repository, it means the revision. Raises BadInput if nothing fits.
+    A revision of the repository around `here` goes before a folder of the same name: a commit can bring such a folder,
+    with a repository of its own in it, and must not decide what it is compared with. A path may contain an '@': the
+    longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
-        raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
+        raise BadInput("the commit is not named", then="write REPO[@REV], or a revision of this repository")
+    inside = await _repository_around(here)
+    names = [given, given[1:] or "HEAD"] if given.startswith("@") else [given]
+    for name in names:
+        if inside and (own := await _commit_if_any(inside, name)):
+            return own
     for path, revision in _readings(given):
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
             continue
-        if (
-            (path, revision) == (given, "HEAD")
-            and _git_folder(place) is None
-            and (own := await _commit_here(given, here))
-        ):
-            return own
-        return await _commit_in(place, revision)
+        top = _enclosing_repository(place)
+        if top is None or path.startswith(_EXPLICIT) or not await _comes_with_a_commit(top):
+            return await _commit_in(place, revision)
     if given.startswith("@"):
-        return await _commit_in(here, given[1:] or "HEAD")
-    if own := await _commit_here(given, here):
-        return own
-    inside = _enclosing_repository(here)
+        return await _commit_in(inside or here, names[-1])
     what = f"{given!a} is neither a folder nor a revision of {inside}" if inside else f"{given} does not exist"
     raise BadInput(what, then="write REPO[@REV], or a revision of this repository")
 
@@ -83,11 +83,33 @@ def _expanded(here: Path, path: str) -> Path | None:
     return place
 
 
-async def _commit_here(name: str, here: Path) -> NamedCommit | None:
-    """The commit of this name in the repository around `here`; None if there is none."""
-    top = _enclosing_repository(here)
-    if top is None:
-        return None
+async def _repository_around(here: Path) -> Path | None:
+    """The nearest repository upwards, without folders that look like a bare repository and are files of a commit."""
+    real = Path(os.path.realpath(here))
+    for folder in (real, *real.parents):
+        found = _git_folder(folder)
+        if found and (found != folder or not await _comes_with_a_commit(folder)):
+            return folder
+    return None
+
+
+async def _comes_with_a_commit(folder: Path) -> bool:
+    """Whether this repository is a part of the commit that a repository around it has checked out: a submodule, or a
+    bare repository whose files are tracked. Nothing that is tracked can be called `.git`."""
+    for above in folder.parents:
+        found = _git_folder(above)
+        if found is None or found == above:
+            continue
+        words = ("ls-tree", "HEAD", "--", str(folder.relative_to(above)))
+        literal = {"GIT_LITERAL_PATHSPECS": "1"}
+        code, listed, _ = await Git(found).attempt(*words, variables=literal, within_s=LOOK_S)
+        if code == 0 and listed:
+            return True
+    return False
+
+
+async def _commit_if_any(top: Path, name: str) -> NamedCommit | None:
+    """The commit of this name in this repository; None if there is none."""
     try:
         return await _commit_in(top, name)
     except BadInput:
@@ -147,18 +169,19 @@ def _git_folder(top: Path) -> Path | None:
     """The --git-dir of a folder. It is found without git, so that no configuration in the folder can influence this."""
     dot = top / ".git"
     try:
-        if _is_git_folder(dot):
+        if holds_git(dot):
             return dot
         if dot.is_file() and dot.stat().st_size < 10_000:
             text = dot.read_text(errors="surrogateescape")
             pointed = top / text.removeprefix(_POINTER).rstrip("\n")
             return pointed if text.startswith(_POINTER) and (pointed / "HEAD").is_file() else None
-        return top if _is_git_folder(top) else None
+        return top if holds_git(top) else None
     except (OSError, ValueError):
         return None
 
 
-def _is_git_folder(folder: Path) -> bool:
+def holds_git(folder: Path) -> bool:
+    """Whether git would take the folder itself for a repository: a bare one, or a `.git`."""
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 

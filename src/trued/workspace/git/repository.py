@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.workspace.git.command import SETTINGS, git_command, git_environment
+from trued.workspace.git.commit_lookup import holds_git
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
 ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"  # git's format; the last trailer is the engine's own
@@ -196,6 +197,9 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
         raise BadInput(
             f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
         )
+    nearest = next((one for one in (folder, *folder.parents) if (one / ".git").exists() or holds_git(one)), folder)
+    if holds_git(nearest) and not (nearest / ".git").exists():  # a commit can bring such a folder, with any settings
+        raise BadInput(f"{nearest} looks like a bare repository", then="name the folder that holds the working tree")
     return Path(answers[2]), Path(answers[1])
 
 
