@@ -22,7 +22,7 @@ from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
-from trued.proof.receipts.statement import Statement
+from trued.proof.receipts.statement import Statement, Surroundings, statement
 from trued.proof.room.bench import check_hash
 
 BASE = {
@@ -152,6 +152,43 @@ async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again
 def _about(stated: Statement, commit: str) -> Statement:
     subject = stated.subject[0].model_copy(update={"digest": {**stated.subject[0].digest, "gitCommit": commit}})
     return stated.model_copy(update={"subject": (subject,)})
+
+
+HALF = """
+requirements:
+  - id: double
+    text: double(x) is x twice
+    checks: [{kind: examples, cases: [{call: "kit:double", args: [4], returns: 8}]}]
+  - id: triple
+    text: triple(x) is x three times
+    checks: [{kind: examples, cases: [{call: "kit:triple", args: [4], returns: 12}]}]
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-10")
+async def test_a_receipt_that_leaves_out_what_failed_falls_when_all_is_proven_again(tmp_path: Path) -> None:
+    """The contract says what must be proven again, not the receipt."""
+    base, head = repository(tmp_path / "repo")
+    (tmp_path / "asked.yaml").write_text(HALF)
+    request = VerifyRequest(base=base, head=head, requirements_file=tmp_path / "asked.yaml", here=tmp_path / "repo")
+    done = await verify(request, home=tmp_path / "home", environ=os.environ, tell=quiet)
+    found = World(tmp_path, tmp_path / "home", base, head, done)
+    keeping = ReceiptRequest(receipt=found.receipt, bundle=found.bundle)
+    await receipts.write_receipt(done.contract, done.verdict, keeping, repository=tmp_path / "repo", home=found.home)
+    again = {"bundle": found.bundle, "repository": tmp_path / "repo"}
+    honest = await checked(found, **again)
+    assert (honest.again, honest.code) == ((), 1)
+    met = done.verdict.model_copy(
+        update={"requirements": tuple(one for one in done.verdict.requirements if one.id == "double")}
+    )
+    forged = statement(done.contract, met, Surroundings(owned=("kit.py",)))
+    found.receipt.write_bytes(encode_receipt(forged))
+    assert (await checked(found)).code == 0
+    lie = await checked(found, **again)
+    assert (lie.holds, lie.code) == (False, 1)
+    assert any("triple" in one for one in lie.again or ())
+    assert any("trued is said to have written them: kit.py" in one for one in lie.said)
 
 
 @pytest.mark.slow

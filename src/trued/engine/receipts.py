@@ -116,7 +116,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
         verdict = await prove(
             workspace,
             judging.model_copy(update={"interpreter": fresh.interpreter}),
-            [one.id for one in account.requirements],
+            [one.id for one in judging.requirements],  # not the receipt's: a forged one could leave out what failed
             head.commit,
             subject=account.subject,
             objections=account.objections,
@@ -179,6 +179,8 @@ def _statement_lines(stated: Statement) -> list[str]:
     said += [f"open objection: {one.what}" for one in account.objections]
     said += [f"open gap: {one}" for one in account.remarks]
     said += [f"not checked: {one}" for one in account.undecided]
+    if account.owned:
+        said.append(f"not judged as work, because trued is said to have written them: {', '.join(account.owned)}")
     taken = account.taken
     said.append(
         f"taken {taken.began or 'at no time'} by {taken.engine}, isolation: {', '.join(taken.levels) or 'none'}"
