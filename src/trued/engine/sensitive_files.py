@@ -1,8 +1,9 @@
 """Finds changes to files that tools execute or trust automatically; a person consents to them by digest."""
 
 import hashlib
+import posixpath
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -20,6 +21,8 @@ ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", "
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 VIEWS = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
+LINK = "120000"  # git's mode of a symbolic link
+MOST_LINKS = 40  # that lead to one file, as in Linux
 
 
 class SensitiveChanges(Value):
@@ -65,7 +68,11 @@ async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) 
     from trued.engine.trust import TABLE, settings_table
 
     changed = await workspace.changed_files(before, after)
-    named = {path: kind for path in changed if (kind := sensitivity_of(path))}
+    behind = {
+        place: kind for commit in (before, after) for place, kind in (await _behind_links(workspace, commit)).items()
+    }
+    found = {path: sensitivity_of(path) or _kind_below(path, behind) for path in changed}
+    named = {path: kind for path, kind in found.items() if kind}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
     lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
     if MANIFEST in changed:
@@ -78,6 +85,35 @@ async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) 
         return SensitiveChanges()
     whole = "\n".join(sorted(lines)).encode(errors="backslashreplace")
     return SensitiveChanges(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
+
+
+async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str]:
+    """Where symbolic links at sensitive paths lead to, with the reason: a tool that reads CLAUDE.md reads the file
+    behind it."""
+    entries = await workspace.store.entries(commit)
+    links = {path: "" for path, (mode, _) in entries.items() if mode == LINK}
+    if not any(map(sensitivity_of, links)):
+        return {}
+    for path in links:
+        links[path] = (await workspace.read(commit, path) or b"").decode(errors="backslashreplace")
+    return {_resolved(path, links): kind for path in links if (kind := sensitivity_of(path))}
+
+
+def _resolved(path: str, links: Mapping[str, str]) -> str:
+    """The path that is read in place of this one, in a tree with these links."""
+    for _ in range(MOST_LINKS):
+        parts = path.split("/")
+        above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        link = next((one for one in above if one in links), "")
+        if not link:
+            break
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link], path[len(link) + 1 :]))
+    return path
+
+
+def _kind_below(path: str, places: Mapping[str, str]) -> str:
+    """The reason of the place that is this path or a folder above it; "" if there is none."""
+    return next((kind for place, kind in places.items() if place in (path, ".") or path.startswith(f"{place}/")), "")
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:
