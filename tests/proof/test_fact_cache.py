@@ -60,6 +60,30 @@ async def test_a_base_is_looked_at_once(tmp_path: Path) -> None:
     assert "sealed" in heard  # another check needs its own facts
 
 
+@pytest.mark.spec("LAW-6")
+async def test_what_fails_for_lack_of_a_submodule_is_not_red_in_another_clone(tmp_path: Path) -> None:
+    """A clone without the submodule must not make a base look red where the submodule is there."""
+
+    def base(folder: Path) -> None:
+        (folder / "m.py").write_text("def f(x):\n    return len(open('lib/word').read()) * x\n")
+        (folder / ".gitmodules").write_text('[submodule "lib"]\n\tpath = lib\n\turl = ../lib\n')
+        git(folder, "init", "-q")
+        git(folder, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib")
+        (folder / "lib").mkdir()
+
+    asked = [{"id": "r", "text": "f doubles", "checks": [{"kind": "examples", "cases": CASES}]}]
+    for name, change, told in (
+        ("a", base, "sealed"),
+        ("b", base, "sealed"),
+        ("c", BASE, "sealed"),
+        ("d", BASE, "base known"),
+    ):
+        one = Trial(tmp_path / name, change, asked)
+        one.workspace.kept = tmp_path / "kept"
+        _, heard = await sealed(one)
+        assert told in heard, name
+
+
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'{"form": 1, "evidence": [7]}', b'{"form": 1}', b"\xff" * 99])
 async def test_garbage_is_taken_anew(tmp_path: Path, garbage: bytes) -> None:
     contract, facts = invented()

@@ -42,7 +42,7 @@ from trued.proof.room.frozen_files import (
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
-from trued.proof.room.runner_modules import loaded_by, named_as_product, named_in_commands, named_in_settings
+from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Emit, Workspace
 
@@ -233,8 +233,8 @@ async def _plugins(
 async def _runner_modules(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str], scripts: Collection[str]
 ) -> dict[str, str]:
-    """Path → blob of the project's scripts that the settings of a JavaScript test runner load, without scripts that may
-    be part of the product."""
+    """Path → blob of the project's scripts that settings of a script runner load, themselves or through each other,
+    without those that may be the product."""
     checks = [check for one in requirements for check in one.checks]
     commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
     if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):
@@ -248,12 +248,12 @@ async def _runner_modules(
     if not found:
         return {}
     others = [path for path in blobs if is_script(path) and path not in found and path not in read]
+    modules = await workspace.read_all(workspace.base, [*found, *others[:MOST_FILES]])
     product = {one for path, text in texts.items() if is_package_json(path) for one in named_as_product(text, blobs)}
-    for path, one in (await workspace.read_all(workspace.base, others[:MOST_FILES])).items():
-        product |= loaded_by(path, as_text(one), blobs)
     cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
     product |= {case.call.rpartition(":")[0] for case in cases if isinstance(case, CallCase)}
-    return {path: blobs[path] for path in sorted(found - product)}
+    loaded = {path: as_text(one) for path, one in modules.items()}
+    return {path: blobs[path] for path in sorted(only_loaded_by(found, loaded, product, blobs))}
 
 
 async def _take_red(
@@ -298,6 +298,8 @@ async def _facts_of_base(
         tell(BaseFactsReused(checks=len({one.check for one in facts})))
         return facts
     facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
+    if workspace.missing_content(contract.base):  # another clone may have this submodule or large file
+        return facts
     if baseline.keep_base(contract, tree, level, facts):
         for name in artifact_hashes(facts):
             baseline.show(contract, tree, level, await workspace.load_artifact(name) or b"")

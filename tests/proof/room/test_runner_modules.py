@@ -8,7 +8,13 @@ from tests.proof.trial import Change, Trial
 from trued.model import Grade
 from trued.proof.room.frozen_files import files_to_freeze, is_among_tests, is_shared_setting
 from trued.proof.room.package_json import merge_manifests
-from trued.proof.room.runner_modules import loaded_by, named_as_product, named_in_commands, named_in_settings
+from trued.proof.room.runner_modules import (
+    loaded_by,
+    named_as_product,
+    named_in_commands,
+    named_in_settings,
+    only_loaded_by,
+)
 
 BLOBS = {
     "support/prepare.mjs": "1",
@@ -67,6 +73,26 @@ def test_entry_points_and_what_scripts_load_may_be_the_product() -> None:
 
 
 @pytest.mark.spec("LAW-4")
+def test_what_a_setup_script_loads_in_turn_belongs_to_it_unless_others_load_it() -> None:
+    texts = {
+        "setup.mjs": "import './a.mjs';\nimport './src/app.mjs';",
+        "a.mjs": "import { register } from 'node:module';\nregister('./b.mjs', import.meta.url);",
+        "b.mjs": "import c from './c.mjs';",
+        "c.mjs": "export default 1;",
+        "src/app.mjs": "import './deep.mjs';",
+        "src/deep.mjs": "",
+        "src/index.mjs": "import './app.mjs';",
+        "test/x.test.mjs": "import '../d.mjs';",
+        "d.mjs": "",
+    }
+    found = only_loaded_by({"setup.mjs"}, texts, (), texts)
+    assert found == {"setup.mjs", "a.mjs", "b.mjs", "c.mjs"}
+    assert only_loaded_by({"setup.mjs"}, texts, {"a.mjs"}, texts) == {"setup.mjs"}
+    assert only_loaded_by({"d.mjs"}, texts, (), texts) == set()  # a test loads it, too
+    assert only_loaded_by({"setup.mjs", "src/deep.mjs"}, texts, (), texts) == found  # the product loads it, too
+
+
+@pytest.mark.spec("LAW-4")
 def test_settings_that_builds_share_are_the_bases_in_every_folder(tmp_path: Path) -> None:
     suite = [{"id": "s", "text": "tests pass", "checks": [{"kind": "tests", "command": "npx vitest run"}]}]
     asked = Trial(tmp_path, {"a.txt": ""}, suite).asked.requirements
@@ -90,9 +116,15 @@ def test_settings_that_builds_share_are_the_bases_in_every_folder(tmp_path: Path
         ("node_modules/should/test/index.js", False),
         ("packages/a/node_modules/should/tests/x.js", False),
         ("src/node_modules.js", False),
+        ("src/__snapshots__/page.test.ts.snap", True),
+        ("src/__image_snapshots__/page.png", True),
+        ("src/__screenshots__/page.png", True),
+        ("src/page.spec.ts-snapshots/page-linux.png", True),
+        ("src/snapshots/store.ts", False),
+        ("src/__generated__/api.ts", False),
     ],
 )
-def test_packages_beside_tests_belong_to_them(path: str, among: bool) -> None:
+def test_packages_and_expected_pictures_beside_tests_belong_to_them(path: str, among: bool) -> None:
     assert is_among_tests(path) is among
 
 
@@ -102,7 +134,8 @@ TEST = "import test from 'node:test';\nimport should from 'should-be';\nimport {
 PACKAGE = '{"name": "should-be", "type": "module", "main": "index.js"}'
 NODE = {
     "package.json": '{"type": "module", "scripts": {"test": "node --import ./hooks.mjs --test"}}',
-    "hooks.mjs": "globalThis.ready = true;\n",
+    "hooks.mjs": "import './ready.mjs';\n",
+    "ready.mjs": "globalThis.ready = true;\n",
     "tiny.mjs": "export const one = () => 1;\n",
     "test/tiny.test.mjs": f"{TEST}test('one', () => {{ should(one(), 1); }});\n",
     "node_modules/should-be/package.json": PACKAGE,
@@ -121,8 +154,13 @@ SWAPS = (
     ("head", "grade"),
     [
         pytest.param({"tiny.mjs": "export const one = () => 2;\n", "hooks.mjs": SWAPS}, Grade.REFUTED, id="lies"),
+        pytest.param({"tiny.mjs": "export const one = () => 2;\n", "ready.mjs": SWAPS}, Grade.REFUTED, id="deeper"),
         pytest.param(
-            {"tiny.mjs": "export const one = () => 2 - 1;\n", "hooks.mjs": "globalThis.ready = 1;\n"},
+            {
+                "tiny.mjs": "export const one = () => 2 - 1;\n",
+                "hooks.mjs": "globalThis.ready = 1;\n",
+                "ready.mjs": "globalThis.ready = 1;\n",
+            },
             Grade.TESTED,
             id="honest",
         ),

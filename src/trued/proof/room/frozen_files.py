@@ -54,7 +54,9 @@ _READ_ALONG = {
 _RUNNER = re.compile(
     r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
 )
-_AMONG = frozenset(("tests", "__tests__", "__snapshots__", "__mocks__", "testdata"))
+_AMONG = frozenset(("tests", "__tests__", "__mocks__", "testdata"))
+# Folders of expected results beside tests, by the names that Jest, Vitest, Playwright and their plugins give them.
+_EXPECTED = re.compile(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+-snapshots")
 _FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
 _SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
@@ -108,6 +110,8 @@ def is_among_tests(path: str) -> bool:
     if "node_modules" in parts:
         parts = parts[: parts.index("node_modules") + 1]
     if not _AMONG.isdisjoint(parts[:-1]) or (parts[0] == "test" and len(parts) > 1):
+        return True
+    if any(_EXPECTED.fullmatch(one) for one in parts[:-1]):
         return True
     return is_script(path) and "test" in parts[:-1]
 

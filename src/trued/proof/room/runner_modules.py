@@ -1,12 +1,12 @@
 """Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Pure.
 
-These scripts run before or around the tests, so they influence results as the settings do. A script that the product or
-a test also loads may be part of the product, and does not count.
+They run before or around the tests, so they judge like the settings themselves, and so does what they load in turn. A
+script that the product or a test loads, too, may be the product: it does not count.
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -62,6 +62,38 @@ def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's files that a script loads by a relative path."""
     folder = str(PurePosixPath(path).parent)
     return {one for value in _IMPORT.findall(text) for one in _at(value, folder, blobs)}
+
+
+def only_loaded_by(
+    named: Iterable[str], texts: Mapping[str, str], product: Collection[str], blobs: Collection[str]
+) -> set[str]:
+    """The named scripts and those that they load in turn, at any depth, without what anything else loads.
+
+    `texts`: the scripts of the project, tests included. `product`: what is the product in any case.
+    """
+    loads = {path: loaded_by(path, text, blobs) for path, text in texts.items()}
+    tried = {*named}
+    while True:
+        kept = _loaded_by_no_other(tried - {*product}, loads)
+        more = {one for path in kept for one in _mentioned(path, texts.get(path, ""), blobs)} - tried
+        if not more:
+            return kept
+        tried |= more
+
+
+def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection[str]]) -> set[str]:
+    """The largest part of these scripts that no script outside of this part loads."""
+    kept = {*scripts}
+    while others := kept & {one for path, found in loads.items() if path not in kept for one in found}:
+        kept -= others
+    return kept
+
+
+def _mentioned(path: str, text: str, blobs: Collection[str]) -> set[str]:
+    """The project's scripts that any text in this script names by a relative path: `register("./loader.mjs")`."""
+    folder = str(PurePosixPath(path).parent)
+    values = [value for _, value in _LITERAL.findall(text) if value.startswith(("./", "../"))]
+    return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}
 
 
 def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
