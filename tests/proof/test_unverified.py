@@ -87,6 +87,7 @@ def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
         ("if time.Now().Year() > 2030 {", "the date"),
         ("if name, _ := os.Hostname(); name == room {", "the host"),
         ('if _, there := os.LookupEnv("CI"); there {', "its environment"),
+        ("//go:build !cgo", "how it is built"),
         ("return rand.Intn(10)", "chance"),
         ("return random.choice(answers)", "chance"),
     ],

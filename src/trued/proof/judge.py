@@ -232,6 +232,13 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
     return judged
 
 
+def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
+    """The verdict, capped if the head altered what only existing tests use: they may notice less than on the base."""
+    if helpers and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.used_by_tests_only(helpers)], "attest")
+    return judged
+
+
 def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
     """The requirement's verdict, capped if the head has submodules that were absent when it was checked."""
     if submodules and judged.grade > Grade.TESTED:

@@ -140,6 +140,11 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
     return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
 
 
+def used_by_tests_only(paths: Sequence[str]) -> str:
+    """Files that on the base only tests use, and that the head alters."""
+    return f"existing tests may notice less than before: the change alters {listed(paths)}, which only tests used"
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """The head adds submodules, or moves them to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"

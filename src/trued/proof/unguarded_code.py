@@ -35,6 +35,7 @@ from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.unverified import CODE
+from trued.proof.used_by_tests import altered_helpers
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 REPLACES = "takes the place of another module"
@@ -88,6 +89,10 @@ class UnguardedCode:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
             found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules))]
         return self._by_requirement(list(dict.fromkeys(found)))
+
+    async def helpers_of_tests(self) -> list[str]:
+        """The changed files that on the base only existing tests use."""
+        return await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a

@@ -51,6 +51,7 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_", r"import\.meta\.vitest", r"process\.execArgv"),
         *(r"\btesting\.\w+\(", r"\"testing\"", r"\bflag\.Lookup\(", r"\bos\.Args\[0\]"),  # Go
     ),
+    "how it is built": (r"^\s*//\s*(go:build|\+build)\b",),  # Go's checks are built without cgo
     "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\(", r"\brand\.[A-Z]\w*\("),
 }
 # Words of a requirement that no check can measure.

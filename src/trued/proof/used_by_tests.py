@@ -1,0 +1,115 @@
+"""Finds altered files that on the base only tests use: helpers and expected results that lie outside of tests' folders.
+
+Whoever empties such a file blinds the tests that use it. The base's version cannot be put back, as for a test: the file
+may also be a part of the product that nothing else in the project uses.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from trued.model import Contract
+from trued.proof.altered_code import altered_names, imported_modules
+from trued.proof.commit_texts import MOST_FILES, as_text
+from trued.proof.room.frozen_files import is_configuration, is_script, is_test
+from trued.proof.room.runner_modules import loaded_by
+from trued.proof.unverified import CODE
+from trued.protocols import Workspace
+
+_PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
+_BOUND = re.compile(r"\b(?:function\*?|const|let|var|class|func|type)\s+(\w+)")
+_NAMING = (".toml", ".cfg", ".json", ".yaml", ".yml", ".ini", "")  # suffixes of files at the top that name entry points
+
+
+async def altered_helpers(workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]) -> list[str]:
+    """The changed files that only tests use on the base, and that no requirement names."""
+    known = await workspace.blobs(contract.base)
+    suspects = [one for path in changed if (one := _meant(path, known)) and _may_help(one)]
+    if not suspects or not contract.suites:
+        return []
+    asked = "\n".join(one.model_dump_json() for one in contract.requirements)
+    suspects = [path for path in suspects if not _is_named(path, asked)]
+    code = [path for path in known if path.endswith(CODE)]
+    naming = [path for path in known if "/" not in path and PurePosixPath(path).suffix in _NAMING]
+    tests = [path for path in code if is_test(path) or is_configuration(path)]
+    if not suspects or len(code) > MOST_FILES:
+        return []
+    texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
+    used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
+    others = [path for path in texts if path not in {*tests}]
+    left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
+    before, after = [await workspace.read_all(one, left) for one in (contract.base, commit)]
+    return [path for path in left if is_altered(path, as_text(before.get(path, b"")), as_text(after.get(path, b"")))]
+
+
+def _meant(path: str, known: Mapping[str, str]) -> str:
+    """The file of the base that a changed file alters: itself, or the module in whose place a new package is found."""
+    module = f"{path.removesuffix('/__init__.py')}.py"
+    return path if path in known else module if path.endswith("/__init__.py") and module in known else ""
+
+
+def _may_help(path: str) -> bool:
+    return not is_test(path) and not is_configuration(path) and not path.endswith("__init__.py")
+
+
+def _is_named(path: str, text: str) -> bool:
+    """Whether a text names the file, by its path or as a module."""
+    bare = path.removeprefix("src/").rpartition(".")[0] or path
+    return any(
+        re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in (path, bare, bare.replace("/", "."))
+    )
+
+
+def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
+    """Whether the file with this text uses the other one, as far as its text shows."""
+    if _is_named(one, text):
+        return True
+    folder, _, name = one.rpartition("/")
+    if package := _PACKAGE.match(one):
+        return bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text)) and package[0] not in f"{path}/"
+    if one.endswith(".go"):
+        outside = path.endswith(".go") and posixpath.dirname(path) != folder
+        imported = folder.rpartition("vendor/")[2]
+        return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
+    if one.endswith(".py"):
+        return path.endswith(".py") and _imports(path, text, one)
+    if is_script(one):
+        return is_script(path) and one in loaded_by(path, text, known)
+    if one.endswith(CODE):
+        return True  # not understood
+    above = PurePosixPath(folder).name  # code that reads a whole folder names only the folder
+    return name in text or bool(above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}["'/]""", text))
+
+
+def _imports(path: str, text: str, one: str) -> bool:
+    folders = ["src", *map(str, PurePosixPath(path).parents)]
+    names = [name.replace(".", "/") for name in imported_modules(text)]
+    place = one.removesuffix(".py")
+    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
+
+
+def is_altered(path: str, before: str, after: str) -> bool:
+    if path.endswith(".py"):
+        return bool(altered_names(before, after))
+    if path.endswith(".go"):
+        return not re.search(r"^package main$", before, re.MULTILINE) and not _only_grew(before, after)
+    return not _only_grew(before, after) if is_script(path) else before != after
+
+
+def _only_grew(before: str, after: str) -> bool:
+    """Whether the text has every old line in its old order, and new ones only between functions, none of which gives a
+    new value to an old name."""
+    old, added, depth = before.splitlines(), list[str](), 0
+    left = iter(old)
+    expected = next(left, None)
+    for line in after.splitlines():
+        if line == expected:
+            depth += sum(line.count(one) for one in "{([") - sum(line.count(one) for one in "})]")
+            expected = next(left, None)
+        elif depth:
+            return False
+        else:
+            added.append(line)
+    names = "|".join({"exports", "prototype", "globalThis", *_BOUND.findall(before)})
+    return expected is None and not re.search(rf"\b(?:{names})\b(?:\.\w+|\[[^\]]*\])*\s*=[^=>]", "\n".join(added))

@@ -1,0 +1,115 @@
+"""What on the base only tests use judges like a test, wherever it lies: altered, it caps the grade."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.runners.test_suites import sealed
+from tests.proof.trial import Trial, only
+from trued.model import Grade, Verdict
+from trued.proof.used_by_tests import is_altered, uses_file
+
+ADD = "def add(a, b):\n    return a + b\n"
+DOUBLE = "\n\ndef double(a):\n    return 2 * a\n"
+WRONG = ADD.replace("+", "-") + DOUBLE
+BASE: dict[str, str | None] = {
+    "kit/__init__.py": "",
+    "kit/core.py": ADD,
+    "kit/testing.py": "def same(a, b):\n    assert a == b\n",
+    "golden/sum.txt": "3\n",
+    "tests/test_core.py": (
+        "import pathlib\n\nfrom kit.core import add\nfrom kit.testing import same\n\n\n"
+        "def test_add():\n    same(add(1, 2), 3)\n\n\n"
+        "def test_golden():\n    same(add(1, 2), int(pathlib.Path('golden/sum.txt').read_text()))\n"
+    ),
+}
+CASES = {"kind": "examples", "cases": [{"call": "kit.core:double", "args": [4], "returns": 8}]}
+BLIND = "def same(a, b):\n    pass\n"
+
+
+async def verdict(place: Path, base: dict[str, str | None], change: dict[str, str | None]) -> Verdict:
+    asked: list[dict[str, Any]] = [{"id": "double", "text": "double(x) is twice x", "checks": [CASES]}]
+    trial = Trial(place, base, asked)
+    return await trial.prove(await sealed(trial), await trial.head(change))
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("change", "grade"),
+    [
+        pytest.param(
+            {"kit/core.py": WRONG, "kit/testing.py": BLIND, "golden/sum.txt": "-1\n"}, Grade.TESTED, id="blind"
+        ),
+        pytest.param({"kit/core.py": WRONG, "kit/testing/__init__.py": BLIND}, Grade.REFUTED, id="half blind"),
+        pytest.param({"kit/core.py": ADD + DOUBLE}, Grade.PROVEN, id="honest"),
+        pytest.param(
+            {
+                "kit/core.py": ADD + DOUBLE,
+                "kit/testing.py": f"{BASE['kit/testing.py']}\n\ndef other(a):\n    assert a\n",
+            },
+            Grade.PROVEN,
+            id="a helper that only grew",
+        ),
+    ],
+)
+async def test_who_blinds_existing_tests_is_not_above_tested(
+    tmp_path: Path, change: dict[str, str | None], grade: Grade
+) -> None:
+    found = await verdict(tmp_path, BASE, change)
+    assert only(found).grade is grade, only(found).why
+    if grade is Grade.TESTED:
+        assert "kit/testing.py" in only(found).reason
+        assert "golden/sum.txt" in only(found).reason
+        assert "kit/core.py" not in only(found).reason  # the requirement names it
+
+
+@pytest.mark.slow
+async def test_what_the_product_uses_too_is_the_product(tmp_path: Path) -> None:
+    base = {**BASE, "kit/app.py": "from kit.testing import same\n"}
+    found = await verdict(tmp_path, base, {"kit/core.py": ADD + DOUBLE, "kit/testing.py": f"X = 1\n{BLIND}"})
+    assert only(found).grade is Grade.PROVEN, only(found).why
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "one", "used"),
+    [
+        ("tests/test_a.py", "from kit import testing", "kit/testing.py", True),
+        ("kit/app.py", "from .testing import same", "kit/testing.py", True),
+        ("pyproject.toml", '[project.scripts]\ncheck = "kit.testing:main"', "kit/testing.py", True),
+        ("kit/app.py", "import kit.testings", "kit/testing.py", False),
+        ("test/a.test.js", "import { same } from '../lib/check.js';", "lib/check.js", True),
+        ("src/b.js", "import { same } from './check.js';", "lib/check.js", False),
+        ("test/a.test.js", "import should from 'should-be';", "node_modules/should-be/index.js", True),
+        ("src/b.js", "import should from 'should';", "node_modules/should-be/index.js", False),
+        ("node_modules/should-be/b.js", "require('should-be')", "node_modules/should-be/index.js", False),
+        ("kit_test.go", 'import "example.com/kit/internal/check"', "internal/check/check.go", True),
+        ("kit_test.go", 'import "example.org/check"', "vendor/example.org/check/check.go", True),
+        ("internal/check/more.go", 'import "example.com/kit/internal/check"', "internal/check/check.go", False),
+        ("tests/test_a.py", "open('golden/sum.txt')", "golden/sum.txt", True),
+        ("kit/app.py", "for one in Path('golden').glob('*'):", "golden/sum.txt", True),
+        ("kit/app.py", "golden = 3", "golden/sum.txt", False),
+    ],
+)
+def test_use_is_read_from_texts(path: str, text: str, one: str, used: bool) -> None:
+    known = dict.fromkeys((one, path), "1")
+    assert uses_file(path, text, one, known) is used
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "altered"),
+    [
+        ("a.js", "export const x = 1;\n", "export const x = 1;\nexport const y = () => {\n  return 2;\n};\n", False),
+        ("a.js", "function f() {\n  g();\n}\n", "function f() {\n  return;\n  g();\n}\n", True),
+        ("a.js", "exports.f = f;\n", "exports.f = f;\nexports.f = () => {};\n", True),
+        ("a.js", "let f = 1;\n", "let f = 1;\nf = 2;\n", True),
+        ("a.js", "let f = 1;\n", "let f = 1;\nexport const g = (f) => f === 2;\n", False),
+        ("a.go", "package a\n\nfunc F() {\n\tg()\n}\n", "package a\n\nfunc F() {\n}\n", True),
+        ("a.go", "package a\n\nfunc F() {\n\tg()\n}\n", "package a\n\nfunc F() {\n\tg()\n}\n\nfunc H() {\n}\n", False),
+        ("a.go", "package main\n\nfunc F() {\n}\n", "package main\n", False),
+        ("a.txt", "1\n", "1\n2\n", True),
+    ],
+)
+def test_what_only_grew_is_not_altered(path: str, before: str, after: str, altered: bool) -> None:
+    assert is_altered(path, before, after) is altered
