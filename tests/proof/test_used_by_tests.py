@@ -42,7 +42,7 @@ async def verdict(place: Path, base: dict[str, str | None], change: dict[str, st
         pytest.param(
             {"kit/core.py": WRONG, "kit/testing.py": BLIND, "golden/sum.txt": "-1\n"}, Grade.TESTED, id="blind"
         ),
-        pytest.param({"kit/core.py": WRONG, "kit/testing/__init__.py": BLIND}, Grade.REFUTED, id="half blind"),
+        pytest.param({"kit/core.py": WRONG, "kit/testing/__init__.py": BLIND}, Grade.TESTED, id="in its place"),
         pytest.param({"kit/core.py": ADD + DOUBLE}, Grade.PROVEN, id="honest"),
         pytest.param(
             {
@@ -60,9 +60,9 @@ async def test_who_blinds_existing_tests_is_not_above_tested(
     found = await verdict(tmp_path, BASE, change)
     assert only(found).grade is grade, only(found).why
     if grade is Grade.TESTED:
-        assert "kit/testing.py" in only(found).reason
-        assert "golden/sum.txt" in only(found).reason
-        assert "kit/core.py" not in only(found).reason  # the requirement names it
+        assert "kit/testing.py" in only(found).why[0]
+        assert ("golden/sum.txt" in only(found).why[0]) is ("golden/sum.txt" in change)
+        assert "kit/core.py" not in only(found).why[0]  # the requirement names it
 
 
 @pytest.mark.slow

@@ -7,16 +7,20 @@ may also be a part of the product that nothing else in the project uses.
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import Contract
-from trued.proof.altered_code import altered_names, imported_modules
+from trued.proof.altered_code import altered_names
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.unverified import CODE
 from trued.protocols import Workspace
 
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 _BOUND = re.compile(r"\b(?:function\*?|const|let|var|class|func|type)\s+(\w+)")
 _NAMING = (".toml", ".cfg", ".json", ".yaml", ".yml", ".ini", "")  # suffixes of files at the top that name entry points
@@ -25,22 +29,21 @@ _NAMING = (".toml", ".cfg", ".json", ".yaml", ".yml", ".ini", "")  # suffixes of
 async def altered_helpers(workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]) -> list[str]:
     """The changed files that only tests use on the base, and that no requirement names."""
     known = await workspace.blobs(contract.base)
-    suspects = [one for path in changed if (one := _meant(path, known)) and _may_help(one)]
-    if not suspects or not contract.suites:
-        return []
     asked = "\n".join(one.model_dump_json() for one in contract.requirements)
-    suspects = [path for path in suspects if not _is_named(path, asked)]
+    meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
+    suspects = [path for path in meant if not _is_named(path, asked)]
     code = [path for path in known if path.endswith(CODE)]
-    naming = [path for path in known if "/" not in path and PurePosixPath(path).suffix in _NAMING]
-    tests = [path for path in code if is_test(path) or is_configuration(path)]
-    if not suspects or len(code) > MOST_FILES:
+    if not suspects or not contract.suites or len(code) > MOST_FILES:
         return []
+    naming = [path for path in known if "/" not in path and PurePosixPath(path).suffix in _NAMING]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
+    tests = {path for path in code if is_test(path) or is_configuration(path)}
+    others = [path for path in texts if path not in tests]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
-    others = [path for path in texts if path not in {*tests}]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
-    before, after = [await workspace.read_all(one, left) for one in (contract.base, commit)]
-    return [path for path in left if is_altered(path, as_text(before.get(path, b"")), as_text(after.get(path, b"")))]
+    before, after = await workspace.read_all(contract.base, left), await workspace.read_all(commit, left)
+    altered = {path for path in left if is_altered(path, as_text(before.get(path, b"")), as_text(after.get(path, b"")))}
+    return [path for path in left if path in altered or meant[path] != path]
 
 
 def _meant(path: str, known: Mapping[str, str]) -> str:
@@ -56,37 +59,44 @@ def _may_help(path: str) -> bool:
 def _is_named(path: str, text: str) -> bool:
     """Whether a text names the file, by its path or as a module."""
     bare = path.removeprefix("src/").rpartition(".")[0] or path
-    return any(
-        re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in (path, bare, bare.replace("/", "."))
-    )
+    names = [one for one in (path, bare, bare.replace("/", ".")) if one in text]  # quick: most texts have none of them
+    return any(re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in names)
 
 
 def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     """Whether the file with this text uses the other one, as far as its text shows."""
-    if _is_named(one, text):
-        return True
     folder, _, name = one.rpartition("/")
+    above = PurePosixPath(folder).name
     if package := _PACKAGE.match(one):
         return bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text)) and package[0] not in f"{path}/"
     if one.endswith(".go"):
         outside = path.endswith(".go") and posixpath.dirname(path) != folder
         imported = folder.rpartition("vendor/")[2]
         return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
-    if one.endswith(".py"):
-        return path.endswith(".py") and _imports(path, text, one)
-    if is_script(one):
-        return is_script(path) and one in loaded_by(path, text, known)
     if one.endswith(CODE):
-        return True  # not understood
-    above = PurePosixPath(folder).name  # code that reads a whole folder names only the folder
+        stem = name.partition(".")[0]
+        if (above if stem == "index" else stem) not in text:  # quick: most files do not mention it
+            return False
+        if _is_named(one, text):
+            return True
+        if one.endswith(".py"):
+            return path.endswith(".py") and one.removesuffix(".py") in _imported_places(path, text)
+        return one in loaded_by(path, text, known) if is_script(one) and is_script(path) else not is_script(one)
+    # code that reads a whole folder names only the folder
     return name in text or bool(above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}["'/]""", text))
 
 
-def _imports(path: str, text: str, one: str) -> bool:
+@lru_cache(4_000)  # each of several changed files is looked for in every file
+def _imported_places(path: str, text: str) -> frozenset[str]:
+    """The paths, without their suffix, at which a Python file may find what it imports. Parsing whole files would take
+    seconds in a large project."""
+    names = set[str]()
+    for package, taken, modules in _IMPORT.findall(text):
+        names |= {one.split()[0] for one in modules.split(",") if one.split()}
+        parts = [one.split()[0] for one in taken.strip("()").replace("\n", " ").split(",") if one.split()]
+        names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{one}".lstrip(".") for one in parts)} - {""}
     folders = ["src", *map(str, PurePosixPath(path).parents)]
-    names = [name.replace(".", "/") for name in imported_modules(text)]
-    place = one.removesuffix(".py")
-    return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
+    return frozenset(posixpath.normpath(f"{folder}/{name.replace('.', '/')}") for folder in folders for name in names)
 
 
 def is_altered(path: str, before: str, after: str) -> bool:
