@@ -23,7 +23,11 @@ _IMPORT = re.compile(
 )
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 _BOUND = re.compile(r"\b(?:function\*?|const|let|var|class|func|type)\s+(\w+)")
-_NAMING = (".toml", ".cfg", ".json", ".yaml", ".yml", ".ini", "")  # suffixes of files at the top that name entry points
+# Other files that name code of the product: pages, templates, manifests and settings.
+_NAMING = (
+    *(".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb", ".xml"),
+    *(".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"),
+)
 
 
 async def altered_helpers(workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]) -> list[str]:
@@ -35,10 +39,10 @@ async def altered_helpers(workspace: Workspace, contract: Contract, commit: str,
     code = [path for path in known if path.endswith(CODE)]
     if not suspects or not contract.suites or len(code) > MOST_FILES:
         return []
-    naming = [path for path in known if "/" not in path and PurePosixPath(path).suffix in _NAMING]
+    naming = [path for path in known if path.endswith(_NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
     tests = {path for path in code if is_test(path) or is_configuration(path)}
-    others = [path for path in texts if path not in tests]
+    others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
     before, after = await workspace.read_all(contract.base, left), await workspace.read_all(commit, left)
@@ -73,17 +77,20 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
         outside = path.endswith(".go") and posixpath.dirname(path) != folder
         imported = folder.rpartition("vendor/")[2]
         return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
-    if one.endswith(CODE):
-        stem = name.partition(".")[0]
-        if (above if stem == "index" else stem) not in text:  # quick: most files do not mention it
-            return False
-        if _is_named(one, text):
-            return True
-        if one.endswith(".py"):
-            return path.endswith(".py") and one.removesuffix(".py") in _imported_places(path, text)
-        return one in loaded_by(path, text, known) if is_script(one) and is_script(path) else not is_script(one)
-    # code that reads a whole folder names only the folder
-    return name in text or bool(above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}["'/]""", text))
+    if one.endswith(CODE) and not path.endswith(CODE):
+        return name in text or _is_named(one, text)  # a page, a template, a manifest
+    if one.endswith(".py"):
+        if not path.endswith(".py"):
+            return _is_named(one, text)
+        places = _imported_places(path, text)
+        whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
+        return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
+    # code that loads or reads a whole folder names only the folder
+    if above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
+        return True
+    if is_script(one):
+        return _is_named(one, text) or (is_script(path) and one in loaded_by(path, text, known))
+    return name in text
 
 
 @lru_cache(4_000)  # each of several changed files is looked for in every file
