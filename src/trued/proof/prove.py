@@ -135,8 +135,9 @@ async def _judge(
     absent = await _absent_submodules(trial.workspace, contract.base, trial.commit)
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
     behind = await unguarded.behind_failing_tests()
-    helpers = await unguarded.helpers_of_tests()
-    found = [cap_by_helpers(cap_by_failing_tests(one, behind.get(one.id, ())), helpers) for one in found]
+    found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
+    helpers = await unguarded.blinding_helpers() if any(one.grade > Grade.TESTED for one in found) else []
+    found = [cap_by_helpers(one, helpers) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
     found = [cap_by_conversions(cap_by_absent_code(one, absent), converted) for one in found]

@@ -141,8 +141,8 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
-    """Files that on the base only tests use, and that the head alters."""
-    return f"existing tests may notice less than before: the change alters {listed(paths)}, which only tests used"
+    """Files that on the base only tests use, and with whose base version these tests fail."""
+    return f"existing tests pass only with the change's version of {listed(paths)}, which only tests use on the base"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:

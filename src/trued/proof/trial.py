@@ -36,6 +36,7 @@ from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.dependencies import NO_PACKAGES
+from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter
@@ -45,6 +46,7 @@ from trued.proof.turns import PlannedRun, Room, take_turns
 from trued.protocols import Emit, Workspace
 
 TOOLS = ("node", "chromium")  # programs whose version evidence records, besides Python and its packages
+FINE = (Outcomes.PASSED, Outcomes.SKIPPED)
 DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
@@ -211,6 +213,26 @@ class CommitTrial:
             owners = [one for one in self.due if name in distinct_checks((one,))]
             self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
+
+    async def tests_failing_with(self, files: Mapping[str, str]) -> list[str]:
+        """Existing tests that pass on the base, and fail twice on this commit with these files as on the base.
+
+        `files`: path → blob on the base, or "" for a file to remove.
+        """
+        carried = self.contract.carried
+        known = {*await self.workspace.blobs(self.contract.base), *carried}
+        contract = self.contract.model_copy(update={"frozen": {**self.contract.frozen, **files}})
+        interpreter = await interpreter_of(self.workspace, self.contract)
+        failing: list[str] = []
+        async with clean_room(self.workspace, contract, self.commit, interpreter, withheld=carried) as (bench, _):
+            for shared in shared_runs(contract.suites, known, carried):
+                guards = {name for name, stood in self._on_base(shared).items() if stood is Base.GUARD}
+                for _ in range(2):
+                    if guards:
+                        fact = await run_check(shared.check, bench, CaseSelection(self._known_ids(shared)))
+                        guards -= set() if fact.void else {one.id for one in fact.tried if one.outcome in FINE}
+                failing += sorted(guards)
+        return failing
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run guards that failed only in the second turn on the base, too, in the same two settings: they may have

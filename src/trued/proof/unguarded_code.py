@@ -38,6 +38,7 @@ from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import altered_helpers
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
+MOST_HELPERS = 4  # changed helpers of tests that are undone one by one, each with a run of the existing tests
 REPLACES = "takes the place of another module"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
@@ -90,9 +91,14 @@ class UnguardedCode:
             found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules))]
         return self._by_requirement(list(dict.fromkeys(found)))
 
-    async def helpers_of_tests(self) -> list[str]:
-        """The changed files that on the base only existing tests use."""
-        return await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
+    async def blinding_helpers(self) -> list[str]:
+        """The changed files that on the base only existing tests use, and with whose base version these tests fail.
+        If there are many such files, all of them, without a run."""
+        suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
+        if len(suspects) > MOST_HELPERS:
+            return list(suspects)
+        # One by one: two changes that hide each other's effect would both be undone otherwise.
+        return [path for path, before in suspects.items() if await self.trial.tests_failing_with(before)]
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a

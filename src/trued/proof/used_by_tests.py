@@ -1,7 +1,8 @@
-"""Finds altered files that on the base only tests use: helpers and expected results that lie outside of tests' folders.
+"""Finds changed files that on the base only tests use: helpers and expected results outside the folders of tests.
 
-Whoever empties such a file blinds the tests that use it. The base's version cannot be put back, as for a test: the file
-may also be a part of the product that nothing else in the project uses.
+A change that empties such a file blinds the tests that use it. The file may also be a part of the product that nothing
+else in the project uses, so the base's version does not simply replace it. Instead, the existing tests are run once
+more with the base's version of the file: they must pass with either version (`CommitTrial.tests_failing_with`).
 """
 
 import posixpath
@@ -11,7 +12,6 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import Contract
-from trued.proof.altered_code import altered_names
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
 from trued.proof.room.runner_modules import loaded_by
@@ -22,7 +22,6 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
-_BOUND = re.compile(r"\b(?:function\*?|const|let|var|class|func|type)\s+(\w+)")
 # Other files that name code of the product: pages, templates, manifests and settings.
 _NAMING = (
     *(".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb", ".xml"),
@@ -30,24 +29,32 @@ _NAMING = (
 )
 
 
-async def altered_helpers(workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]) -> list[str]:
-    """The changed files that only tests use on the base, and that no requirement names."""
-    known = await workspace.blobs(contract.base)
+async def altered_helpers(
+    workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]
+) -> dict[str, dict[str, str]]:
+    """The changed files that only tests use on the base, and that no requirement names. Each comes with the files that
+    undo its change: path → blob on the base, or "" for a file to remove."""
+    known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     asked = "\n".join(one.model_dump_json() for one in contract.requirements)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
     suspects = [path for path in meant if not _is_named(path, asked)]
     code = [path for path in known if path.endswith(CODE)]
     if not suspects or not contract.suites or len(code) > MOST_FILES:
-        return []
+        return {}
     naming = [path for path in known if path.endswith(_NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
     tests = {path for path in code if is_test(path) or is_configuration(path)}
     others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
-    before, after = await workspace.read_all(contract.base, left), await workspace.read_all(commit, left)
-    altered = {path for path in left if is_altered(path, as_text(before.get(path, b"")), as_text(after.get(path, b"")))}
-    return [path for path in left if path in altered or meant[path] != path]
+    return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in left}
+
+
+def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
+    """The files of a new package that is found instead of the module `path`, each to be removed."""
+    if changed == path:
+        return {}
+    return dict.fromkeys((one for one in here if one.startswith(changed.removesuffix("__init__.py"))), "")
 
 
 def _meant(path: str, known: Mapping[str, str]) -> str:
@@ -104,29 +111,3 @@ def _imported_places(path: str, text: str) -> frozenset[str]:
         names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{one}".lstrip(".") for one in parts)} - {""}
     folders = ["src", *map(str, PurePosixPath(path).parents)]
     return frozenset(posixpath.normpath(f"{folder}/{name.replace('.', '/')}") for folder in folders for name in names)
-
-
-def is_altered(path: str, before: str, after: str) -> bool:
-    if path.endswith(".py"):
-        return bool(altered_names(before, after))
-    if path.endswith(".go"):
-        return not re.search(r"^package main$", before, re.MULTILINE) and not _only_grew(before, after)
-    return not _only_grew(before, after) if is_script(path) else before != after
-
-
-def _only_grew(before: str, after: str) -> bool:
-    """Whether the text has every old line in its old order, and new ones only between functions, none of which gives a
-    new value to an old name."""
-    old, added, depth = before.splitlines(), list[str](), 0
-    left = iter(old)
-    expected = next(left, None)
-    for line in after.splitlines():
-        if line == expected:
-            depth += sum(line.count(one) for one in "{([") - sum(line.count(one) for one in "})]")
-            expected = next(left, None)
-        elif depth:
-            return False
-        else:
-            added.append(line)
-    names = "|".join({"exports", "prototype", "globalThis", *_BOUND.findall(before)})
-    return expected is None and not re.search(rf"\b(?:{names})\b(?:\.\w+|\[[^\]]*\])*\s*=[^=>]", "\n".join(added))
