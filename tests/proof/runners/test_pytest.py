@@ -157,7 +157,7 @@ async def test_options_of_plugins_that_are_not_there_are_left_out_and_said(tmp_p
     assert Base.RED in stands(contract).values(), [one.output for one in contract.base_facts]
     verdict = await trial.prove(contract, await trial.head({"calc/core.py": HONEST}))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
-    assert any("--cov" in one and "left out" in one for one in verdict.undecided)
+    assert any("--cov" in one and "were ignored" in one for one in verdict.undecided)
     assert any("`poetry run` was left out" in one for one in verdict.undecided)
 
 

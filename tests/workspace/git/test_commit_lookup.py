@@ -108,7 +108,7 @@ async def test_bare_shallow_and_linked_repositories_are_read(repo: Path, tmp_pat
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "not named"),
+        ("", "no commit is named"),
         ("nowhere", "neither a folder nor a revision"),
         (".@nothing", "has no commit 'nothing'"),
         (".@--all", "has no commit '--all'"),
