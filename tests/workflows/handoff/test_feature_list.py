@@ -118,12 +118,12 @@ def test_every_feature_knows_its_line() -> None:
 
 MISTAKES = [
     ("{", "not JSON", 1),
-    ("7", "no list", 1),
+    ("7", "not a list", 1),
     ("{}", "no list of features", 1),
     ('{\n"features": []}', "is empty", 2),
     ("[]", "is empty", 1),
-    ('{\n"features": {"a": 1}}', "no list", 2),
-    ('[\n"a"]', "no object", 2),
+    ('{\n"features": {"a": 1}}', "not a list", 2),
+    ('[\n"a"]', "not an object", 2),
     ('[{"description": "a"},\n{"steps": []}]', "no description", 2),
     ('[{\n"description": " "}]', "no description", 2),
     ('[{"description": "a",\n"passes": "yes"}]', "passes", 2),
