@@ -264,7 +264,7 @@ def test_nothing_that_is_not_seen_pushes_words_away_or_makes_a_line(store: RunSt
 async def test_what_is_higher_than_the_terminal_is_not_asked() -> None:
     terminal = Typed()
     for words in ("\n".join(["Ann accepts one"] * 21), "x" * 80 * 21):
-        with pytest.raises(BadInput, match="higher than 20 rows"):
+        with pytest.raises(BadInput, match="more than 20 rows"):
             Confirmations(terminal, lambda: None, _no_bug).propose(words, _done, 1)
     assert terminal.said == []
 
