@@ -43,9 +43,7 @@ async def verdict(place: Path, base: dict[str, str | None], change: dict[str, st
             {"kit/core.py": WRONG, "kit/testing.py": BLIND, "golden/sum.txt": "-1\n"}, Grade.TESTED, id="blind"
         ),
         pytest.param({"kit/core.py": WRONG, "kit/testing/__init__.py": BLIND}, Grade.TESTED, id="in its place"),
-        pytest.param(
-            {"kit/core.py": WRONG, "kit/testing.py": BLIND, "golden/sum.txt": "3\n4\n"}, Grade.TESTED, id="one of two"
-        ),
+        pytest.param({"kit/core.py": WRONG, "tests/test_core.py": None}, Grade.REFUTED, id="tests removed"),
         pytest.param({"kit/core.py": ADD + DOUBLE}, Grade.PROVEN, id="honest"),
         pytest.param(
             {"kit/core.py": ADD + DOUBLE, "kit/testing.py": "def same(a, b):\n    assert a == b, (a, b)\n"},
@@ -69,8 +67,16 @@ async def test_who_blinds_existing_tests_is_not_above_tested(
     assert only(found).grade is grade, only(found).why
     if grade is Grade.TESTED:
         assert "kit/testing.py" in only(found).why[0]
-        assert ("golden/sum.txt" in only(found).why[0]) is ("golden/sum.txt" in change)
+        assert "golden" not in only(found).why[0]  # the emptied helper reads no expected results
         assert "kit/core.py" not in only(found).why[0]  # the requirement names it
+
+
+@pytest.mark.slow
+async def test_changed_expected_results_are_found_by_themselves(tmp_path: Path) -> None:
+    base = {**BASE, "tests/test_core.py": str(BASE["tests/test_core.py"]).replace("same(add(1, 2), 3)", "pass")}
+    found = await verdict(tmp_path, base, {"kit/core.py": WRONG, "golden/sum.txt": "-1\n"})
+    assert only(found).grade is Grade.TESTED, only(found).why
+    assert "golden/sum.txt" in only(found).why[0]
 
 
 @pytest.mark.slow
