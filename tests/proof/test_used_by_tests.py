@@ -100,6 +100,7 @@ async def test_what_the_product_uses_too_is_the_product(tmp_path: Path) -> None:
         ("test/a.test.js", "import { same } from '../lib/check.js';", "lib/check.js", True),
         ("src/b.js", "import { same } from './check.js';", "lib/check.js", False),
         ("test/a.test.js", "import should from 'should-be';", "node_modules/should-be/index.js", True),
+        ("package.json", '{"devDependencies": {"should-be": "1"}}', "node_modules/should-be/index.js", False),
         ("src/b.js", "import should from 'should';", "node_modules/should-be/index.js", False),
         ("node_modules/should-be/b.js", "require('should-be')", "node_modules/should-be/index.js", False),
         ("kit_test.go", 'import "example.com/kit/internal/check"', "internal/check/check.go", True),

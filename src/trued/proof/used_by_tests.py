@@ -79,7 +79,8 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     folder, _, name = one.rpartition("/")
     above = PurePosixPath(folder).name
     if package := _PACKAGE.match(one):
-        return bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text)) and package[0] not in f"{path}/"
+        outside = path.endswith(CODE) and package[0] not in f"{path}/"  # a manifest names every package
+        return outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
     if one.endswith(".go"):
         outside = path.endswith(".go") and posixpath.dirname(path) != folder
         imported = folder.rpartition("vendor/")[2]
