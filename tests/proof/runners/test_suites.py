@@ -221,7 +221,11 @@ FILLED = STUB.replace("raise NotImplementedError", "return 2") + "\n\ndef three(
     "test",
     [
         pytest.param("import kit\n\n\ndef test_two():\n    assert kit.two() == 2\n", id="red"),
-        pytest.param("import more\n\n\ndef test_two():\n    assert more.kit.two() == 2\n", id="a module is missing"),
+        pytest.param(
+            "import more\n\n\ndef test_two():\n    assert more.kit.two() == 2\n",
+            id="a module is missing",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_they_pass(
