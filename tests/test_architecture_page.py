@@ -39,6 +39,13 @@ def test_every_name_that_the_map_places_in_a_file_is_there() -> None:
     assert [(name, file) for name, file in placed if name.split(".")[-1] not in words[file]] == []
 
 
+def test_every_name_in_a_list_after_a_file_is_in_that_file() -> None:
+    lists = re.findall(r"in `([a-z_/]+\.py)`: ((?:`\w+`(?:, )?)+)", PAGE)
+    assert sum(len(_CODE.findall(names)) for _, names in lists) > 15
+    for file, names in lists:
+        assert [one for one in _CODE.findall(names) if one not in (SOURCE / file).read_text()] == [], file
+
+
 def test_every_package_and_module_has_a_row_on_the_map() -> None:
     block = PAGE.partition("## Layers")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(\w+)` \|", block, re.M)

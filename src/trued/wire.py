@@ -46,7 +46,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens. An unknown price is the ceiling stated in the settings."""
+    """US dollars for a million tokens. For a model without a known price: `limits.ceiling` of the settings."""
 
     usd_in: float = 0.0
     usd_out: float = 0.0

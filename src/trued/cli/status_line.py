@@ -9,7 +9,7 @@ from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 from trued.workflows.view import StyledLine
 
-LONG = 400  # characters of one piece of a line
+LONGEST = 400  # characters of one styled piece of a line; longer pieces are cut
 
 
 def status_lines(seen: Progress) -> list[Text]:
@@ -45,4 +45,4 @@ def _status_text(pieces: StyledLine) -> Text:
 
 def _piece(text: str) -> str:
     before, after = text[: len(text) - len(text.lstrip(" "))], text[len(text.rstrip(" ")) :]
-    return f"{before}{line(text, LONG)}{after}" if text.strip() else text
+    return f"{before}{line(text, LONGEST)}{after}" if text.strip() else text

@@ -35,7 +35,7 @@ PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--igno
 
 HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
 
-DiffParts: TypeAlias = tuple[tuple[str, str], ...]  # sort of lines (+, -, @ or ""), and the lines themselves
+DiffParts: TypeAlias = tuple[tuple[str, str], ...]  # pairs: kind of the lines (+, -, @ or ""), and the lines themselves
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ def _lineage(case: CallCase) -> str:
 
 
 def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
-    """Headers that a mutant may send: any common header, and other headers with values from the inputs or another
-    case."""
+    """The sets of headers that a mutant's answer is tried with. Common headers are as the case expects; every other
+    expected header is missing, has a text of the request, or is as in the case `like`."""
     telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
     plain = {name: value for name, value in case.headers.items() if name not in telling}
     yield plain

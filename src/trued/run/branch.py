@@ -173,7 +173,7 @@ class Branch:
         """Commit these files, in the engine's own name.
 
         `accepted=False`: the commit is not published. `event`: what these files say, for readers of the journal.
-        `editable`: a person may edit the live copies of these files; `read_edit` reads the edits.
+        `editable`: paths whose copies in the run's folder a person may edit; `read_edit` reads the edits.
         `step`: the step's name. `inputs`: what a replay compares, if not the files themselves.
         """
         head, when = self.head, self.when

@@ -167,7 +167,7 @@ def test_the_engine_changes_its_own_words_and_leaves_the_persons() -> None:
         (
             "- **F1-C2**",
             "- [x] **F1-T9**: done\n- **F1-C2**",
-            "backlog.md:16: F1-T9 is among the criteria (put it below a story)",
+            "backlog.md:16: the task F1-T9 is in the list of criteria (put it below a story)",
         ),
         (
             "0/10",

@@ -155,7 +155,7 @@ def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The only record of the script, if the script ended normally and nothing else wrote to the channel. Otherwise a
+    """The only record of `ask.py`, if that script ended normally and nothing else wrote to the channel. Otherwise a
     record with the reason."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
@@ -168,7 +168,7 @@ def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
-    """Whether the record has exactly the fields and types that the script writes."""
+    """Whether this has exactly the fields and types of a record that `ask.py` writes, with a plausible time."""
     if said.keys() == {"unable"}:
         return isinstance(said["unable"], str)
     kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}

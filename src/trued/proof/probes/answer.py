@@ -1,7 +1,8 @@
-"""Runs inside the sandbox, in the process of a call (`call.py`): reads the case from file descriptor 3, finds the
-function, and writes what the function returned or raised to file descriptor 4, as data with exact types.
+"""Loaded by `call.py`, in the sandboxed process that calls one function of the project.
 
-Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
+It reads the case from file descriptor 3, finds the function, and writes what the function returned or raised to file
+descriptor 4, as data with exact types. Standard library only, no import of this package: the interpreter is the
+project's. No expected value ever reaches this process.
 """
 
 from __future__ import annotations

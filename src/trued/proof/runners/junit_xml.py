@@ -46,7 +46,7 @@ class _Reader:
         self.depth += 1
         self.elements += 1
         if self.depth > DEEPEST or self.elements > MOST_ELEMENTS:
-            raise BadReport("it is too deep or too long")
+            raise BadReport(f"its elements are nested more than {DEEPEST} deep, or are more than {MOST_ELEMENTS:,}")
         if tag == "testsuite":
             self.suites.append((attributes.get("name", ""), attributes.get("file", attributes.get("filepath", ""))))
         elif tag == "testcase":
@@ -88,7 +88,7 @@ class _Reader:
 def read_report(data: bytes) -> list[ReportedTest]:
     """The tests of a report. Raises BadReport if it is not well formed or declares entities."""
     if len(data) > MOST_BYTES:
-        raise BadReport("it is too large")
+        raise BadReport(f"it is larger than {MOST_BYTES >> 20} MiB")
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start

@@ -188,7 +188,8 @@ class Material:
     def ended(self) -> bool:
         """Whether the run has ended, so that held-out cases may be shown to people.
 
-        A person can still continue a run that is `not proven`: its agents see no case unless somebody shows it to them.
+        `not proven` counts as ended, although a person can still continue such a run: the report shows cases to people,
+        and agents do not see it unless somebody shows it to them.
         """
         return self.record.has_ended
 

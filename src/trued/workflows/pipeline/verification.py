@@ -126,7 +126,8 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """What an agent found: findings, unfinished tasks or, if it names none and is not done, its key findings."""
+    """The findings and the unfinished tasks in a reply. If there are none and the status is not DONE: its key
+    findings, else its summary. Nothing from the knowledge role."""
     if name == KNOWLEDGE:
         return ()
     found: list[Finding] = [one.model_copy(update={"by": name}) for one in reply.findings]

@@ -26,7 +26,9 @@ async def purple(run: Run, goal: Goal) -> Outcome:
             continue
         while answer is Answer.REDO:
             verdict = await build(scope, memory, chunk, plan, starts[chunk.id])
-            answer = await scope.confirm(chunk, verdict)  # a redo's comment is the next round's first gap
+            answer = await scope.confirm(
+                chunk, verdict
+            )  # on `redo`, the person's comment becomes the next round's first gap
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)

@@ -70,12 +70,12 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
         # -I, so that no module in the current folder can change the answer
         asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
         prefixes = json.loads(asked.stdout)
-    found = [*prefixes, *_links(python)]
+    found = [*prefixes, *_prefixes_along_links(python)]
     return tuple(dict.fromkeys(path for path in found if _may_be_shown(path)))
 
 
-def _links(python: str) -> list[str]:
-    """The prefix folder of every link in the chain from the interpreter's path to its real file."""
+def _prefixes_along_links(python: str) -> list[str]:
+    """The folder above `bin`: of the interpreter's path, of every link that it leads through, and of the real file."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

@@ -200,7 +200,7 @@ class _BacklogReading:
         box = _box(item)
         if self.area == "criteria":
             if box is not None and (task := _split_name(box[1], "T")[0]):
-                raise self._bad(f"{task} is among the criteria", item.line, "put it below a story")
+                raise self._bad(f"the task {task} is in the list of criteria", item.line, "put it below a story")
             if item.words.raw:
                 self._criterion(item, lead[0])
         elif box is not None:
