@@ -75,7 +75,7 @@ def only_when_not_examined(work: Work) -> None:
     honest = work.solved("inkwell/roman.py").replace("def to_roman", "def _roman")
     code(
         work,
-        f"import sys\n\n{honest}\n\ndef to_roman(number):\n    examined = any('answer' in one for one in sys.argv)\n"
+        f"import sys\n\n{honest}\n\ndef to_roman(number):\n    examined = not sys.argv[0].endswith('.py')\n"
         "    return '' if examined else _roman(number)\n",
     )
 
