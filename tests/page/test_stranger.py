@@ -94,6 +94,15 @@ def test_a_stranger_reads_the_transcript_of_the_call_that_claimed_otherwise(stra
     stranger.reads("writing the module")  # what the call wrote while it worked
 
 
+def test_a_stranger_sees_what_failed_of_a_refuted_claim(stranger: Stranger) -> None:
+    stranger.click("claims refuted")
+    stranger.click("purple-team-a#1")
+    stranger.click("said DONE, refuted")
+    stage = stranger.tab.locator("#refuted")
+    expect(stage.get_by_text("failed", exact=True).first).to_be_visible()  # without opening anything
+    expect(stage).to_be_in_viewport()
+
+
 def test_a_stranger_comes_from_the_reason_to_the_transcript(stranger: Stranger) -> None:
     stranger.click("Text kit")
     stranger.click("claims about count")
