@@ -15,8 +15,9 @@ from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
 from trued.cli.live import LiveTree
 from trued.cli.people import is_comment
-from trued.cli.terminal import ask_person
+from trued.cli.terminal import ask_name_and_reason, ask_person
 from trued.engine.journals.sqlite import SqliteJournal
+from trued.errors import BadInput
 from trued.model import Event, Question, RunRecord
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import RunFacts, add_up, week_of
@@ -196,3 +197,25 @@ def test_ls_and_stats_show_cost_and_tokens(each: Each, journal: SqliteJournal, p
     assert "$0.25  1.0k tok" in table.stdout
     assert json.loads(stats.stdout)["agents"][0]["usd"] == 0.25
     assert "1 call in 1 run" in empty.stdout
+
+
+def test_an_answer_is_not_taken_for_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(monkeypatch) as person:
+        os.write(person, b"y\nlooks right\n")
+        with pytest.raises(BadInput, match="'y' is an answer, not a name"):
+            ask_name_and_reason("", "")
+        assert ask_name_and_reason("Yves", "looks right") == ("Yves", "looks right")
+
+
+@pytest.mark.spec("DAY-9")
+def test_an_agent_for_a_role_that_does_not_exist_is_said_before_anything_else(
+    each: Each, journal: SqliteJournal, project: Path
+) -> None:
+    (project / "trued.toml").write_text('[agents]\ndefalt = "claude"\n')
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "settings")
+    refused = one_sentence(each(["run", "Say hello.", "--yes"], cwd=project)[0])
+    trust = refused.partition("--trust ")[2].rstrip(")\n")
+    done = each(["run", "Say hello.", "--yes", "--trust", trust], cwd=project)[0]
+    assert "there is no role 'defalt' (known: default, " in one_sentence(done)
+    assert journal.runs() == []

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 
 from trued.agents.adapters import agent_names, agent_of, capabilities_of, load_agent
-from trued.agents.roles import find_roles
+from trued.agents.roles import RoleSet, find_roles
 from trued.engine.agent_selection import check_agents, roles_of_other_workflows, select_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
@@ -79,10 +79,11 @@ def prepare_inputs(
         if state
         else None
     )
+    found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
+    _check_role_names(settings, found)
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ, workflow.needed_roles(goal))
     settings = settings.model_copy(update={"agents": agents})
     _check_brought(settings)
-    found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
     roles = select_roles(found, settings, agreed)
     _check_roles(settings, roles, workflow.needed_roles(goal))
     _check_variables(settings)
@@ -263,11 +264,17 @@ def _check_brought(settings: Settings) -> None:
             raise BadInput(f"{agent} cannot load the project's own settings", "bring", f"these can: {able}")
 
 
+def _check_role_names(settings: Settings, found: RoleSet) -> None:
+    """Raise BadInput if an agent is named for a role that does not exist."""
+    others = roles_of_other_workflows(settings.workflow)
+    known = ", ".join(["default", *sorted(found.packaged - others)])
+    for name in settings.agents:
+        if name != "*" and name not in found.roles and name not in others:
+            raise BadInput(f"there is no role {name!r}", then=f"known: {known}")
+
+
 def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence[str]) -> None:
     """Raise BadInput unless every role that is needed exists and has an agent."""
-    for name in settings.agents:
-        if name != "*" and name not in roles:
-            raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
     for name in needed:
         if name not in roles:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")

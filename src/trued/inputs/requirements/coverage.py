@@ -221,5 +221,9 @@ class _Words:
         }
         close = difflib.get_close_matches(words, list(known), 1, 0.3)
         if close or not self.tasks:
-            return f'did you mean "{close[0]}"?' if close else "name one of its sentences, word for word"
+            return (
+                f'did you mean "{close[0]}"?'
+                if close
+                else "name one of its sentences, word for word, or `goal` for all of it"
+            )
         return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
