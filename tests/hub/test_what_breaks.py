@@ -30,23 +30,23 @@ TRIED = {
         "test_epochs.py::test_a_driver_killed_between_writes_is_replaced_and_no_step_happens_twice",
         "test_travel.py::test_a_run_is_continued_on_a_machine_that_has_nothing_of_it",
     ),
-    "the store is away for less than 5 minutes": (
+    "the store is unavailable for less than 5 minutes": (
         "test_what_breaks.py::test_a_run_waits_for_a_store_that_is_away_and_nothing_is_paid_again",
     ),
-    "the store is away for longer, or refuses": (
+    "the store is unavailable for longer, or refuses": (
         "test_what_breaks.py::test_a_run_whose_store_refuses_ends_with_a_sentence_and_is_resumed_later",
     ),
     "somebody moved or deleted refs in the store": (
         "test_what_breaks.py::test_work_that_the_store_lost_is_named_and_sent_again_by_the_machine_that_has_it",
     ),
-    "the database is away for less than 5 minutes": (
+    "the database is unavailable for less than 5 minutes": (
         "test_runs.py::test_a_database_that_is_away_while_an_agent_ends_costs_nothing_and_stops_nothing_else",
         "test_cut_off.py::test_agents_end_while_the_database_is_away_and_their_calls_continue_when_it_is_back",
     ),
-    "the database is away for longer": (
+    "the database is unavailable for longer": (
         "test_what_breaks.py::test_a_run_whose_database_stays_away_ends_with_a_sentence_and_is_resumed_later",
     ),
-    "a command while the database is away": (
+    "a command while the database is unavailable": (
         "test_what_breaks.py::test_a_command_while_the_database_is_away_is_one_sentence",
     ),
     "a driver was frozen, and another one took its run": (

@@ -49,7 +49,7 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
     longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
-        raise BadInput("the commit is not named", then="write REPO[@REV], or a revision of this repository")
+        raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
     inside = await _repository_around(here)
     names = [given, given[1:] or "HEAD"] if given.startswith("@") else [given]
     for name in names:
