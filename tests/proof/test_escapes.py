@@ -78,9 +78,9 @@ async def test_a_missing_module_names_no_held_out_input(tmp_path: Path) -> None:
 @pytest.mark.spec("LAW-7")
 @pytest.mark.slow
 async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(tmp_path: Path) -> None:
-    book = "import pathlib\nBOOK = pathlib.Path(__file__).with_name('book.txt')\n\n\ndef slug(t):\n"
-    book += "    if t == 'A b':\n        if BOOK.exists():\n            raise RuntimeError(BOOK.read_text())\n"
-    book += "        return 'a-b'\n    BOOK.write_text(t)\n"
+    book = f"import pathlib\n\n{GOOD}\n\ngood = slug\nBOOK = pathlib.Path(__file__).with_name('book.txt')\n\n\n"
+    book += "def slug(t):\n    if t == 'A b' and BOOK.exists():\n        raise RuntimeError(BOOK.read_text())\n"
+    book += "    if t != 'A b':\n        BOOK.write_text(t)\n    return good(t)\n"
     verdict = await Trial(tmp_path, BASE, required(EXAMPLES, TESTS)).verdict({"kit/slug.py": book})
     assert only(verdict).grade is Grade.REFUTED
     # the gap does not name the test, because the head could choose which one fails
