@@ -172,8 +172,9 @@ async def _take_turn(
 ) -> Turn:
     found = footprint(bench.room, besides=bench.frozen)  # frozen files are restored before every check anyway
     facts: list[tuple[SharedRun, Fact]] = []
-    async with AsyncExitStack() as rooms:
-        unused = _UnusedRooms(rooms, fresh)
+    async with _UnusedRooms(fresh) as unused:
+        if not second and not bench.prepared and any(isinstance(one.shared.check, DATA) for one in plan[1:]):
+            unused.make_ahead()
         for one in plan:
             if not (ids := _ids_left(one, before)):
                 continue
@@ -190,18 +191,39 @@ async def _take_turn(
 class _UnusedRooms:
     """Clean rooms in which no check has changed anything: one room, or another one once a check has."""
 
-    def __init__(self, rooms: AsyncExitStack, fresh: Callable[[], Room]) -> None:
-        self._rooms, self._fresh = rooms, fresh
+    def __init__(self, fresh: Callable[[], Room]) -> None:
+        self._fresh = fresh
+        self._rooms = AsyncExitStack()
+        self._ahead: asyncio.Task[None] | None = None  # makes the first room
         self._bench: Bench | None = None
         self._found: frozenset[tuple[str, int, int]] = frozenset()
 
+    async def __aenter__(self) -> "_UnusedRooms":
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.gather(self._ahead, return_exceptions=True)
+        await self._rooms.aclose()
+
+    def make_ahead(self) -> None:
+        """Begin to make the first room now, so that it is ready when the checks before have ended."""
+        self._ahead = asyncio.create_task(self._make())
+
     async def room(self) -> Bench:
-        if self._bench is not None and not self.is_touched():
-            return self._bench
-        await self._rooms.aclose()  # removes the room before
+        if self._ahead is not None:
+            await self._ahead
+            self._ahead = None
+        if self._bench is None or self.is_touched():
+            await self._rooms.aclose()  # removes the room before
+            await self._make()
+        assert self._bench is not None  # noqa: S101  (just made)
+        return self._bench
+
+    async def _make(self) -> None:
         made, _ = await self._rooms.enter_async_context(self._fresh())
         self._bench, self._found = made, footprint(made.room, whole=True)
-        return made
 
     def is_touched(self) -> bool:
         bench = self._bench
