@@ -26,6 +26,8 @@ from tests.hub.machines import Machine, SharedHub
 from tests.postgres import OPTIONS, PostgresServer
 from trued.hub.attempts import opened_caps
 from trued.hub.roles import prepare_hub
+from trued.page.pages.runs import runs as made_list
+from trued.page.reader import Reader
 
 STEPS, CALLS, TURNS = 500, 200, 3
 STEP_TO_SQLITE, STEP_TO_DBOS, CALL_TO_DBOS = 6.0, 0.5, 1.0  # CPU of the program, without its server's
@@ -36,6 +38,8 @@ TO_CRITICAL_PATH = 1.15
 
 FEW, QUEUED = 2, 1000  # two: a command that asks for one run would watch it
 COMMAND_S, START_S = 3.0, 5.0  # a person looks; a worker that is idle begins
+COMMANDS = ("ls", "hub status", "show")
+PAGES: dict[str, dict[str, str]] = {"the page's list": {}, "words looked for on the page": {"q": "nowhere"}}
 
 SCRIPT = """
 import time
@@ -232,23 +236,25 @@ def queue(folder: Path, found: Found) -> None:
         stage.wait("worker where not dead", 1, 120)
         few = looked(stage, FEW)
         many = looked(stage, QUEUED)
-    for name in ("ls", "hub status", "start"):
+    for name in (*COMMANDS, *PAGES, "start"):
         found.add(
             f"{name}, {QUEUED} queued", f"{many[name]:.2f} s", f"{many[name] / few[name]:.2f} ×", f"to {FEW} queued"
         )
     found.data["queue"] = {"few": few, "many": many}
     found.targets += [
-        *(Target(f"s of `trued {name}`, {QUEUED} queued", many[name], COMMAND_S) for name in ("ls", "hub status")),
+        *(Target(f"s of `trued {name}`, {QUEUED} queued", many[name], COMMAND_S) for name in COMMANDS),
+        *(Target(f"s of {name}, {QUEUED} queued", many[name], COMMAND_S) for name in PAGES),
         Target(f"s until the next run begins, {QUEUED} queued", many["start"], START_S),
     ]
 
 
 def looked(stage: Stage, queued: int) -> dict[str, float]:
-    """Seconds of each command, and from the end of a worker's run to its next call, with so many runs in the queue."""
+    """Seconds of each command and page, and from the end of a worker's run to its next call, with so many queued."""
     stop(stage)
     stage.ask(FEW, 1)
     copy(stage, queued - FEW)
-    times = {name: timed(partial(stage.user.command, *name.split())) for name in ("ls", "hub status")}
+    times = {name: timed(partial(stage.user.command, *name.split(), here=stage.root)) for name in COMMANDS}
+    times |= {name: timed(partial(first_look, stage, params)) for name, params in PAGES.items()}
     begun = stage.count("attempt")
     stage.worker("w0", 1)
     stage.wait("attempt", begun + FEW, 300)
@@ -260,6 +266,12 @@ def looked(stage: Stage, queued: int) -> dict[str, float]:
     ]
     times["start"] = statistics.median(gaps)
     return times
+
+
+def first_look(stage: Stage, params: dict[str, str]) -> None:
+    """Make the page's list of runs with nothing read before."""
+    with closing(Reader(stage.user.home, stage.user.environment())) as reader, reader.at_one_moment():
+        made_list(reader, params)
 
 
 def stop(stage: Stage) -> None:

@@ -87,15 +87,37 @@ def test_a_list_of_many_runs_takes_as_many_statements_as_one_of_few(
         ls(every=True, as_json=True)
         listed.append(len(statements))
         capsys.readouterr()
-        with closing(Reader(tmp_path, _environ(journal))) as reader:
-            for _ in range(2):  # the first time, the lines of the runs on this page are read one by one
-                statements.clear()
+        for params in ({}, {"q": "nowhere"}):  # words are looked for in all runs
+            statements.clear()
+            with closing(Reader(tmp_path, _environ(journal))) as reader:
                 with reader.at_one_moment():
-                    runs(reader, {})
-            statements.append(reader.outside_journal())
-        painted.append(len(statements))
+                    runs(reader, params)
+                statements.append(reader.outside_journal())
+            painted.append(len(statements))
     assert listed[0] == listed[1] <= 20, listed
-    assert painted[0] == painted[1] <= 40, painted
+    assert painted[:2] == painted[2:], painted
+    assert max(painted) <= 50, painted
+
+
+@pytest.mark.spec("HUB-8")
+def test_a_long_list_prints_the_newest_runs_and_those_that_somebody_should_see_and_counts_the_others(
+    journal: JournalStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(journal, "r-asks", "r-works", *(f"r-{one}" for one in range(MANY)))
+    ask(journal, "r-asks")
+    with journal.claim("r-works"):
+        ls(every=True, most=FEW)
+        told = capsys.readouterr()
+        assert [row.split()[0] for row in told.out.splitlines()[1:]] == ["r-39", "r-38", "r-37", "r-works", "r-asks"]
+        assert f"{MANY - FEW} older runs not listed" in told.err
+        if isinstance(journal, PostgresJournal):
+            assert f"and {MANY - 3} more: {NO_WORKER}" in told.err
+        ls(every=True, most=FEW, as_json=True)
+        assert len(json.loads(capsys.readouterr().out)) == MANY + 2
+        ls(every=True, most=0)
+        told = capsys.readouterr()
+        assert len(told.out.splitlines()) == MANY + 3
+        assert "not listed" not in told.err
 
 
 @pytest.mark.spec("HUB-8")

@@ -29,7 +29,7 @@ from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
 from trued.reporting.views import all_as_seen, as_seen, ledger, run_row
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
+LISTED = 50  # runs that `ls` prints; the rest is counted
 QUEUED = 3  # queued runs that `ls` lists by name for each reason why they wait
 QUEUE_S = 2.0  # how often a watched run's place in its queue is looked up
 OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
@@ -51,9 +52,18 @@ OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
 @app.command()
 def ls(
     every: Annotated[bool, typer.Option("--all", help="List the runs of every repository.")] = False,
+    most: Annotated[
+        int,
+        typer.Option(
+            "--limit",
+            min=0,
+            metavar="N",
+            help="Print the N newest runs, and older ones that are at work or wait for you; 0 prints all.",
+        ),
+    ] = LISTED,
     as_json: AsJson = False,
 ) -> None:
-    """List this repository's runs, newest first; outside a repository, all runs."""
+    """List this repository's runs, newest first; outside a repository, all runs. With --json always all of them."""
     from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())
@@ -69,7 +79,7 @@ def ls(
     if as_json:
         print_json(rows)
     elif rows:
-        _print_runs(rows)
+        _print_runs(rows, most or len(rows))
     else:
         others = "" if here is None else "; `trued ls --all` lists those of other repositories"
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
@@ -83,9 +93,11 @@ def _usage(rows: "Sequence[Spend]") -> dict[str, Any]:
     return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used}
 
 
-def _print_runs(rows: list[dict[str, Any]]) -> None:
+def _print_runs(every: list[dict[str, Any]], most: int) -> None:
+    """Print the `most` newest runs, and older ones that are at work or wait for a person; count the others."""
     from rich.text import Text
 
+    rows = [row for place, row in enumerate(every) if place < most or row["waits"] or row["state"] == "running"]
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
         {"cost": money(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
@@ -101,9 +113,11 @@ def _print_runs(rows: list[dict[str, Any]]) -> None:
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
     if any(row["waits"] for row in rows):
         hint("(n) = things that wait for you; trued show RUN lists them")
-    for why in dict.fromkeys(row["queued"] for row in rows if row["queued"]):
-        same = [row["id"] for row in rows if row["queued"] == why]
-        hint(f"{', '.join(same[:QUEUED])}{' …' if len(same) > QUEUED else ''}: {line(why, 300)}")
+    if more := len(every) - len(rows):
+        hint(f"{counted(more, 'older run')} not listed; `trued ls --limit 0` lists all")
+    for why in dict.fromkeys(row["queued"] for row in every if row["queued"]):
+        same = [row["id"] for row in every if row["queued"] == why]
+        hint(f"{few(same, QUEUED)}: {line(why, 300)}")
 
 
 @app.command()

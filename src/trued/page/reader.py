@@ -264,6 +264,7 @@ class Reader:
         self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
         self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
         self._fallen: tuple[object, dict[str, int]] = (None, {})
+        self._accepted: dict[str, Grade | None] = {}  # run → the grade that its user accepts
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
         self._proofs = Recent[tuple[str, str], Proved](PROOFS)
 
@@ -439,8 +440,12 @@ class Reader:
 
     def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
         """The grades with people's approvals, {} if there are none; and the grade that the run's user accepts."""
-        given = grades_with_approvals(self.store, record) if self.store.journal.approvals(record.id) else {}
-        return given, accepted_grades(self.store, record.id).get(record.id)
+        approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
+        if record.id not in self._accepted:  # a run's inputs never change
+            every = accepted_grades(self.store)
+            self._accepted = {one.id: every.get(one.id) for one in self.runs()}
+        given = grades_with_approvals(self.store, record) if record.id in approved else {}
+        return given, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
         """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
