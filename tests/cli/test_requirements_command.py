@@ -88,3 +88,53 @@ def test_only_cases_that_a_person_approved_become_the_users_own(world: World) ->
     verified = world.trued("verify", *work, "--json")
     assert (verified.returncode, json.loads(verified.stdout)["grade"]) == (0, "proven"), verified.stderr
     parse_requirements(world.data("requirements", "export", name)["text"], "x.yaml")
+
+
+SENTENCE = "`tiny.double(x)` returns twice its argument, exactly for big whole numbers"
+
+SENTENCE_EXAMINER = """
+
+def examiner(order, folder):
+    quotes = "`tiny.double(x)` returns twice its argument"
+    def case(argument, result):
+        return {"requirement": "goal", "cases": [
+            {"call": "tiny:double", "args": [argument], "returns": result, "quotes": quotes}]}
+    return {"interface": ["tiny:double(x)"], "cases": [case(21, 42), case(5, 10)]}
+"""
+
+
+def _script(world: World, more: str = "") -> str:
+    script = world.top / "agents.py"
+    script.write_text(Path(__file__).with_name("agents_for_cli.py").read_text() + more)
+    return f"scripted:{script}"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-11", "LAW-12")
+def test_the_scaffold_of_a_sentence_proves_that_sentence_once_it_has_cases(world: World) -> None:
+    file = world.top / "mine.yaml"
+    assert world.trued("requirements", "new", SENTENCE, "-o", str(file)).returncode == 0
+    head, _, _ = file.read_text().partition("    checks:")
+    cases = ", ".join(f'{{call: "tiny:double", args: [{n}], returns: {2 * n}}}' for n in (21, 5))
+    file.write_text(f"{head}    checks:\n      - {{kind: examples, cases: [{cases}]}}\n")
+    done = world.trued("run", SENTENCE, "--requirements", str(file), "--agent", _script(world), "--yes")
+    rows = world.data("ledger", world.data("ls")[0]["id"])["requirements"]
+    assert (done.returncode, [(one["id"], one["grade"]) for one in rows]) == (0, [("goal", "proven")]), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-11", "LAW-12", "LAW-1")
+def test_exported_cases_serve_the_same_sentence_and_the_part_without_a_case_is_still_a_persons(world: World) -> None:
+    agent, file = _script(world, SENTENCE_EXAMINER), world.top / "own.yaml"
+    assert world.trued("run", SENTENCE, "--agent", agent, "--yes").returncode == 3
+    name = world.data("ls")[0]["id"]
+    assert world.trued("approve", name, "--as", "Bea", "--reason", "I read them").returncode == 0
+    assert world.trued("requirements", "export", name, "-o", str(file)).returncode == 0
+    assert [(one.id, [each.kind for each in one.checks]) for one in load_requirements(file).requirements] == [
+        ("goal", ["examples"]),
+        ("goal-rest", ["manual"]),
+    ]
+    done = world.trued("run", SENTENCE, "--requirements", str(file), "--agent", _script(world), "--yes")
+    rows = world.data("ledger", world.data("ls")[0]["id"])["requirements"]
+    grades = {one["id"]: one["grade"] for one in rows}
+    assert (done.returncode, grades) == (3, {"goal": "proven", "goal-rest": "unproven"}), done.stderr

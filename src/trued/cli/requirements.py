@@ -130,12 +130,15 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and a reason for each one left out."""
-    from trued.inputs.requirements.file_text import why_not_portable
-    from trued.model import requests
+    """The requirements with the checks that may count as the user's own, and a reason for each one left out.
+
+    Words without a check of their own get a manual check if an exported requirement would otherwise cover them.
+    """
+    from trued.inputs.requirements.file_text import LOOK, why_not_portable
+    from trued.model import ManualCheck, requests
     from trued.proof.room.bench import check_hash
 
-    kept, left = [], []
+    kept, left, unchecked = [], [], []
     for one in contract.requirements:
         own = [check for check in one.checks if approved or check_hash(check) not in contract.authors]
         portable = tuple(check for check in own if not why_not_portable(check))
@@ -146,10 +149,15 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
         elif len(portable) < len(own):
             left.append(f"{one.id}: {next(filter(None, map(why_not_portable, own)))}")
         elif not one.checks and not one.parts:
-            left.append(f"{one.id}: it has no check")
+            unchecked.append(one)
     if not kept:
         what = f"run {record.id} has no case that a person wrote or approved"
         raise BadInput(what, then=f"read and approve them first: trued approve {record.id}")
+    for one in unchecked:
+        if any(by.id in one.covers or one.id in by.parts for by in kept):
+            kept.append(one.model_copy(update={"checks": (ManualCheck(steps=(LOOK,)),), "covers": ()}))
+        else:
+            left.append(f"{one.id}: it has no check")
     made = requests.Requirements(
         environment=contract.environment, serve=contract.serve, interface=contract.interface, requirements=tuple(kept)
     )

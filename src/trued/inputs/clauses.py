@@ -85,3 +85,8 @@ def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
 def one_line(text: str) -> str:
     """The text on one line."""
     return " ".join(text.split())
+
+
+def comparable(text: str) -> str:
+    """The text in the form in which two sentences are compared: on one line, without case and final period."""
+    return one_line(text).rstrip(".").rstrip().casefold()

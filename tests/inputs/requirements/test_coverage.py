@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
+from trued.inputs.plans.plan_to_seal import plan_to_seal
 from trued.inputs.requirements.coverage import user_requirements, with_visible_checks
 from trued.inputs.sentences import sentences
-from trued.model import BrowserCheck, Criterion, Goal, Plan, Requirement, Requirements, Source, Task
+from trued.model import BrowserCheck, Criterion, Goal, Plan, Requirement, Requirements, Settings, Source, Task
 
 PLAN = parse_plan(
     "## Goals\n\n- be fast\n- be right\n\n## Phase 1: x\n\n| Chunk | Scope |\n|-|-|\n| 1A | add `f` |\n"
@@ -272,3 +273,50 @@ def test_agents_that_merge_rephrase_or_drop_take_no_words_from_the_user(author: 
         "the whole of request.md",
     ]
     assert set(found["plan"].parts) == set(found) - {"plan"}
+
+
+@pytest.mark.spec("DAY-11", "LAW-12")
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("It doubles", ["text-2"]),
+        ("it  TRIPLES.", ["text-1"]),
+        ("It doubles.\nIt triples", []),
+        ("It doubles more", ["text-1", "text-2"]),
+    ],
+)
+def test_a_users_requirement_that_repeats_a_sentence_covers_it_without_being_told(text: str, left: list[str]) -> None:
+    mine = Requirement(id="mine", text=text)
+    found = user_requirements(None, Goal(text="It doubles. It triples."), users(mine))
+    assert [one.id for one in found] == ["mine", *left]
+    if len(left) == 1:
+        assert found[0].covers == ({"text-2": "It doubles.", "text-1": "It triples."}[left[0]],)
+
+
+@pytest.mark.spec("DAY-11", "LAW-12")
+def test_a_plans_criterion_and_a_line_of_prose_are_covered_by_their_own_words() -> None:
+    text = f"{PLAN.text}\n## Looks\n\nIt is small.\n\nIt is old.\n"
+    plan = parse_plan(text, "docs/PLAN.md")
+    given = users(Requirement(id="1", text="Tests pass."), Requirement(id="2", text="it is small"))
+    part = plan_to_seal(plan, Settings(), given)
+    found = user_requirements(part, Goal(text=text, source=plan.source), given)
+    assert [one.covers for one in found[:2]] == [("tests pass",), ("It is small.",)]
+    assert [one.text for one in found[2:]] == [
+        "add `f`",
+        "docs",
+        "be fast",
+        "be right",
+        "`f` is documented",
+        "It is old.",
+    ]
+
+
+@pytest.mark.spec("LAW-1", "LAW-12")
+def test_an_agents_requirement_that_repeats_a_sentence_covers_nothing() -> None:
+    words = (Criterion(text="It doubles.", kind="text"),)
+    theirs = Requirement(id="AC-1", text="It doubles.", covers=("T1",))
+    tasks = (Task(id="T1", title="all"),)
+    plan = Plan(tasks=tasks, unread=words, requirements=(theirs,), author="pm", source=Source(file="request.md"))
+    for given in (None, users(own("other"))):
+        found = user_requirements(plan, Goal(text="It doubles."), given)
+        assert [one.author for one in found if one.text == "It doubles."] == ["pm", ""]

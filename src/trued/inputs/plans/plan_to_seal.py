@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from trued.inputs.clauses import one_line
+from trued.inputs.clauses import comparable
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.selection import chosen_parts
 from trued.model import Criterion, Plan, Requirements, Settings
@@ -18,7 +18,7 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
     """
     given = requirements.requirements if requirements else ()
     part = chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])
-    part = joined_prose(part, [entry for one in given for entry in one.covers])
+    part = joined_prose(part, [entry for one in given for entry in (*one.covers, one.text)])
     marked = marked_done(plan.text, plan.source.file)
     return part.model_copy(update={"done": tuple(one.id for one in part.tasks if one.id in marked)})
 
@@ -29,12 +29,12 @@ def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
     A line whose words are in `covered` stays a criterion of its own. Each section is one requirement, which a check or
     a person has to prove, instead of one requirement per line.
     """
-    apart = {one_line(words) for entry in covered for words in (entry, entry.partition(":")[2])}
+    apart = {comparable(words) for entry in covered for words in (entry, entry.partition(":")[2])}
     starts = [block.line for block in parse(plan.text) if isinstance(block, Heading) and block.level <= SECTION_LEVEL]
     sections: dict[tuple[int, str], Criterion] = {}
     for number, one in enumerate(plan.unread):
         section = max((line for line in starts if line <= one.source.line), default=0)
-        alone = one_line(one.text) in apart or not section
+        alone = comparable(one.text) in apart or not section
         key = (-number - 1, "") if alone else (section, one.phase)
         known = sections.get(key)
         joined = known.model_copy(update={"text": f"{known.text}\n{one.text}"}) if known else one

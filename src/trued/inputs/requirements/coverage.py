@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from trued.errors import BadInput
-from trued.inputs.clauses import one_line
+from trued.inputs.clauses import comparable, one_line
 from trued.inputs.requirements.guard_phrases import quoted_command
 from trued.inputs.sentences import sentence_criteria, sentences
 from trued.model import (
@@ -34,8 +34,9 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     """All requirements of a run.
 
     The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
-    check, and ends unproven. Without a requirements file, the whole source is a requirement, too. Raises BadInput if a
-    requirement covers something that the source does not have.
+    check, and ends unproven. A requirement of the user's file whose text is a sentence of the source, or the whole goal,
+    covers it without naming it in `covers`. Without a requirements file, the whole source is a requirement, too. Raises
+    BadInput if a requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
@@ -45,7 +46,10 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     else:
         words = _Words(plan, whole=goal)
     given = tuple(
-        one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
+        one.model_copy(
+            update={"covers": tuple(words.covered(entry, one) for entry in (*one.covers, *words.said_by(one)))}
+        )
+        for one in given
     )
     taken = {one.id for one in given}
     whole = [] if given or plan is None else [_whole_plan(plan)]
@@ -145,6 +149,7 @@ class _Words:
     def __init__(self, plan: Plan, name: str = "the plan", whole: Goal | None = None) -> None:
         self.plan, self.name = plan, name
         self.words = tuple(_numbered_criteria((*plan.criteria, *plan.unread)))
+        self.goal = whole
         self.whole = {one_line(whole.text), whole.id} if whole else set()
         self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
         titles = Counter(one_line(task.title) for task in plan.tasks)
@@ -172,6 +177,18 @@ class _Words:
             )
         self.met.update(names)
         return entry
+
+    def said_by(self, one: Requirement) -> Iterator[str]:
+        """What the text of the user's requirement repeats: sentences or criteria, or the id of the whole goal. Case and a
+        final period do not matter. Leaves out what its `covers` names already."""
+        if any(one_line(entry) in self.whole for entry in one.covers):
+            return
+        same = comparable(one.text)
+        named = {comparable(words) for entry in one.covers for words in (entry, entry.partition(":")[2])}
+        found = dict.fromkeys(criterion.text for _, criterion in self.words if comparable(criterion.text) == same)
+        if not found and self.goal and comparable(self.goal.text) == same:
+            found = {self.goal.id: None}
+        yield from (text for text in found if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """Requirements for everything not covered. A requirement with a task's id replaces that task."""

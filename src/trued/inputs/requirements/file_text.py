@@ -7,6 +7,7 @@ from typing import Any
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Check, DependenciesCheck, ExamplesCheck, Requirement, Requirements, TestsCheck
 
+LOOK = "Look whether it is so"  # the step of a manual check for words that no other check covers
 COVERED = 6  # entry points that a scaffold shows as examples
 
 
@@ -85,6 +86,8 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
         "# Keep this file outside the repository, where agents cannot read it. All checks: docs/guide/checks.md",
         "# Try it:  trued verify --base HEAD~1 --requirements THIS_FILE",
         "# Use it:  trued run GOAL --requirements THIS_FILE",
+        "# A requirement stands for the sentence of the goal that is its text. If you reword the text, name the sentence:",
+        '#   covers: ["the sentence, word for word"]',
         "",
     ]
     if routes or start:
@@ -94,7 +97,7 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
     lines.append("requirements:")
     for number, one in enumerate(wanted):
         lines += [f"  - id: {_flow(one.id)}", f"    text: {_flow(one.text)}", "    checks:"]
-        lines += [f"      - {{kind: manual, steps: [{_flow('Look whether it is so, then replace this by a check')}]}}"]
+        lines += [f"      - {{kind: manual, steps: [{_flow(f'{LOOK}, then replace this by a check')}]}}"]
         if number == 0:
             lines += [f"      # {text}" for text in _examples(calls, routes, test)]
     return "\n".join(lines) + "\n"
