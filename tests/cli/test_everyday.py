@@ -17,6 +17,7 @@ from trued.cli.live import LiveTree
 from trued.cli.people import is_comment
 from trued.cli.terminal import ask_name_and_reason, ask_person
 from trued.engine.journals.sqlite import SqliteJournal
+from trued.engine.trust import files_to_trust, record_trust
 from trued.errors import BadInput
 from trued.model import Event, Question, RunRecord
 from trued.reporting.views.progress import Progress
@@ -219,3 +220,33 @@ def test_an_agent_for_a_role_that_does_not_exist_is_said_before_anything_else(
     done = each(["run", "Say hello.", "--yes", "--trust", trust], cwd=project)[0]
     assert "there is no role 'defalt' (known: default, " in one_sentence(done)
     assert journal.runs() == []
+
+
+@pytest.mark.spec("DAY-9", "USE-6")
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('[agents]\ndefalt = "claude"\n', "there is no role 'defalt'"),
+        ("[roles]\nsolos = 'solo'\n", "there is no role 'solos' to replace"),
+        ("rounds = 'two'\n", "trued.toml:1"),
+        ("round = 2\n", "did you mean"),
+    ],
+)
+def test_settings_that_no_run_could_use_are_not_trusted(each: Each, project: Path, settings: str, said: str) -> None:
+    (project / "trued.toml").write_text(settings)
+    shown, listed = each(["trust"], ["trust", "--json"], cwd=project)
+    assert said in one_sentence(shown)
+    (again,) = each(["trust", json.loads(listed.stdout)["digest"]], cwd=project)
+    assert said in one_sentence(again)
+    assert json.loads(each(["trust", "--json"], cwd=project)[0].stdout)["trusted"] is False
+
+
+@pytest.mark.spec("DAY-9", "USE-7")
+def test_the_doctor_names_a_misspelt_role(each: Each, home: Path, project: Path) -> None:
+    (project / "trued.toml").write_text('[agents]\ndefalt = "claude"\n')
+    record_trust(home, project, files_to_trust(project).digest, "Bea")
+    (seen,) = each(["doctor", "--json"], cwd=project)
+    (roles,) = [one for one in json.loads(seen.stdout) if one["name"] == "roles"]
+    assert (roles["state"], roles["says"]) == ("broken", "there is no role 'defalt'")
+    assert "known: default" in roles["fix"]
+    assert seen.returncode == 6

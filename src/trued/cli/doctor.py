@@ -20,6 +20,7 @@ from trued.cli.terminal import home as state_home
 from trued.cli.terminal import out, print_json
 from trued.engine import agent_selection as agents
 from trued.engine.diagnostics import agent_reach, check_network, runs_with_leftover_logins
+from trued.engine.role_selection import check_role_names, roles_here
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
@@ -72,7 +73,7 @@ def doctor(as_json: AsJson = False) -> None:
 def diagnose(home: Path, settings: Settings, top: Path | None = None) -> list[Diagnosis]:
     machine = [_python(), _git(), *_sandbox(), _session(settings), _home(home), _space(home), _browser()]
     project = [_project(top, settings)] if top else []
-    return [*machine, *_agents(settings), *_logins(settings, home), _network(settings), *project]
+    return [*machine, *_agents(settings, top), *_logins(settings, home), _network(settings), *project]
 
 
 def _project(top: Path, settings: Settings) -> Diagnosis:
@@ -84,7 +85,7 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
     return Diagnosis("project", "ok" if kind.test else "missing", kind.summary, fix, facts)
 
 
-def _agents(settings: Settings) -> Iterator[Diagnosis]:
+def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
     """The installed agents; if none is ready, how to get one."""
     seen = agents.installed_agents(settings, os.environ)
     there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
@@ -92,11 +93,22 @@ def _agents(settings: Settings) -> Iterator[Diagnosis]:
         says = f"{one.agent.title} at {one.path}; {one.login.says}"
         yield Diagnosis(one.name, "ok" if one.ready else "missing", says, one.to_do)
     cast = agents.default_agents(seen, settings, os.environ)
-    if cast:
+    if wrong := _wrong_role(settings, top):
+        yield Diagnosis("roles", "broken", wrong.what, wrong.then)
+    elif cast:
         yield Diagnosis("roles", "ok", agents.describe_agents(cast))
     else:
         says = f"no agent is ready; {agents.WITHOUT}"
         yield Diagnosis("roles", "missing", says, "" if there else agents.shortest_setup(seen))
+
+
+def _wrong_role(settings: Settings, top: Path | None) -> BadInput | None:
+    """The mistake that would stop every run: an agent for a role that does not exist, or a role file that is broken."""
+    try:
+        check_role_names(settings, roles_here(top, settings, os.environ))
+    except BadInput as error:
+        return error
+    return None
 
 
 def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:

@@ -1,5 +1,6 @@
 """The commands by which a person decides: `approve`, `reject`, `amend`, `trust`."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -212,9 +213,11 @@ def trust(
 ) -> None:
     """Show the settings, roles and instructions that this repository gives to agents, and trust them.
 
-    Trust applies to exactly these bytes: after a change you are asked again.
+    Settings that no run could use are refused. Trust applies to exactly these bytes: after a change you are asked
+    again.
     """
-    from trued.engine.trust import files_to_trust, is_trusted, record_trust  # no other command reads roles
+    from trued.engine.role_selection import check_repository_settings  # no other command here reads roles
+    from trued.engine.trust import files_to_trust, is_trusted, record_trust
 
     outside_agents("trust")
     top = top_of(repo)
@@ -232,6 +235,7 @@ def trust(
         raise BadInput(
             f"the files here have another digest: {what.digest}", then="look at them again with `trued trust`"
         )
+    check_repository_settings(top, os.environ)
     if not digest:
         _show(top, what.files, what.digest)
     if trusted:

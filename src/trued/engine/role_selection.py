@@ -1,14 +1,17 @@
-"""Selects the role files of a run, and checks that the user trusts them."""
+"""Selects the role files of a run, and checks that they exist and that the user trusts them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles import RoleSet, apply_role_choices
+from trued.agents.roles import RoleSet, apply_role_choices, find_roles
 from trued.engine.agent_selection import roles_of_other_workflows
 from trued.engine.trust import RepositoryFiles, files_to_trust, trusted_files
-from trued.errors import Untrusted
+from trued.errors import BadInput, Untrusted
+from trued.inputs.settings.folders import user_config, user_home
+from trued.inputs.settings.loader import load_settings
 from trued.model import Role, Settings
+from trued.workflows.registry import descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,29 @@ def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
     )
     agreed.need(set(what.files) - what.others)
     return agreed
+
+
+def check_role_names(settings: Settings, found: RoleSet) -> None:
+    """Raise BadInput if an agent is named for a role that does not exist."""
+    others = roles_of_other_workflows(settings.workflow)
+    known = ", ".join(["default", *sorted(found.packaged - others)])
+    for name in settings.agents:
+        if name != "*" and name not in found.roles and name not in others:
+            raise BadInput(f"there is no role {name!r}", then=f"known: {known}")
+
+
+def check_repository_settings(root: Path, environ: Mapping[str, str]) -> None:
+    """Raise BadInput if a run could not use the repository's settings and roles: a bad value, or an unknown role."""
+    settings = load_settings({}, {}, root, None)
+    found = roles_here(root, settings, environ)
+    check_role_names(settings, found)
+    apply_role_choices(found, settings.roles)
+
+
+def roles_here(root: Path | None, settings: Settings, environ: Mapping[str, str]) -> RoleSet:
+    """All roles that a run with these settings could use. Raises BadInput for a role file that cannot be read."""
+    files = descriptor(settings.workflow).role_files()
+    return find_roles(root, user_config(environ), user_home(environ), workflow=files)
 
 
 def select_roles(role_set: RoleSet, settings: Settings, agreed: TrustedFiles) -> dict[str, Role]:

@@ -7,12 +7,12 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 
 from trued.agents.adapters import agent_names, agent_of, capabilities_of, load_agent
-from trued.agents.roles import RoleSet, find_roles
+from trued.agents.roles import find_roles
 from trued.engine.agent_selection import check_agents, roles_of_other_workflows, select_agents
 from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
 from trued.engine.resume_from_branch import KnownRuns, find_branch_to_continue
-from trued.engine.role_selection import check_trust, select_roles
+from trued.engine.role_selection import check_role_names, check_trust, select_roles
 from trued.engine.ticket_branch import names_tracker_ticket, ticket_from_file, ticket_from_tracker
 from trued.errors import BadInput
 from trued.inputs.goals import TEACH
@@ -80,7 +80,7 @@ def prepare_inputs(
         else None
     )
     found = find_roles(repository.root, user, user_home(environ), workflow=workflow.role_files())
-    _check_role_names(settings, found)
+    check_role_names(settings, found)
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ, workflow.needed_roles(goal))
     settings = settings.model_copy(update={"agents": agents})
     _check_brought(settings)
@@ -262,15 +262,6 @@ def _check_brought(settings: Settings) -> None:
         if not agent_of(agent).brings:
             able = ", ".join(kind for kind in agent_names() if load_agent(kind).brings)
             raise BadInput(f"{agent} cannot load the project's own settings", "bring", f"these can: {able}")
-
-
-def _check_role_names(settings: Settings, found: RoleSet) -> None:
-    """Raise BadInput if an agent is named for a role that does not exist."""
-    others = roles_of_other_workflows(settings.workflow)
-    known = ", ".join(["default", *sorted(found.packaged - others)])
-    for name in settings.agents:
-        if name != "*" and name not in found.roles and name not in others:
-            raise BadInput(f"there is no role {name!r}", then=f"known: {known}")
 
 
 def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence[str]) -> None:

@@ -317,6 +317,6 @@ def test_an_agents_requirement_that_repeats_a_sentence_covers_nothing() -> None:
     theirs = Requirement(id="AC-1", text="It doubles.", covers=("T1",))
     tasks = (Task(id="T1", title="all"),)
     plan = Plan(tasks=tasks, unread=words, requirements=(theirs,), author="pm", source=Source(file="request.md"))
-    for given in (None, users(own("other"))):
-        found = user_requirements(plan, Goal(text="It doubles."), given)
+    for users_file in (None, users(own("other"))):
+        found = user_requirements(plan, Goal(text="It doubles."), users_file)
         assert [one.author for one in found if one.text == "It doubles."] == ["pm", ""]

@@ -34,9 +34,9 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     """All requirements of a run.
 
     The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
-    check, and ends unproven. A requirement of the user's file whose text is a sentence of the source, or the whole goal,
-    covers it without naming it in `covers`. Without a requirements file, the whole source is a requirement, too. Raises
-    BadInput if a requirement covers something that the source does not have.
+    check, and ends unproven. A requirement of the user's file whose text is a sentence of the source, or the whole
+    goal, covers it without naming it in `covers`. Without a requirements file, the whole source is a requirement, too.
+    Raises BadInput if a requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
@@ -179,8 +179,8 @@ class _Words:
         return entry
 
     def said_by(self, one: Requirement) -> Iterator[str]:
-        """What the text of the user's requirement repeats: sentences or criteria, or the id of the whole goal. Case and a
-        final period do not matter. Leaves out what its `covers` names already."""
+        """What the text of the user's requirement repeats: sentences or criteria, or the id of the whole goal. Case and
+        a final period do not matter. Leaves out what its `covers` names already."""
         if any(one_line(entry) in self.whole for entry in one.covers):
             return
         same = comparable(one.text)

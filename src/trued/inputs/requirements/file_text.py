@@ -86,7 +86,7 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
         "# Keep this file outside the repository, where agents cannot read it. All checks: docs/guide/checks.md",
         "# Try it:  trued verify --base HEAD~1 --requirements THIS_FILE",
         "# Use it:  trued run GOAL --requirements THIS_FILE",
-        "# A requirement stands for the sentence of the goal that is its text. If you reword the text, name the sentence:",
+        "# A requirement covers the sentence of the goal that is its text. If you reword the text, name the sentence:",
         '#   covers: ["the sentence, word for word"]',
         "",
     ]
