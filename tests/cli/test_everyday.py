@@ -13,9 +13,12 @@ from tests.cli.bare_inputs import BARE_INPUTS
 from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
+from trued.cli.event_lines import event_line
+from trued.cli.format import sentences_line
 from trued.cli.live import LiveTree
 from trued.cli.people import is_comment
 from trued.cli.terminal import ask_name_and_reason, ask_person
+from trued.cli.tree import waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.trust import files_to_trust, record_trust
 from trued.errors import BadInput
@@ -250,3 +253,18 @@ def test_the_doctor_names_a_misspelt_role(each: Each, home: Path, project: Path)
     assert (roles["state"], roles["says"]) == ("broken", "there is no role 'defalt'")
     assert "known: default" in roles["fix"]
     assert seen.returncode == 6
+
+
+@pytest.mark.spec("DAY-12")
+def test_a_question_on_one_line_keeps_its_sentences_apart() -> None:
+    text = (
+        "No case could be sealed for goal, because: goal: it has no case\nAgents would build it.\nagain: ask\nanother"
+    )
+    assert sentences_line(text, 0) == (
+        "No case could be sealed for goal, because: goal: it has no case. Agents would build it. again: ask another"
+    )
+    asked = Event(id=1, at=1.0, key="no cases", kind="question", data={"text": text, "options": ["again", "stop"]})
+    seen = Progress()
+    seen.add(asked)
+    for shown in (event_line(asked), waiting(seen)):
+        assert "it has no case. Agents would" in shown

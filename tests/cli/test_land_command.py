@@ -9,6 +9,9 @@ import pytest
 
 from tests.cli.conftest import Trued
 from tests.engine.landing.landable import Landable, landable_in
+from trued.cli.land import landing_sentence
+from trued.engine.landing.records import LandingResult
+from trued.model import Grade, Judged, Verdict
 from trued.support.processes import MARKER
 
 
@@ -43,3 +46,24 @@ def test_land_says_where_it_went_and_ls_and_show_know_it(place: Landable, trued:
     assert [(row["state"], row["landed"]) for row in rows] == [("done", ["main"])]
     assert "landed" in trued("ls", cwd=place.repository, variables=mine).stdout
     assert "landed on main" in trued("show", cwd=place.repository, variables=mine).stdout
+
+
+@pytest.mark.spec("USE-11", "LAW-9")
+@pytest.mark.parametrize(
+    ("grades", "says"),
+    [
+        (("proven", "proven"), "proven again"),
+        (("proven", "tested"), "checked again"),
+        (("proven", "attested"), "proven again, approval carried over for r1"),
+        (("attested",), "not proven again, approval carried over for r0"),
+    ],
+)
+def test_land_says_which_requirements_were_proven_again_and_which_rest_on_an_approval(
+    grades: tuple[str, ...], says: str
+) -> None:
+    judged = tuple(
+        Judged(id=f"r{n}", text="t", grade=Grade(grade), why=(), holds=True) for n, grade in enumerate(grades)
+    )
+    verdict = Verdict(subject="landing", commit="c" * 40, requirements=judged)
+    landing = LandingResult(run="r-a", landed=True, onto="main", commit="c" * 40, how="rebase", verdict=verdict)
+    assert landing_sentence(landing) == f"r-a is on main at {'c' * 10} (rebase, {says})"

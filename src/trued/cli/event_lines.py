@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trued.cli.format import clock, line, money, tokens, until
+from trued.cli.format import clock, line, money, sentences_line, tokens, until
 from trued.model import Event
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.events.proof import test_counts
@@ -143,7 +143,7 @@ def _run_facts(event: JournalEvent) -> str | None:
         case people.CommentTaken():
             return f"{line(event.role)} got the comments of {line(', '.join(event.who))}"
         case people.QuestionAsked():
-            return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
+            return f"{sentences_line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
         case _:
             return None
 

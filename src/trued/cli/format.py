@@ -1,5 +1,6 @@
 """Formats numbers and texts for a terminal: short, on one line, without control characters."""
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,12 @@ def line(text: object, length: int = 0) -> str:
     """The text on one line, without control characters; at most `length` characters, or any number if it is 0."""
     flat = " ".join(plain(str(text)).split())
     return cut_title(flat, length) if length else flat
+
+
+def sentences_line(text: str, length: int) -> str:
+    """A question on one line. A line of it that the next line follows with a capital letter gets a period if it has no
+    punctuation at its end."""
+    return line(re.sub(r"(?<=[^\s.!?:;,…])[^\S\n]*\n\s*(?=[A-Z])", ". ", plain(text)), length)
 
 
 def short(agent: str) -> str:

@@ -16,8 +16,11 @@ from trued.engine.landing.land import land as land_run
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import RunRecord
+from trued.model import Grade, RunRecord, Verdict
 from trued.reporting.views import ledger
+from trued.support.plurals import few
+
+MOST_NAMED = 6  # requirements
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -127,7 +130,7 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
     for one in landing.said:
         err().print(Text(line(one), "yellow"), soft_wrap=True)
     if landing.landed:
-        out().print(Text(_sentence(landing)), soft_wrap=True)
+        out().print(Text(landing_sentence(landing)), soft_wrap=True)
         if not landing.url:
             another = landing.commit != record.head  # then git does not see the run's branch as merged
             hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
@@ -139,8 +142,18 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
         hint(line(landing.then))
 
 
-def _sentence(landing: LandingResult) -> str:
+def landing_sentence(landing: LandingResult) -> str:
+    """Where the work landed, and what was checked on the new commit."""
     if landing.url:
         return f"{landing.run} is a pull request: {line(landing.url)}"
-    proven = ", proven again" if landing.verdict else ""
-    return f"{landing.run} is on {line(landing.onto)} at {landing.commit[:10]} ({landing.how}{proven})"
+    again = f", {_checked_again(landing.verdict)}" if landing.verdict else ""
+    return f"{landing.run} is on {line(landing.onto)} at {landing.commit[:10]} ({landing.how}{again})"
+
+
+def _checked_again(verdict: Verdict) -> str:
+    """What the new commit rests on: its own evidence, or approvals of the run that were carried over to it."""
+    approved = [one.id for one in verdict.requirements if one.grade is Grade.ATTESTED]
+    others = [one for one in verdict.requirements if one.grade is not Grade.ATTESTED]
+    again = "proven again" if all(one.grade is Grade.PROVEN for one in others) else "checked again"
+    carried = f"approval carried over for {line(few(approved, MOST_NAMED))}" if approved else ""
+    return ", ".join(filter(None, (again if others else "not proven again", carried)))

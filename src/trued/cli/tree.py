@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, line, money, short, tokens, until
+from trued.cli.format import GRADES, line, money, sentences_line, short, tokens, until
 from trued.cli.status_line import status_lines
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
@@ -138,7 +138,7 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     """What the run is waiting for, in one line."""
     now = now or time.time()
     if seen.question:
-        return f"waiting for you: {line(seen.question[1], 200)}"
+        return f"waiting for you: {sentences_line(seen.question[1], 200)}"
     names = [_awaited_text(one, now) for one in seen.at_work]
     if not names and seen.state == "running":
         names = ["the engine's checks" if seen.calls else "the engine, which first runs every check on the base"]

@@ -14,7 +14,7 @@ class Changed(Value):
 
 
 class Built(Reply):
-    """What Team A did, and what it wants Team B to look at."""
+    """What was built, which files changed, and what to look at first."""
 
     implemented: tuple[str, ...]
     files: tuple[Changed, ...]
