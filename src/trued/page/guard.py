@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.utils import formatdate
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -244,7 +245,8 @@ def _with_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             own: Iterable[tuple[bytes, bytes]] = message.get("headers", [])
             names = {name.lower() for name, _ in own}
-            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in names]
+            wanted = {**HEADERS, "date": formatdate(usegmt=True)}
+            more = [(name.encode(), value.encode()) for name, value in wanted.items() if name.encode() not in names]
             message = {**message, "headers": [*own, *more]}
         await send(message)
 

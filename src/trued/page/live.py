@@ -8,21 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count
+from pathlib import Path
 from typing import TypeVar
 
 from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = 0.1, 0.4  # polling interval of the journal, and the longer one while it is calm
+LOOK_S, CALM_LOOK_S = 0.1, 0.4  # how often to check whether the journal's files have changed; while it is calm
 CALM_S = 5.0  # it is calm when nothing has changed for this long
 PAINT_S = 0.28  # least time between two renderings of a page: on average, an event shows after half of that
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
 # The page of a long run, which renders slowly, rests only 9 times as long, so that changes show soon enough, and uses a
 # tenth of a core.
 BRISK, BRISK_S, BUSY = 16, 1.0, 9
-OUTSIDE = 5  # every fifth poll also checks what is not in the journal: transcripts grow, processes die
+# How often to ask the journal itself even if its files look the same, and to check what is not in the journal:
+# transcripts grow, processes die.
+ASK_S, CALM_ASK_S = 0.5, 2.0
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
 LATE_S, IDLE_S = 15.0, 300.0  # longest rest, however long rendering took: of a changed page, of an unchanged one
@@ -56,6 +58,31 @@ class ReaderThread:
 
         self._thread.submit(end)
         self._thread.shutdown()
+
+
+class JournalFiles:
+    """The files of an embedded journal. Their sizes and times show whether it may have been written to."""
+
+    def __init__(self, home: Path) -> None:
+        self._paths = [home / name for name in ("journal.db", "journal.db-wal")]
+        self._stamp: list[tuple[int, int, int]] = []
+        self._changed = True
+
+    def may_have_changed(self) -> bool:
+        """Whether a file has changed since the last call, or between the two calls before: a writer changes the file
+        a little before others can read what it wrote, and two writes within a few milliseconds may get one time."""
+        stamp = [_stamp(one) for one in self._paths]
+        before, self._changed = self._changed, stamp != self._stamp
+        self._stamp = stamp
+        return before or self._changed
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 @dataclass(frozen=True)
@@ -146,11 +173,15 @@ def _render_timed(render: Render, spares: bool, reader: Reader) -> tuple[PageVie
 class Live:
     """All open streams. It does nothing while there are none."""
 
-    def __init__(self, reader: ReaderThread, report: Callable[[BaseException], None]) -> None:
-        self._reader, self._report = reader, report
+    def __init__(
+        self, reader: ReaderThread, files: JournalFiles | None, report: Callable[[BaseException], None]
+    ) -> None:
+        """`files`: the journal's files; None if it is on a hub."""
+        self._reader, self._files, self._report = reader, files, report
         self._pictures: dict[str, WatchedPage] = {}
         self._task: asyncio.Task[None] | None = None
         self._moved = 0.0  # when something changed last
+        self._asked = 0.0  # when everything was checked last, not only the journal's files
         self._version: int | None = None  # of the journal, at the last poll
         self._outside: object = None
 
@@ -190,13 +221,13 @@ class Live:
                 del self._pictures[watcher.address]
 
     async def _follow(self) -> None:
-        """Render changed pages again, until no stream is open; one poll of the journal serves all pages."""
+        """Render changed pages again, until no stream is open; one poll serves all pages."""
         self._moved = time.monotonic()
-        for look in count():
+        while True:
             await asyncio.sleep(self._pause(time.monotonic()))
             if not self._pictures:
                 return
-            if await self._has_moved() or (look % OUTSIDE == 0 and await self._has_changed_outside()):
+            if await self._has_changed(time.monotonic()):
                 self._moved = time.monotonic()
                 for picture in self._pictures.values():
                     picture.is_stale = True
@@ -204,13 +235,26 @@ class Live:
                 if picture.due <= time.monotonic():
                     await self._repaint(picture)
 
+    def _is_calm(self, now: float) -> bool:
+        return now - self._moved >= CALM_S
+
     def _pause(self, now: float) -> float:
         """How long to sleep before the next poll: until a changed page is due, if that is sooner."""
         due = min((one.due for one in self._pictures.values() if one.is_stale), default=now + CALM_LOOK_S)
-        return max(0.0, min(due - now, LOOK_S if now - self._moved < CALM_S else CALM_LOOK_S))
+        return max(0.0, min(due - now, CALM_LOOK_S if self._is_calm(now) else LOOK_S))
+
+    async def _has_changed(self, now: float) -> bool:
+        """Whether something has happened since the last poll. Most polls only look at the journal's files: asking the
+        journal wakes another thread, which costs twenty times as much."""
+        asks_all = now - self._asked >= (CALM_ASK_S if self._is_calm(now) else ASK_S)
+        moved = (self._files is None or self._files.may_have_changed() or asks_all) and await self._has_moved()
+        if not asks_all:
+            return moved
+        self._asked = now
+        return await self._has_changed_outside() or moved
 
     async def _has_moved(self) -> bool:
-        """Whether the journal was written to since the last poll. Takes a few microseconds."""
+        """Whether the journal was written to since it was asked last."""
         try:
             version = await self._reader.read(Reader.version)
         except TruedError:

@@ -659,8 +659,9 @@ class Reader:
         if self.is_empty:
             return written, ()
         journal = self.store.journal
-        drivers = journal.drivers()
-        return written, (*((one, drivers.get(one, 0)) for one in journal.runs_at_work()), *journal.queued().items())
+        at_work = journal.runs_at_work()
+        drivers = journal.drivers() if at_work else {}  # reads a file of every run
+        return written, (*((one, drivers.get(one, 0)) for one in at_work), *journal.queued().items())
 
     def picture(self, sha256: str) -> bytes | None:
         """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or if it

@@ -29,11 +29,12 @@ from starlette.types import ASGIApp
 
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput, TruedError
+from trued.inputs.settings.hub import hub_address
 from trued.model.settings import NotifySettings
 from trued.page.confirmation import Confirmations, PersonTerminal, ProposedDecision
 from trued.page.entry_file import EntryFile
 from trued.page.guard import COOKIE, ENTER, BrowserRequest, PageAddress, PageGate
-from trued.page.live import ALL_STREAMS, STREAMS, Live, Painting, ReaderThread, Watcher
+from trued.page.live import ALL_STREAMS, STREAMS, JournalFiles, Live, Painting, ReaderThread, Watcher
 from trued.page.pages import PAGES
 from trued.page.pages.opening import viewed
 from trued.page.reader import Reader
@@ -134,7 +135,8 @@ class PageServer:
         self.reader = ReaderThread(
             partial(Reader, options.home, options.environ, can_steer=not options.look, at_once=AT_ONCE)
         )
-        self.live = Live(self.reader, options.report)
+        files = None if hub_address(options.environ) else JournalFiles(options.home)
+        self.live = Live(self.reader, files, options.report)
         self.confirmations = Confirmations(options.terminal, lambda: options.again(self.entry_path()), options.report)
         self.notifications = RunNotifications(options.home, options.environ, options.notify)
         self._acting = ThreadPoolExecutor(1, thread_name_prefix="acting")
@@ -163,6 +165,7 @@ class PageServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=False,  # the gate adds it: uvicorn would wake up every second to have it ready
             proxy_headers=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=500,
@@ -174,13 +177,13 @@ class PageServer:
         async def finish() -> None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.live.finish(), LAST_S)
-            server.should_exit = True
+            server.end()
 
         ending: list[asyncio.Task[None]] = []
 
         def end() -> None:
             if ending:  # second signal: exit now
-                server.should_exit = True
+                server.end()
             ending.append(loop.create_task(finish()))
 
         for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -322,7 +325,7 @@ class PageServer:
             session.streams -= 1
             self.live.leave(watcher)
 
-        return EventSourceResponse(_events(watcher, left), ping=15)
+        return EventStream(_events(watcher, left), ping=15)
 
     async def waits(self, request: Request) -> Response:
         """For hidden tabs: how many things wait for a person, and the events after the id `after` that the browser
@@ -360,11 +363,31 @@ class PageServer:
 
 
 class QuietServer(uvicorn.Server):
-    """uvicorn without its own signal handlers."""
+    """uvicorn without its own signal handlers, and without its loop that checks ten times a second whether to end."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ended.set()
+
+    async def main_loop(self) -> None:
+        await self._ended.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class EventStream(EventSourceResponse):
+    """Server-sent events that `Live` ends. sse-starlette would check twice a second whether uvicorn has got a signal,
+    and would never see one, because the signal handlers are ours."""
+
+    @staticmethod
+    async def _listen_for_exit_signal() -> None:
+        await asyncio.Event().wait()
 
 
 def _collect_garbage_less_often() -> None:
