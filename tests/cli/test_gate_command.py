@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -239,6 +240,21 @@ def test_private_state_inside_the_repository_is_refused(yard: Yard) -> None:
     words = ("gate", "install", "git", "--requirements", str(yard.requirements))
     done = yard.trued(*words, variables={"TRUED_HOME": str(yard.repository / "state")})
     assert "is inside the repository" in done.stderr
+
+
+@pytest.mark.spec("LAW-3")
+def test_a_gate_that_a_liar_planted_in_the_working_tree_is_not_believed(yard: Yard) -> None:
+    yard.install("claude")
+    shutil.copytree(yard.state / "gates", yard.repository / "planted" / "gates")
+    (gate,) = (yard.repository / "planted" / "gates").glob("*/gate.json")
+    gate.write_text(gate.read_text().replace('"accept": "attested"', '"accept": "refuted"'))
+    planted = {"TRUED_HOME": str(yard.repository / "planted")}
+    yard.write("slug.py", f"{RED}# done\n")
+    done = yard.trued("gate", variables=planted)
+    assert (done.returncode, "is inside the repository" in done.stderr) == (2, True)
+    question = {"hook_event_name": "Stop", "session_id": "s1", "cwd": str(yard.repository)}
+    answer = yard.trued("gate", "hook", "claude", stdin=json.dumps(question), variables=planted)
+    assert "could not judge, so nothing is proven" in json.loads(answer.stdout)["systemMessage"]
 
 
 # -- a person's word ---------------------------------------------------------------------------------------------------

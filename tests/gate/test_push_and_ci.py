@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.gate.yard import GREEN, REQUIREMENTS, SECRET, Yard
+from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard
 from trued.cli.gate_ci import summary
 
 # -- a push ------------------------------------------------------------------------------------------------------------
@@ -86,6 +86,65 @@ def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees
     assert yard.git("push", "origin", "side", at=side, check=False).returncode == 1
 
 
+def wrong_commit(yard: Yard, branch: str) -> str:
+    yard.git("switch", "-qc", branch, "main")
+    yard.write("slug.py", f"{RED}# {branch}\n")
+    yard.git("commit", "-qam", "claims to be done")
+    return yard.git("rev-parse", "HEAD").stdout.strip()
+
+
+@pytest.mark.spec("LAW-4")
+def test_a_liar_cannot_give_a_commit_another_tree_or_other_parents(yard: Yard, bare_remote: Path) -> None:
+    yard.install("git")
+    base = yard.git("rev-parse", "main").stdout.strip()
+    yard.git("switch", "-qc", "done")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "done")
+    yard.git("push", "--quiet", "origin", "done")
+    wrong = wrong_commit(yard, "liar")
+    yard.git("replace", wrong, "done")
+    replaced = yard.git("push", "origin", "liar", check=False)
+    assert (replaced.returncode, "NOT PROVEN" in replaced.stderr) == (1, True)
+    yard.git("replace", "-d", wrong)
+    yard.git("replace", "--graft", base, wrong)  # as if the wrong work had always been below the base
+    assert yard.git("push", "origin", "liar", check=False).returncode == 1
+    yard.git("replace", "-d", base)
+    yard.write(".git/info/grafts", f"{base} {wrong}\n")
+    assert yard.git("push", "origin", "liar", check=False).returncode == 1
+    assert set(refs(yard, bare_remote)) == {"refs/heads/done"}
+
+
+@pytest.mark.spec("LAW-9")
+def test_a_liar_cannot_put_another_repository_in_the_place_of_its_commit(yard: Yard) -> None:
+    yard.install("git")
+    wrong = wrong_commit(yard, "liar")
+    twin = yard.top / f"{yard.repository.name}@{wrong}"
+    yard.git("clone", "-q", str(yard.repository), str(twin))
+    (twin / "slug.py").write_text(GREEN)
+    yard.git("commit", "-qam", "done", at=twin)
+    assert yard.trued("gate", "--head", "liar").returncode == 1
+    ci = ("gate", "ci", "--base", "main", "--head", "liar", "--requirements", str(yard.requirements))
+    assert yard.trued(*ci).returncode == 1
+
+
+@pytest.mark.spec("USE-5")
+def test_a_push_is_judged_by_the_repository_that_pushes(yard: Yard, bare_remote: Path) -> None:
+    yard.install("git")
+    wrong_commit(yard, "liar")
+    other = yard.top / "other"
+    yard.git("init", "-q", str(other))
+    yard.git("commit", "-qm", "nothing", "--allow-empty", at=other)
+    place = f"--git-dir={yard.repository / '.git'}"
+    refused = yard.git(place, "--work-tree=.", "push", "origin", "liar", at=other, check=False)
+    assert (refused.returncode, "is not from the repository of" in refused.stderr) == (1, True)
+    assert refs(yard, bare_remote) == {}
+    # an honest push may name its repository, too
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "done")
+    yard.git(place, "--work-tree=.", "push", "--quiet", "origin", "liar")
+    assert set(refs(yard, bare_remote)) == {"refs/heads/liar"}
+
+
 @pytest.mark.parametrize("text", ["what is this", "a b c d", "refs/heads/x 0 refs/heads/x 0"])
 def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> None:
     done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
@@ -150,3 +209,35 @@ def test_requirements_in_the_repository_count_as_they_are_on_the_base(yard: Yard
     words = ("gate", "ci", "--base", base, "--requirements", "trued.yaml", "--accept", "tested")
     done = yard.trued(*words)
     assert (done.returncode, "trued.yaml differs from the base" in done.stderr) == (2, True)
+
+
+@pytest.mark.spec("LAW-9")
+def test_a_branch_that_is_behind_is_judged_as_merged(yard: Yard) -> None:
+    shout = "\n\n\n\ndef shout(text):\n    return text.upper()\n"
+    yard.write("slug.py", RED + shout)
+    yard.git("commit", "-qam", "shout")
+    old = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.write("tests/test_shout.py", "import slug\n\ndef test_shout():\n    assert slug.shout('a') == 'A'\n")
+    yard.git("add", ".")
+    yard.git("commit", "-qm", "a test")
+    words = ("gate", "ci", "--base", "main", "--requirements", str(yard.requirements), "--head")
+    # the liar begins where the test did not exist yet, and breaks what it tests
+    yard.git("switch", "-qc", "liar", old)
+    yard.write("slug.py", GREEN + shout.replace(".upper()", ""))
+    yard.git("commit", "-qam", "done")
+    refused = yard.trued(*words, "liar")
+    assert (refused.returncode, "existing tests fail" in refused.stderr) == (1, True)
+    # honest work that is as old passes
+    yard.git("switch", "-qc", "honest", old)
+    yard.write("slug.py", GREEN + shout)
+    yard.git("commit", "-qam", "done")
+    passed = yard.trued(*words, "honest")
+    assert (passed.returncode, "what a merge of both gives is checked" in passed.stderr) == (0, True)
+    # nothing can be said about work that conflicts
+    yard.git("switch", "-q", "main")
+    yard.write("slug.py", RED.replace("text", "words") + shout)
+    yard.git("commit", "-qam", "other words")
+    conflict = yard.trued(*words, "honest")
+    assert (conflict.returncode, "in slug.py" in conflict.stderr) == (2, True)
+    assert yard.trued(*words, old).returncode == 1  # main contains it: nothing was done
+    assert not list((yard.state / "ci").iterdir())

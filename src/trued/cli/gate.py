@@ -46,7 +46,7 @@ from trued.gate.install import (
 )
 from trued.gate.judge import JudgedTree
 from trued.gate.messages import headline, missing_approval, reasons
-from trued.gate.state import Gate, GateStore
+from trued.gate.state import Gate, GateStore, check_outside
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
@@ -274,10 +274,10 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 def _first_site_with_gate(folders: list[Path]) -> GateSite | None:
     for folder in folders:
         try:
-            site = _site(folder)
+            here = open_checkout(folder, os.environ)
         except BadInput:  # not a repository; try the next folder
             continue
-        if site.store.gate():
+        if (site := _site_of(here)).store.gate():
             return site
     return None
 
@@ -295,6 +295,10 @@ def hook_git(
     """Answer git's pre-push hook: read the refs from stdin, exit with 1 to refuse the push."""
     refs = pushed_refs.parse_pushed_refs(sys.stdin.buffer.read(pushed_refs.MOST_BYTES))
     site = _site(Path())
+    if not site.checkout.is_pushed_by(os.environ):
+        raise BadInput(
+            f"what is pushed is not from the repository of {site.checkout.root}", then="push from its own working tree"
+        )
     gate = site.store.gate()
     if gate is None:
         return
@@ -370,9 +374,14 @@ def _settings(accept: str | None) -> Settings:
 
 
 def _site(repo: Path) -> GateSite:
-    here = open_checkout(repo, os.environ)
+    return _site_of(open_checkout(repo, os.environ))
+
+
+def _site_of(here: Checkout) -> GateSite:
     settings = _settings(None)
     store = GateStore(home(), here.common)
+    if store.gate():
+        check_outside(store.home, here.root)  # what is in the working tree may come from the agent that is judged
     return GateSite(here, store, _command(), settings.sandbox, settings.allow_unsandboxed)
 
 

@@ -28,6 +28,7 @@ from trued.reporting.views import ledger
 from trued.reporting.views.junit import safe
 from trued.support.markdown_escape import escaped
 from trued.support.redaction import plain
+from trued.workspace.git.removal import remove_tree_now
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
@@ -59,18 +60,17 @@ def ci(  # noqa: PLR0913 - each is a flag
     repo: RepositoryOption = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check a commit in CI against its merge base. On GitHub it adds annotations and a summary."""
+    """Check in CI what merging a commit into the base would give. On GitHub it adds annotations and a summary."""
     here = open_checkout(repo, os.environ)
     tip, work = _commit(here, base), _commit(here, head)
-    start = here.common_base(tip, work) or tip
     settings = load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
-    with _requirements_file(here, start, requirements) as file:
+    with _requirements_file(here, tip, requirements) as file, _merged(here, tip, work) as result:
         if terms and terms_hash(load_requirements(file)) != terms:
             then = "run `trued gate amend` and commit the new workflow"
             raise BadInput("the requirements differ from the sealed ones", "--terms", then)
         request = VerifyRequest(
-            base=f"{here.root}@{start}",
-            head=f"{here.root}@{work}",
+            base=tip,
+            head=result,
             requirements_file=file,
             accept=settings.accept,
             sandbox=settings.sandbox,
@@ -85,6 +85,23 @@ def ci(  # noqa: PLR0913 - each is a flag
     if summary_file:
         _write(summary_file, summary(sentence, data))
     raise typer.Exit(done.code)
+
+
+@contextmanager
+def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
+    """What a merge of `work` into `tip` would give: one of them if it contains the other, else a merge commit in a
+    temporary repository. The base may have gained tests since the work began. Without a common history it is `work`."""
+    start = here.common_base(tip, work)
+    if start in ("", tip, work):
+        yield tip if start == work else work
+        return
+    place = home() / "ci" / f"merged-{secrets.token_hex(6)}.git"
+    try:
+        commit = asyncio.run(here.merged(place, tip, work))
+        hint(f"trued gate: {work[:12]} is behind {tip[:12]}: what a merge of both gives is checked")
+        yield f"{place}@{commit}"
+    finally:
+        remove_tree_now(place)
 
 
 @contextmanager

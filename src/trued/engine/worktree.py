@@ -9,12 +9,14 @@ from pathlib import Path
 
 from trued.errors import BadInput, TruedError
 from trued.workspace.git.repository import open_repository
-from trued.workspace.git.snapshot import Snapshot, Worktree, ignore_rules, take_snapshot
+from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
 MOST_INSIDE = 50  # most nested repositories that are checked
 # GIT_ variables that the user sets; others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+# A commit is what its own bytes say: whoever can write to `.git` cannot give it another tree or other parents.
+_BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,15 @@ class Checkout:
         code, out = ask_git(self.root, self.environ, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
         return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
 
+    def is_pushed_by(self, hook: Mapping[str, str]) -> bool:
+        """Whether a hook with this environment was started by a git that works on this repository. With `--work-tree`
+        git starts hooks in a folder that may belong to another one."""
+        if not (given := hook.get("GIT_DIR", "")):
+            return True
+        words = (f"--git-dir={Path(given).absolute()}", "rev-parse", "--path-format=absolute", "--git-common-dir")
+        code, out = ask_git(self.root, self.environ, *words)
+        return code == 0 and os.path.realpath(out.rstrip(b"\n")) == os.path.realpath(os.fsencode(self.common))
+
     def is_ignored(self, path: Path) -> bool:
         """Whether git ignores this file of the working tree."""
         return ask_git(self.root, self.environ, "check-ignore", "--quiet", "--", str(path))[0] == 0
@@ -73,6 +84,10 @@ class Checkout:
         """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
         to use instead of the current ones."""
         return await take_snapshot(replace(self.worktree, own=own, ignored=ignored), private)
+
+    async def merged(self, private: Path, ours: str, theirs: str) -> str:
+        """A commit in the repository `private` that merges the two. Raises BadInput if they conflict."""
+        return await commit_merge(self.worktree, private, ours, theirs)
 
     @property
     def ignore_rules(self) -> bytes:
@@ -136,9 +151,11 @@ def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
 def ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
     """Run git with the user's environment, except GIT_* variables that a calling git hook may have set."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
-    command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *words]
+    command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false", *words]
     try:
-        done = subprocess.run(command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_S)
+        done = subprocess.run(
+            command, env=variables | _BY_BYTES, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_S
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"git does not answer in {root}: {error}", then="try `git status` there") from None
     return done.returncode, done.stdout

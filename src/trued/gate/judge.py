@@ -86,7 +86,7 @@ class Judge:
         )
 
     async def judge_commit(self, commit: str) -> JudgedTree:
-        return await self._judge_in_time(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
+        return await self._judge_in_time(commit, commit, self.checkout.tree(commit))
 
     async def judge_each(self, work: Sequence[Snapshot | str]) -> JudgedTree:
         """Judge working trees and commits one after another, up to the first that is not accepted."""
@@ -134,6 +134,8 @@ class Judge:
                 contract, head, request, home=self.store.home, environ=self.checkout.environ, tell=self.tell
             )
             verdict = done.verdict
+            if verdict.tree != tree:
+                raise CannotJudge(f"the files of {verdict.tree[:12]} were checked, and not those of {tree[:12]}")
             if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
                 self.store.save_verdict(self.gate.contract, verdict)
             return verdict
@@ -154,7 +156,7 @@ class Judge:
 
 def _request(checkout: Checkout, base: str, requirements: Path | None, strictness: Strictness) -> VerifyRequest:
     return VerifyRequest(
-        base=f"{checkout.root}@{base}",
+        base=base,  # its hash alone: with the path before it, a folder of that very name would be taken instead
         head="",
         requirements_file=requirements,
         accept=strictness.accept,

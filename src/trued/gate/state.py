@@ -209,6 +209,6 @@ def is_inside(folder: Path, of: Path) -> bool:
 
 
 def check_outside(home: Path, root: Path) -> None:
-    """Raise BadInput if private state is inside the repository, where agents could read it."""
+    """Raise BadInput if private state is inside the repository, where agents can read and write it."""
     if is_inside(home, root):
         raise BadInput(f"private state ({home}) is inside the repository", then="set TRUED_HOME to a folder outside it")

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trued.errors import CannotJudge, StateFailed
+from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.support import atomic_files
-from trued.workspace.git.command import TIMED_OUT, Git
+from trued.support.plurals import few
+from trued.workspace.git.command import TIMED_OUT, Git, last_line
 from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
 NAMED = 5  # files listed in one sentence
 EXCLUDES_BYTES = 1 << 20
+CONFLICT = 1  # git's exit code for a conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,21 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     words = ("commit-tree", tree, "-p", worktree.head)
     commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
+
+
+async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str) -> str:
+    """Merge two commits as a forge would, in the private repository. Returns the new commit. Nothing of the repository
+    is run. Raises BadInput if they conflict."""
+    git = await _repository(worktree, private)
+    code, out, stderr = await git.attempt("merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+    tree, *conflicts = out.decode(errors="replace").split("\n")
+    if code == CONFLICT:
+        named = few([one for one in conflicts if one], NAMED)
+        raise BadInput(f"{theirs[:12]} conflicts with {ours[:12]} in {named}", then="rebase it, or merge by hand")
+    if code != 0:
+        raise CannotJudge(f"git cannot merge {theirs[:12]} into {ours[:12]}: {last_line(stderr)}")
+    words = ("commit-tree", tree, "-p", ours, "-p", theirs)
+    return await git.line(*words, stdin=b"merged\n", variables=CommitAuthor("trued gate", 0).variables())
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
