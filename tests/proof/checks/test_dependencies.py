@@ -327,6 +327,13 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
     },
     "a picture": {"logo.svg": "<svg xmlns='http://www.w3.org/2000/svg' xmlns:a='http://a.example/b'/>\n"},
     "own scripts in a page": {"page.html": "<p>\n<script type='module'>import a from './index.js';</script>\n"},
+    "own style sheets": {
+        "web/a.scss": "@charset 'utf-8';\n@import 'b.css';\n@use 'c';\n@use 'sass:math';\n@use './d';\n@use 'pad/x';\n"
+        "/* @import 'evil'; */ @media (width > 1px) { a::after { content: 'evil' } }\n",
+        "web/b.css": "a { color: red }\n",
+        "web/_c.scss": "$x: 1;\n",
+        "web/d.css": "",
+    },
     "another document": {"README.md": "evil\n", "Makefile": "all:\n\tpip install -r requirements.txt\n"},
     "an unused import removed": {"kit/cli.py": BASE["kit/cli.py"].replace("import importlib\n", "")},
     "a program that the base starts": {"app.py": "import subprocess as sp\n\nsp.run(['git', 'log', '-n', '1'])\n"},
@@ -408,6 +415,9 @@ LEFT_UNREAD: dict[str, dict[str, str | None]] = {
     "compiled code by another name": {"main.go": 'import x "os/exec"\n\nfunc main() { x.Command("pip").Run() }\n'},
     "a document as a list": {"README.md": "evil\n", "Makefile": "all:\n\tpip install -r ./README.md\n"},
     "a picture that loads": {"logo.svg": "<svg><script href='https://cdn.example/evil.js'/></svg>\n"},
+    "a style sheet's package": {"a.css": "@import 'evil/x.css';\n"},
+    "a style sheet's plugin": {"a.css": '@plugin "@evil/x";\n'},
+    "a style in a page": {"page.html": "<p>\n<style>@import url('evil');</style>\n"},
     "a script in a page": {"page.html": "<p>\n<script type='module'>import x from 'evil';</script>\n"},
     "a place of a package": {"index.js": "export const a = require.resolve('evil');\n"},
     "types of a package": {"index.ts": "/// <reference types='evil' />\n"},

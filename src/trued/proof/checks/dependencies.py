@@ -41,11 +41,14 @@ SOURCES = (
 )  # languages whose manifests are read
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".pdf")
-# These files can load something from elsewhere only by its URL, or by a script inside.
+# These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
 MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
+# A rule that names a file or package: @import "x", @use "x", @plugin "x"
+_STYLE_RULE = re.compile(r"@(?!charset\b)[\w-]+\s*(?:url\(\s*)?[\"']~?([^\"'\n]+)[\"']")
+_STYLE_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # a name, not an address
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
@@ -157,6 +160,7 @@ async def unread_additions(
         elif path.endswith(MARKUP):
             found += [path] if _addresses(now) - _addresses(was) else []
             imports |= dict.fromkeys(_imported_in_page(now) - _imported_in_page(was), path)
+            imports |= dict.fromkeys(_named_in_style(path, now, here) - _named_in_style(path, was, on_base), path)
         elif not path.endswith((".py", *SCRIPTS, *COMPILED)):
             others[path] = was, now
     found += await _with_packages(workspace, base, others, after, known, exact=exact)
@@ -200,6 +204,17 @@ def _addresses(text: str) -> set[str]:
 def _imported_in_page(text: str) -> set[str]:
     """The packages that scripts in a page import."""
     return {name for one in _SCRIPT.findall(text) for name in read_source("inline.js", one).imports}
+
+
+def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
+    """The packages that rules of a style sheet name: a bundler looks for whatever is no file of the project."""
+    beside, found = PurePosixPath(path).parent, set[str]()
+    for name in _STYLE_RULE.findall(_STYLE_COMMENT.sub("", text)):
+        place = beside / name
+        near = {str(place.with_name(f"{mark}{place.name}{end}")) for mark in ("", "_") for end in ("", ".css", ".scss")}
+        if not name.startswith((".", "/", "http:", "https:", "sass:")) and not near.intersection(files):
+            found.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
+    return found
 
 
 async def _with_new_programs(
