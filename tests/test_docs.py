@@ -1,6 +1,8 @@
 """The documentation speaks of what is there."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.cli.conftest import clean_environment, git
-from trued.agents.adapters import scripted
+from trued.agents.adapters import load_agent, scripted
+from trued.engine.agent_selection import PREFERRED
 from trued.inputs.settings.loader import SHARED, USERS_OWN
 from trued.model import Reply
 from trued.workflows.descriptor import load
@@ -62,36 +65,74 @@ def test_the_overview_leads_to_every_guide_page_with_a_line_about_each() -> None
     assert pages - {page for page, _ in rows} == set()
 
 
-@pytest.mark.slow
-def test_the_example_of_a_scripted_agent_works_as_it_stands(tmp_path: Path) -> None:
-    page = (GUIDE / "scripted-agents.md").read_text()
-    files = re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S)
-    assert [name for name, _ in files] == ["PLAN.md", "requirements.yaml", "agents.py"]
-    repository = tmp_path / "repository"
-    repository.mkdir()
-    for name, text in files:
-        (tmp_path / name).write_text(text)
-    git(repository, "init", "-q")
-    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
-    (command,) = re.findall(r"^\$ trued (.*)$", page, re.M)
+class ScriptedExample:
+    """One example of the page about scripted agents: its files in a folder, and its command in a repository there."""
 
-    def trued(*more: str) -> subprocess.CompletedProcess[str]:
+    def __init__(self, section: str, folder: Path) -> None:
+        page = (GUIDE / "scripted-agents.md").read_text()
+        text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        self.files = dict(re.findall(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```$", text, re.M | re.S))
+        (self.command,) = re.findall(r"^\$ trued (.*)$", text, re.M)
+        self.folder, self.repository = folder, folder / "repository"
+        self.repository.mkdir()
+        for name, content in self.files.items():
+            (folder / name).write_text(content)
+        git(self.repository, "init", "-q")
+        git(self.repository, "commit", "-q", "--allow-empty", "-m", "first")
+
+    def run(self, *more: str) -> subprocess.CompletedProcess[str]:
+        return self.trued(*shlex.split(self.command), *more)
+
+    def trued(self, *words: str) -> subprocess.CompletedProcess[str]:
+        places = {"TRUED_HOME": str(self.folder / "state"), "HOME": str(self.folder / "home")}
         return subprocess.run(
-            [sys.executable, "-m", "trued", *command.split(), *more],
-            cwd=repository,
-            env={**clean_environment(), "TRUED_HOME": str(tmp_path / "state"), "HOME": str(tmp_path / "home")},
+            [sys.executable, "-m", "trued", *words],
+            cwd=self.repository,
+            env={**clean_environment(), **places},
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
 
-    honest = trued()
+
+@pytest.mark.slow
+def test_the_example_of_a_scripted_agent_works_as_it_stands(tmp_path: Path) -> None:
+    example = ScriptedExample("An example", tmp_path)
+    assert list(example.files) == ["PLAN.md", "requirements.yaml", "agents.py"]
+    honest = example.run()
     assert honest.returncode == 0, honest.stderr
     assert honest.stderr.count("answered chunk 1A/purple-team-a") == 2  # the lie of the first round was found
-    hasty = trued("--agent", "purple-team-b=scripted:../agents.py#hasty")
+    hasty = example.run("--agent", "purple-team-b=scripted:../agents.py#hasty")
     assert hasty.returncode == 5, hasty.stderr
     assert "no time for a review" in hasty.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-11")
+def test_the_example_of_a_scripted_solo_and_examiner_works_as_it_stands(tmp_path: Path) -> None:
+    example = ScriptedExample("A sentence, and an examiner", tmp_path)
+    done = example.run()
+    assert done.returncode == 3, done.stderr
+    (run,) = json.loads(example.trued("ls", "--json").stdout)
+    assert run["grade"] == "examined"
+    approved = example.trued("approve", run["id"], "--as", "Bea", "--reason", "I read them")
+    assert approved.returncode == 0, approved.stderr
+    assert json.loads(example.trued("ls", "--json").stdout)[0]["grade"] == "proven"
+
+
+@pytest.mark.spec("AGT-1")
+def test_the_variables_that_lead_an_agent_to_another_endpoint_are_on_its_page() -> None:
+    section = (GUIDE / "agents.md").read_text().partition("### Another endpoint")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.M))
+    for name in PREFERRED:
+        named = {one for one in load_agent(name).login.along if one.endswith("BASE_URL")}
+        assert named == set(re.findall(r"`(\w+BASE_URL)`", rows[name])), name
+
+
+def test_the_reply_of_solo_speaks_of_no_team() -> None:
+    page = (GUIDE / "replies.md").read_text()
+    assert "Team" not in page.partition("\n## `solo`\n")[2].partition("\n## ")[0]
 
 
 def test_everything_that_a_scripted_agent_is_given_is_explained() -> None:

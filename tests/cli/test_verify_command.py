@@ -92,6 +92,15 @@ def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:
 
 
 @pytest.mark.spec("USE-4")
+def test_without_a_change_the_checks_are_counted_on_the_head_all_the_same(
+    repo: Path, asked: Path, trued: Trued
+) -> None:
+    done = trued("verify", "--base", "HEAD", "--requirements", str(asked), cwd=repo)
+    assert "examples 1/2 twice (base 1/2)" in done.stdout, done.stdout
+    assert "not run" not in done.stdout
+
+
+@pytest.mark.spec("USE-4")
 def test_people_read_grade_reason_evidence_and_one_command_to_do_it_again(
     repo: Path, asked: Path, trued: Trued
 ) -> None:

@@ -116,6 +116,9 @@ class Verification:
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
         listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
+        if self.verdict.commit == self.contract.base:  # then all evidence has the side `base`
+            sealed = {one.id for one in self.contract.base_facts}
+            facts = [one if one.id in sealed else one.model_copy(update={"side": "head"}) for one in facts]
         names = list(dict.fromkeys(one.check for one in facts))
         return [_checked_sides([one for one in facts if one.check == name], listed.get(name)) for name in names]
 
