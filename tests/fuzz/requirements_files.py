@@ -28,7 +28,13 @@ SEED: dict[str, Any] = {
                     "cases": [
                         {"call": "kit.slug:slugify", "args": ["A b"], "returns": "a-b"},
                         {"call": "kit.slug:slugify", "args": [7], "raises": "TypeError", "within_s": 2},
-                        {"run": ["python", "-m", "kit"], "files": {"a": "b"}, "stdin": "", "stdout": "x\n", "exit": 0},
+                        {
+                            "run": ["python", "-m", "kit", "{files}/a"],
+                            "files": {"a": "b"},
+                            "stdin": "",
+                            "stdout": "x\n",
+                            "exit": 0,
+                        },
                         {"http": {"method": "GET", "path": "/slug?q=1"}, "status": 200, "json": {"slug": "a-b"}},
                     ],
                 },

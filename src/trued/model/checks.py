@@ -39,13 +39,20 @@ class RunCase(Value):
     _given = only_given_fields()
 
     run: tuple[str, ...]
-    files: dict[str, str] = {}  # written to a scratch folder, which the command line calls {files}
+    files: dict[str, str] = Field(
+        default={}, description="name → content, written to a new folder; the command line names them as {files}/NAME"
+    )
     stdin: str = ""
     stdout: str | None = None
     stdout_json: Any = None
     exit: int = 0
     within_s: float = 10.0
     quotes: str = ""
+
+    @property
+    def has_unnamed_files(self) -> bool:
+        """Whether it has files that no program could find, because the command line does not contain `{files}`."""
+        return bool(self.files) and not any("{files}" in one for one in self.run)
 
 
 class HttpRequest(Value):

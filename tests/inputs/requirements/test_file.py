@@ -42,7 +42,7 @@ requirements:
           - {call: "textkit.slug:slugify", args: ["Foo & Bar 42"], returns: "foo-bar-42"}
           - {call: "textkit.slug:slugify", args: [7], raises: TypeError, within_s: 2}
           - {call: "textkit.slug:nothing", returns: null}
-          - {run: ["python", "-m", "textkit", "slug", "A b"], files: {a.txt: x}, stdin: "", stdout: "a-b\\n", exit: 0}
+          - {run: ["python", "-m", "textkit", "{files}/a.txt"], files: {a.txt: x}, stdin: "", stdout: "a-b\\n", exit: 0}
           - {run: [x], stdout_json: [1, 2.5, null, yes, 2026-01-05, 0x1F]}
       - {kind: command, command: "make lint", files: [Makefile]}
       - {kind: manual, steps: ["Open the page", "The chart looks right"]}
@@ -390,3 +390,15 @@ def test_a_file_may_hold_ten_megabytes_of_data_and_no_endless_depth(tmp_path: Pa
     for depth in (90, 10_000):
         with pytest.raises(BadInput, match=r"nested too deeply|recursion"):
             load_requirements(file("[" * depth + "]" * depth))
+
+
+@pytest.mark.spec("USE-7", "DAY-11")
+def test_files_that_the_command_line_does_not_name_are_a_mistake_in_a_case() -> None:
+    def text(word: str) -> str:
+        case = f'{{run: ["python", "-m", "notes", "{word}"], files: {{a.txt: x}}, stdout: "1"}}'
+        return f"requirements:\n  - id: a\n    text: b\n    checks:\n      - {{kind: examples, cases: [{case}]}}\n"
+
+    assert read(text("{files}/a.txt")).requirements
+    with pytest.raises(BadInput, match="does not name its files") as found:
+        read(text("a.txt"))
+    assert "{files}/a.txt" in found.value.then

@@ -13,7 +13,7 @@ from trued.run.examination.second_examiner import Doubt, compare_answers, questi
 
 WORDS = "POST /items adds an item. GET /items lists all items."
 SERVE = Serve(command=("python", "app.py"))
-INTERFACE = ("POST /items", "GET /items", "tiny:double(x)", "tiny:triple(x)")
+INTERFACE = ("POST /items", "GET /items", "tiny:double(x)", "tiny:triple(x)", "python -m notes count <file>")
 
 
 def exchange(method: str, path: str = "/items", quotes: str = "", **more: Any) -> dict[str, Any]:
@@ -261,3 +261,18 @@ def test_a_clause_that_only_names_an_entry_point_is_shown_by_a_case_that_uses_th
         CallCase(call="stock:parse", args=("a",), returns=1),
     ]
     assert is_only_names(clause, partial(_is_used, cases)) is is_shown
+
+
+@pytest.mark.spec("LAW-5", "DAY-11")
+def test_a_case_whose_command_line_does_not_name_its_files_is_refused_before_anybody_builds() -> None:
+    text = "`python -m notes count FILE` prints how many lines it has."
+
+    def case(word: str, lines: int) -> dict[str, Any]:
+        run = ["python", "-m", "notes", "count", word]
+        return {"run": run, "files": {"a.txt": "x\n" * lines}, "stdout": f"{lines}\n", "quotes": text}
+
+    unnamed = weighed([case("a.txt", 2), case("a.txt", 5)], text=text)
+    assert unnamed.kept == ()
+    assert any("does not name its files, as in {files}/NAME" in one.what for one in unnamed.faults)
+    named = weighed([case("{files}/a.txt", 2), case("{files}/a.txt", 5)], text=text)
+    assert (len(named.kept), named.faults) == (2, ())

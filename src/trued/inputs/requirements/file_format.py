@@ -138,6 +138,15 @@ class RunEntry(RunCase):
     files: dict[ProjectPath, str] = Field(default_factory=dict)
     within_s: Seconds = 10.0
 
+    @model_validator(mode="after")
+    def _names_its_files(self) -> "RunEntry":
+        if self.has_unnamed_files:
+            name = next(iter(self.files))
+            raise RuleBroken(
+                "the command line does not name its files", f"write {{files}}/{name} where it reads {name}"
+            )
+        return self
+
 
 class RequestEntry(HttpRequest):
     """What is sent to the server that the contract starts."""

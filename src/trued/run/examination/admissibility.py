@@ -223,6 +223,8 @@ class CaseRules:
         """Why the case cannot be run, or calls something that nobody will build; "" if nothing is wrong."""
         if not isinstance(shown, BrowserCheck) and (why := case_flaw(shown)):
             return f"it is broken: {why}"
+        if isinstance(shown, RunCase) and shown.has_unnamed_files:
+            return "it is broken: its command line does not name its files, as in {files}/NAME"
         if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
             return "it is broken: nothing says how the server is started"
         return why_strange(shown, interface, self.known)
