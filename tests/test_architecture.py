@@ -142,8 +142,6 @@ def our_classes() -> list[type]:
 
 # Class names that two modules use, and why.
 SHARED_NAMES = {
-    "Channel": "the same in two probes: a probe is one file that imports nothing of ours",
-    "Supplied": "the same in two probes",
     "Failure": "part of two replies: its name is in their schemas, whose hash is in journals",
 }
 

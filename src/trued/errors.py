@@ -5,7 +5,7 @@ TruedError
 │   └── Untrusted   found in a repository that the user has not trusted yet
 ├── Busy            another process drives this run or holds the journal
 │   └── Fenced      this process no longer drives the run, since another does: it may write nothing more
-├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt may be at work
+├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt may still run
 ├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
 ├── Diverged        replay reached a step whose inputs differ from those in the journal
 ├── AgentFailed     an agent process or its provider failed, or its replies never fitted the contract

@@ -278,7 +278,7 @@ class Workspace(Protocol):
         ...
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Path → content of these files, without those that the commit does not have."""
+        """Path → content of these files, except those that the commit does not have."""
         ...
 
     async def tree(self, commit: str) -> str:
@@ -442,8 +442,8 @@ class JournalStore(Protocol):
         ...
 
     def queued(self, run: str = "") -> dict[str, str]:
-        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue, or only the named
-        one."""
+        """For every run that waits in a queue, or only for the named one: run → a sentence that says why no worker
+        drives it yet."""
         ...
 
     def update(self, record: "RunRecord") -> None:
@@ -466,12 +466,12 @@ class JournalStore(Protocol):
         """The journal of one run; `listen` is called with every event that is written through it."""
         ...
 
-    def claim(self, run: str, told: Callable[[], None] | None = None) -> AbstractContextManager[None]:
+    def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> AbstractContextManager[None]:
         """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
         run is not on this machine.
 
-        `told` is called when the driver has to end without a signal, because the run was cancelled elsewhere or another
-        driver has it. It may be called by any thread, and several times.
+        `end_driver` is called when the driver has to end without a signal: the run was cancelled elsewhere, or another
+        driver has it. Any thread may call it, several times.
         """
         ...
 
@@ -563,7 +563,7 @@ class JournalStore(Protocol):
         """Id, time, key, kind and lean data (as JSON) of the next events; of `CallAsked` only role and agent."""
         ...
 
-    def standing_still(self) -> AbstractContextManager[None]:
+    def read_snapshot(self) -> AbstractContextManager[None]:
         """All reads in the `with` block see one snapshot. For readers only: nothing can be written in the block."""
         ...
 

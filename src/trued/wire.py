@@ -1,4 +1,4 @@
-"""Records that cross a process border: plain frozen dataclasses, written and read as JSON.
+"""Records that cross a process boundary: plain frozen dataclasses, written and read as JSON.
 
 They are not pydantic models because the supervisor, which reads them, has to start quickly.
 """
@@ -75,7 +75,7 @@ class Spend:
 
     call: str
     attempt: int
-    step: str  # the key of the call, also after it continued from a wait or a question
+    step: str  # the key of the call, the same after it continued from a wait or a question
     task: str  # the part of the run: "chunk 1A"; empty: the run itself
     role: str
     agent: str

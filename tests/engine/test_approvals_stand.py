@@ -12,7 +12,7 @@ from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import Approval, Grade, Heard
+from trued.model import Approval, Grade, ProcessedDecisions
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
 from trued.proof.receipts.statement import Surroundings, statement
 from trued.run.approvals import Since, current_decisions
@@ -104,7 +104,7 @@ def test_a_rejection_stands_until_it_was_heard_and_something_was_done(place: Pla
     assert place.look().grade is Grade.REFUTED
     assert place.look().gaps[0].what == "ann rejected look: ugly"
     (word,) = place.engine.store.journal.approvals(RUN)
-    place.step("decided#1", Heard(head=place.commits[2], words=(word,)).model_dump_json())
+    place.step("decided#1", ProcessedDecisions(head=place.commits[2], words=(word,)).model_dump_json())
     assert place.engine.store.unprocessed_approvals(RUN) == []
     assert place.look().grade is Grade.REFUTED  # taken up, but nothing was changed
     place.finish(3, place.commits[3])

@@ -59,7 +59,7 @@ def test_tables_of_another_version_are_not_touched(hub: Hub, postgres: PostgresS
 def test_a_connection_that_is_lost_while_a_page_is_made_of_what_was_read_is_no_error(hub: Hub) -> None:
     """A long page takes longer than the database lets a transaction stand idle."""
     store = hub.opened()
-    with store.standing_still():
+    with store.read_snapshot():
         found = store.runs()
         hub.cut()
     assert store.runs() == found

@@ -15,10 +15,10 @@ from tests.page.made_up import add_events, add_run, addresses, demo, html_of, vi
 from tests.page.served import RUN, with_run
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import events, long_run, material, told
+from trued.engine.continuations import next_steps
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import Wait
 from trued.engine.run_store import RunStore
-from trued.engine.ways_on import next_steps
 from trued.page.reader import BATCH, STORY, TOLD, Reader
 from trued.page.render import piece
 from trued.page.story import story_lines as lines_of

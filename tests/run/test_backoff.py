@@ -47,10 +47,10 @@ def decided(
         (5 * HOUR, 1, (), 5 * HOUR + 3),  # a subscription's window
         (LONGEST_WAIT_S - 10, 1, (), LONGEST_WAIT_S - 7),
         (0.5, 1, (), 3.5),
-        (2.0, 2, (PastWait(5, told=True),), 5.0),
-        (2.0, 3, (PastWait(5, told=True),) * 2, 15.0),  # wrong twice: wait longer
-        (2.0, 6, (PastWait(5, told=True),) * 5, 120.0),
-        (300.0, 4, (PastWait(303, told=True),) * 3, 303.0),  # longer than the back-off: it counts
+        (2.0, 2, (PastWait(5, has_provider_time=True),), 5.0),
+        (2.0, 3, (PastWait(5, has_provider_time=True),) * 2, 15.0),  # wrong twice: wait longer
+        (2.0, 6, (PastWait(5, has_provider_time=True),) * 5, 120.0),
+        (300.0, 4, (PastWait(303, has_provider_time=True),) * 3, 303.0),  # longer than the back-off: it counts
     ],
 )
 def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[PastWait, ...], waits_for: float) -> None:
@@ -63,7 +63,7 @@ def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[Pas
 def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up() -> None:
     waits: list[PastWait] = []
     while isinstance(found := decided(refused(), len(waits) + 1, tuple(waits)), WaitUntil):
-        waits.append(PastWait(found.until - NOW, told=False))
+        waits.append(PastWait(found.until - NOW, has_provider_time=False))
     lengths = [round(one.seconds) for one in waits]
     assert lengths[:7] == [round(one) for one in BACK_OFF_S] == [15, 30, 60, 120, 240, 480, 900]
     assert set(lengths[7:]) == {900}
@@ -84,7 +84,7 @@ def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up()
         (refused(5 * 24 * HOUR), (), True, "in 5d00h"),
         (
             refused(4 * HOUR),
-            (PastWait(5 * HOUR, told=True),),
+            (PastWait(5 * HOUR, has_provider_time=True),),
             True,
             "it accepts requests again at 16:00, in 4h00m",
         ),
@@ -108,8 +108,8 @@ def test_what_has_passed_while_nobody_was_there_is_not_waited_for_again(report: 
 
 
 def test_waits_that_were_told_do_not_use_up_the_hour_of_guessing() -> None:
-    assert isinstance(decided(refused(), 2, (PastWait(5 * HOUR, told=True),)), WaitUntil)
-    assert isinstance(decided(refused(), 2, (PastWait(BLIND_S, told=False),)), GiveUp)
+    assert isinstance(decided(refused(), 2, (PastWait(5 * HOUR, has_provider_time=True),)), WaitUntil)
+    assert isinstance(decided(refused(), 2, (PastWait(BLIND_S, has_provider_time=False),)), GiveUp)
 
 
 def test_an_agent_that_worked_before_it_was_refused_has_got_further() -> None:
@@ -130,7 +130,7 @@ def test_an_agent_that_only_tried_again_in_silence_has_not(usage: Usage) -> None
     told=st.lists(st.tuples(st.floats(0, 90000), st.booleans()), max_size=20),
 )
 def test_nobody_waits_longer_than_patience_allows(told_in: float, number: int, told: list[tuple[float, bool]]) -> None:
-    waits = tuple(PastWait(seconds, told=was) for seconds, was in told)
+    waits = tuple(PastWait(seconds, has_provider_time=was) for seconds, was in told)
     found = decided(refused(told_in), number, waits)
     if isinstance(found, WaitUntil):
         left = found.until - NOW

@@ -34,7 +34,7 @@ COMMANDS = {
     "compare": ("Work", "compare", "Run one goal with several workflows or agents and compare them in a table"),
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
     "comment": ("Work", "steer", "Give a comment to the agents of a run while it works"),
-    "limit": ("Work", "steer", "Raise or lower a run's limits, also while it works"),
+    "limit": ("Work", "steer", "Raise or lower a run's limits, even while it works"),
     "answer": ("Work", "answer", "Answer a run's question: yes, stop or redo"),
     "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),
     "reject": ("Work", "people", "Reject a requirement, with a reason"),

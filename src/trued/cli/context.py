@@ -85,7 +85,7 @@ def newest(record: RunRecord, there: str | None = None) -> str:
 
 
 def is_over(store: "RunStore", record: RunRecord) -> bool:
-    """Whether no agent will be called again, so that held-out cases may be shown."""
+    """Whether held-out cases may be shown, because no agent will be called again."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
     return record.has_ended or (ended and not store.unprocessed_approvals(record.id))
 

@@ -112,9 +112,9 @@ def _wrong_role(settings: Settings, top: Path | None) -> BadInput | None:
 
 
 def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
-    told = {**{"*": "auto"}, **settings.login}
+    logins = {**{"*": "auto"}, **settings.login}
     policies = [
-        f"{'every other agent' if len(told) > 1 and name == '*' else name}: {how}" for name, how in told.items()
+        f"{'every other agent' if len(logins) > 1 and name == '*' else name}: {how}" for name, how in logins.items()
     ]
     words = "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
     yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else words)

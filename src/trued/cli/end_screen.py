@@ -46,7 +46,7 @@ class RunEnd:
     waits: Sequence[Wait] = ()
     contract: Contract | None = None
     accept: Grade = Grade.ATTESTED
-    findings: Sequence[str] = ()  # objections and remarks that belong to no single requirement
+    findings: Sequence[str] = ()  # objections and remarks that are not about one requirement
 
     @property
     def notes(self) -> Notes:
@@ -54,7 +54,7 @@ class RunEnd:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The requirements, without those whose grade only sums up other listed requirements."""
+        """The requirements, except those whose grade only sums up other listed requirements."""
         return [row for row in self.found["requirements"] if not str(row["why"]).startswith(PARTS)]
 
     @property

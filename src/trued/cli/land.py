@@ -42,7 +42,7 @@ def land(  # noqa: PLR0913  a flag is a parameter
     draft: Annotated[
         bool,
         typer.Option(
-            "--draft", help="Open a draft pull request, also for work that is not proven (its title says so)."
+            "--draft", help="Open a draft pull request, even for work that is not proven (its title says so)."
         ),
     ] = False,
     agree: Annotated[
@@ -145,7 +145,7 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
 def landing_sentence(landing: LandingResult) -> str:
     """Where the work landed, and what was checked on the new commit."""
     if landing.url:
-        return f"{landing.run} is a pull request: {line(landing.url)}"
+        return f"{landing.run} is offered as a pull request: {line(landing.url)}"
     again = f", {_checked_again(landing.verdict)}" if landing.verdict else ""
     return f"{landing.run} is on {line(landing.onto)} at {landing.commit[:10]} ({landing.how}{again})"
 

@@ -208,7 +208,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 
 
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
-    """Show the run until no process drives it and it is in no queue; then exit with the run's exit code."""
+    """Show the run until it is neither driven nor queued; then exit with the run's exit code."""
     from trued.cli.live import Lines, LiveTree
     from trued.cli.summary import conclude, whole
     from trued.cli.terminal import is_plain_output

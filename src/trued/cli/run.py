@@ -227,7 +227,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     if left and (here is not None or len(left) == 1):
         return left[0]
     if left:
-        raise BadInput("several runs are unfinished, and this folder is in no repository", then=f"trued {verb} RUN")
+        raise BadInput("several runs are unfinished, and this folder is not in a repository", then=f"trued {verb} RUN")
     newest = f": its newest run {runs[0].id} is {runs[0].state}" if runs else ""
     raise BadInput(
         f"there is no run to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"

@@ -1,4 +1,4 @@
-"""The commands by which a person steers a run that is at work: `comment` and `limit`."""
+"""The commands by which a person steers a running run: `comment` and `limit`."""
 
 from typing import Annotated, Any
 
@@ -26,7 +26,7 @@ def comment(
     to: Annotated[
         str,
         typer.Option(
-            metavar="ROLE|CALL", help="Who gets it: a role, or a call that is at work.", show_default="every role"
+            metavar="ROLE|CALL", help="Who gets it: a role, or a call in progress.", show_default="every role"
         ),
     ] = "",
     now: Annotated[
@@ -88,7 +88,7 @@ def limit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Raise or lower limits of a run, also while it works; without a limit: show those in force.
+    """Raise or lower limits of a run, even while it works; without a limit, show those in force.
 
     A working run applies the new limits before its next call. A call in progress keeps what it has reserved.
     The journal records your name.

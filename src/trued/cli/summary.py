@@ -175,7 +175,7 @@ def _estimate(store: RunStore, record: RunRecord) -> "Estimate":
 def _work_lines(store: RunStore, record: RunRecord) -> None:
     """Print what will be built, in the workflow's own terms, and the file in which a person may still change it."""
     from trued.cli.status_line import planned
-    from trued.engine.ways_on import editable_copy  # needed for a planned run only
+    from trued.engine.continuations import editable_copy  # needed for a planned run only
     from trued.reporting.views.progress import Progress
 
     for text in planned(Progress(store.journal.events(record.id), record.workflow)):
@@ -259,7 +259,7 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
-    from trued.engine.ways_on import ways_on  # loaded for a run that has ended
+    from trued.engine.continuations import continuations  # loaded for a run that has ended
 
     name, end, console = record.id, run_end(store, record, found), err()
     state = as_seen(record, store.journal).state
@@ -280,7 +280,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         "not proven": f"next: {why} (the evidence) · trued diff {name} (the work)",
         "done": f"next: {_landing_step(store, name)}trued diff {name} · trued report {name}",
     }
-    for command, does in ways_on(store, record):
+    for command, does in continuations(store, record):
         hint(f"{command}  ({does})")
     if then.get(state):
         hint(then[state])

@@ -48,7 +48,7 @@ def verdict_lines(one: Verification, name: str = "") -> None:
         _print_line(console, Text.assemble(("✗ ", "red"), line(finding.what)))
     if one.suite_owner:
         _print_line(
-            console, Text.assemble(("existing tests  ", "bold"), f"the check of {line(one.suite_owner)} runs them")
+            console, Text.assemble(("existing tests  ", "bold"), f"run by the check of {line(one.suite_owner)}")
         )
     for heading, notes in (("not checked", one.unchecked), ("notes", one.facts)):
         if notes:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 CONTINUABLE = ("not proven",)  # of `ENDED_STATES`: all others are final
 
 
-def ways_on(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
+def continuations(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
     """Commands that continue a run which ended without success, each with what it does."""
     if record.state not in CONTINUABLE:
         return []
     workflow = find_descriptor(record.workflow)
-    if workflow is None or not workflow.ways_on:
+    if workflow is None or not workflow.continuations:
         return []
-    return [*load(workflow.ways_on)(record.id, store.journal.events(record.id))]
+    return [*load(workflow.continuations)(record.id, store.journal.events(record.id))]
 
 
 def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
@@ -45,7 +45,7 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
     found = own.get(record.state, [])
     if record.state == "done" and store.journal.landed().get(name):  # asked only here: it reads every event
         found = found[1:]
-    return [*ways_on(store, record), *found]
+    return [*continuations(store, record), *found]
 
 
 def has_unread_edit(store: RunStore, record: RunRecord) -> bool:
@@ -85,7 +85,7 @@ def is_continuable(store: RunStore, record: RunRecord) -> bool:
     """Whether a finished run can be driven again: it was not proven, and either a person has edited the file that it
     works from, or its workflow can continue without an edit. Raises BadInput for an edit that no run will read."""
     if not has_unread_edit(store, record):
-        return any(command == f"trued resume {record.id}" for command, _ in ways_on(store, record))
+        return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:
         return True
     what = (

@@ -21,6 +21,6 @@ def check_network(settings: Settings) -> None:
 
 
 def runs_with_leftover_logins(home: Path) -> list[str]:
-    """Runs in which copies of a login were left behind by calls that nothing supervises any more."""
+    """Runs in which copies of a login were left behind by calls that no longer have a supervisor."""
     notes = (home / "runs").glob(f"*/spool/*/{NOTE}")
     return list(dict.fromkeys(note.parents[2].name for note in notes if not is_supervised(note.parent)))

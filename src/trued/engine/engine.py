@@ -16,6 +16,7 @@ from trued.agents.adapters import capabilities_of, login_of
 from trued.agents.spool import SUPERVISOR, Spool
 from trued.agents.spool.slots import Slots
 from trued.engine.agent_selection import check_agents
+from trued.engine.continuations import CONTINUABLE, is_continuable, reopen
 from trued.engine.drive import drive_workflow, refuse_other_edition
 from trued.engine.impersonation import reachable_by_agents
 from trued.engine.inputs import Inputs, Request
@@ -35,7 +36,6 @@ from trued.engine.run_store import RunStore
 from trued.engine.shared_slots import SharedSlots
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.ticket_branch import choose_ticket_branch
-from trued.engine.ways_on import CONTINUABLE, is_continuable, reopen
 from trued.errors import BadInput, Busy, Cancelled, Waiting
 from trued.inputs.settings.folders import user_home
 from trued.inputs.settings.limits import LimitChange

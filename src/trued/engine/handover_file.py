@@ -38,7 +38,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
     """Write HANDOVER.md and return its path if a limit, a lack of progress or the environment ended the work, or if
     work was given up. Otherwise remove an older HANDOVER.md and return "".
     """
-    from trued.engine.ways_on import ways_on  # imported here: only needed when a run ends
+    from trued.engine.continuations import continuations  # imported here: only needed when a run ends
 
     events = tuple(store.journal.events(record.id))
     stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)
@@ -55,7 +55,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
         tuple(one.id for one in contract.requirements) if contract else (),
         events,
         tuple(spending_lines(store, record.id)),
-        (*ways_on(store, record), *_commands(record)),
+        (*continuations(store, record), *_commands(record)),
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     atomic_files.write(file, handover_text(facts).encode(), sync=False)

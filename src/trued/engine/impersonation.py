@@ -26,7 +26,7 @@ def preview_owner(pid: int = 0) -> str:
 
 
 def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
-    """Raise BadInput while an agent of the run is at work and can reach the person's own session."""
+    """Raise BadInput while an agent of the run is running and can reach the person's own session."""
     if reached := reachable_by_agents(store, record):
         what = f"a running agent of run {record.id} can reach {reached}: it could decide in your name"
         raise BadInput(

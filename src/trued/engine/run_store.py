@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from trued.engine.journals.opening import open_journal
 from trued.inputs.settings.folders import FILE, user_config
 from trued.inputs.settings.hub import STORE_VARIABLE, VARIABLE, hub_address, store_address
-from trued.model import Approval, Event, Grade, Heard, RunRecord
+from trued.model import Approval, Event, Grade, ProcessedDecisions, RunRecord
 from trued.model.step_keys import (
     AMENDMENT,
     CONTRACTS,
@@ -258,7 +258,7 @@ class RunStore:
         return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → the newest verdict on it: on the finished work, else on a task."""
+        """Requirement → its newest verdict: that on the finished work, or, if there is none, that on a task."""
         if final := self.final_verdict(run_id):
             return {one.id: final for one in final.requirements}
         return {one.id: verdict for verdict in self.task_verdicts(run_id) for one in verdict.requirements}
@@ -285,7 +285,7 @@ class RunStore:
     # -- approvals -----------------------------------------------------------------------------------------------------
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, without those of an earlier contract. If one no longer applies to the work that was
+        """Approvals and rejections, except those of an earlier contract. If one no longer applies to the work that was
         judged last, its `stale` says why."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
@@ -321,10 +321,10 @@ class RunStore:
             given, self._processed_decisions(run_id), every=records_approvals(self.journal.run(run_id))
         )
 
-    def _processed_decisions(self, run_id: str) -> list[Heard]:
+    def _processed_decisions(self, run_id: str) -> list[ProcessedDecisions]:
         """The decisions that the run's workflow has processed so far."""
         keys = [key for key, _, _ in self.journal.steps(run_id, *DECISIONS) if is_decision(key)]
-        return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+        return [ProcessedDecisions.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
 
 Key = TypeVar("Key")

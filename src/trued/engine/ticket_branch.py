@@ -84,7 +84,7 @@ async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repo
 
 async def _choose_branch(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
-    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # without runs of comparisons
+    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # except runs of comparisons
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the ticket's first branch, even if its title was edited since
     for number in count(1):

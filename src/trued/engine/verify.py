@@ -172,7 +172,7 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     if any(commit_lookup.is_shallow(one) for one in (base, head)):
         said.append("a history is shallow: an older commit may contain the requirements")
     if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
-        said.append(f"{file.name} lies in a working tree: an agent that worked there could have read it")
+        said.append(f"{file.name} is in a working tree: an agent that worked there could have read it")
     return said
 
 

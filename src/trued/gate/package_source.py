@@ -43,17 +43,17 @@ def _own_source() -> str:
     return installed_from(json.loads(here.read_text("direct_url.json") or "{}"), here.version)
 
 
-def installed_from(told: dict[str, Any], version: str) -> str:
-    """The argument for pip that installs the same package; `told` is what pip recorded about it (PEP 610).
+def installed_from(record: dict[str, Any], version: str) -> str:
+    """The argument for pip that installs the same package; `record` is what pip recorded about it (PEP 610).
 
     Raises BadInput if only this machine has it.
     """
-    address, commit = told.get("url", ""), told.get("vcs_info", {}).get("commit_id", "")
-    if not told:
+    address, commit = record.get("url", ""), record.get("vcs_info", {}).get("commit_id", "")
+    if not record:
         return f"{PACKAGE}=={version}"  # pip installed it from an index, and CI can do the same
     if commit:
         return f"git+{address}@{commit}"
-    if "dir_info" in told:
+    if "dir_info" in record:
         folder = Path(unquote(urlsplit(address).path))
         remote, commit = _git_output(folder, "remote", "get-url", "origin"), _git_output(folder, "rev-parse", "HEAD")
         if remote.startswith("https://") and commit and _git_output(folder, "branch", "-r", "--contains", commit):

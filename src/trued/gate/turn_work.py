@@ -1,4 +1,5 @@
-"""Finds the files that a turn changed, also in commits and other worktrees. A turn that changed none is not blocked."""
+"""Finds the files that a turn changed, including those in its commits and in other worktrees. A turn that changed none
+is not blocked."""
 
 import time
 from pathlib import Path

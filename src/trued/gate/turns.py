@@ -1,4 +1,4 @@
-"""TurnLog: the working trees at which turns and subagents of Claude Code began, to find out what they changed."""
+"""TurnLog: the working trees as turns and subagents of Claude Code found them, to see what they changed."""
 
 import contextlib
 import hashlib
@@ -24,7 +24,7 @@ class Beginning(Value):
     ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
-        """Whether nothing has changed since: the same worktree, with the same files."""
+        """Whether the work is unchanged since then: the same worktree, with the same files."""
         return (self.root, self.tree) == (str(root), tree)
 
 
@@ -60,7 +60,7 @@ class TurnLog:
         return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether no other subagent of the session worked since this one began, so that all changes are its own."""
+        """Whether all changes are this subagent's own: no other one of the session has worked since it began."""
         own = self.agent(agent)
         others = [
             self._read_beginning(path.stem)

@@ -16,7 +16,7 @@ from trued.wire import Amount, Spend
 RETRY_S = 5.0  # how long to retry while the database is unavailable; a person is waiting
 
 Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as reported by the process that ran the attempt
-# `lost`: its lease is over, but its end may still be reported. `late`: another attempt's result was recorded first.
+# `lost`: its lease has expired, but its end may still be reported. `late`: another attempt's result was recorded first.
 AttemptState: TypeAlias = Literal["open", "lost", "late", Ending]
 
 
@@ -134,7 +134,7 @@ class Attempts:
         return bool(self._database.rows(statement, (lease_s, run, key, number)))
 
     def lose(self, run: str) -> list[tuple[str, int]]:
-        """Mark the open attempts of a run whose lease is over as lost, so that others can be opened; return key and
+        """Mark the open attempts of a run whose lease has expired as lost, so that others can be opened; return key and
         number of each."""
         where = "run = %s and state = 'open' and until <= clock_timestamp()"
         statement = f"update attempt set state = 'lost' where {where} returning key, number"  # noqa: S608  (constants)

@@ -15,7 +15,7 @@ LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 class Claim:
     """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when
-    the lease is over, another driver may take the next epoch, and the database refuses later writes of this one."""
+    the lease has expired, another driver may take the next epoch, and the database refuses later writes of this one."""
 
     def __init__(
         self,
@@ -24,14 +24,14 @@ class Claim:
         epoch: int,
         lease_s: float,
         place: UUID | None,
-        told: Callable[[], None] | None = None,
+        end_driver: Callable[[], None] | None = None,
         lease_file: LeaseFile | None = None,
     ) -> None:
         """`database`: connections for this claim only, which it closes. `place`: where the agents of this driver work;
-        attempts in other places end with their own leases. `told`: called when the run was cancelled, and when
+        attempts in other places end with their own leases. `end_driver`: called when the run was cancelled, and when
         another driver has taken it. `lease_file`: where supervisors read how long this driver's agents may work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
-        self._told, self._lease_file = told or (lambda: None), lease_file
+        self._end_driver, self._lease_file = end_driver or (lambda: None), lease_file
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._hold, name=f"lease of {run}", daemon=True)
 
@@ -61,7 +61,7 @@ class Claim:
             self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
 
     def _hold(self) -> None:
-        """Renew the lease and check whether the run was cancelled, until the claim is over or lost."""
+        """Renew the lease and check whether the run was cancelled, until the claim ends or is lost."""
         every, renewed = self._lease_s / RENEWALS, boot_time()  # a clock that also runs while the machine sleeps
         renew = f"""
             with soon as (select {SOON} as at),
@@ -81,7 +81,7 @@ class Claim:
                 self.allow(asked)
             renewed = boot_time() if due else renewed
             if not found or found[0]["cancelled"]:
-                self._told()
+                self._end_driver()
             if not found:
                 return  # another driver has the run: the next write will fail
 

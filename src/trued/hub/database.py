@@ -92,7 +92,7 @@ class Database:
         return self._send_with_retries(whole)
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
+    def read_snapshot(self) -> Iterator[None]:
         """All reads inside see one snapshot; if the connection is lost, reads on the next one see a newer state."""
         with self._turn:
             self.rows("begin isolation level repeatable read read only")

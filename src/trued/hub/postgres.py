@@ -135,16 +135,16 @@ class PostgresJournal:
         return "".join(row["queue"] for row in self._rows("select queue from run where id = %s", (run,)))
 
     def queued(self, run: str = "") -> dict[str, str]:
-        """Run → why no worker drives it yet, as a sentence, for every run that waits in a queue, or only the named
-        one."""
+        """For every run that waits in a queue, or only for the named one: run → a sentence that says why no worker
+        drives it yet."""
         where = f"queue <> '' and {WAITS} and %s in ('', id)"
         runs = self._rows(f"select id, queue from run where {where} order by id", (run,))  # noqa: S608
         if not runs:
             return {}
         alive = "select name, life, queue from worker where not dead and not draining and until > clock_timestamp()"
         workers = self._rows(f"{alive} order by name")
-        told = self._rows("select run, worker, life, why from refusal where %s in ('', run)", (run,))
-        refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in told}
+        rows = self._rows("select run, worker, life, why from refusal where %s in ('', run)", (run,))
+        refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in rows}
         found = {}
         for row in runs:
             own = [one for one in workers if one["queue"] == row["queue"]]
@@ -177,12 +177,12 @@ class PostgresJournal:
         return PostgresRunJournal(self, run, listen)
 
     @contextmanager
-    def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
+    def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Claim the run under its next epoch. Raises Busy while another driver is alive or its lease lasts, and
         BadInput if the run's work is on another machine."""
         with RunLock(self._home, run).hold() if self._home else nullcontext():
             asked, epoch = self._announced.pop(run) if run in self._announced else (boot_time(), self._take(run))
-            claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, told, self.lease_file(run))
+            claim = Claim(self._connect(), run, epoch, self.lease_s, self._place, end_driver, self.lease_file(run))
             claim.allow(asked)
             self._epochs[run] = epoch
             try:
@@ -207,8 +207,8 @@ class PostgresJournal:
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease is
-        over, or its driver died on this machine."""
+        """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease has
+        expired, or its driver died on this machine."""
         return self._drivers(run).get(run, 0)
 
     def drivers(self) -> dict[str, int]:
@@ -239,8 +239,8 @@ class PostgresJournal:
     def is_cancelled(self, run: str) -> bool:
         return any(row["cancelled"] for row in self._rows("select cancelled from run where id = %s", (run,)))
 
-    def standing_still(self) -> AbstractContextManager[None]:
-        return self._database.at_one_moment()
+    def read_snapshot(self) -> AbstractContextManager[None]:
+        return self._database.read_snapshot()
 
     def private_files(self) -> tuple[Path, ...]:
         return tuple(one for one in self._database.login_files if one.is_file())
@@ -586,7 +586,7 @@ class PostgresRunJournal:
         return str(rows[0]["value"]) if rows else None
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
-        """Write an event for people, and pass it to the listener; both later, if the database is unavailable."""
+        """Write an event for people, and pass it to the listener. If the database is unavailable, both happen later."""
         now, epoch = self.journal.clock(), self.journal._epochs.get(self.run, 0)
         values = _event_values(self.run, epoch, now, key, event, uuid.uuid4())
 

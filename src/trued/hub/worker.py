@@ -143,8 +143,8 @@ class Worker:
         return 0
 
     def _tell_systemd(self) -> None:
-        """If systemd watches this worker, tell it that the worker does not hang. One that hangs is started again and
-        adopts its agents while their lease lasts."""
+        """If systemd watches this worker, report that the worker does not hang. systemd restarts one that hangs, and
+        the new process adopts its agents while their lease lasts."""
         if address := self._environ.get(NOTIFY):
             with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as said:
                 said.sendto(b"WATCHDOG=1", address.replace("@", "\0", 1) if address.startswith("@") else address)

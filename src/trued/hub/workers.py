@@ -219,8 +219,8 @@ class Workers:
         remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
-        """Declare workers dead whose lease is over, and give their drives back to the queues of their runs. One worker
-        at a time does this.
+        """Declare workers dead whose lease has expired, and give their drives back to the queues of their runs. One
+        worker at a time does this.
 
         For one lease after the database was started, none is declared dead: none could renew while it was down.
         """

@@ -53,9 +53,9 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
             open_[at : at + len(quote)] = [False] * len(quote)
             at = flat.find(quote, at + 1)
     rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
-    told = [rest for rest in rests if _is_meaningful(rest)]
-    told += [one for one in _untouched_clauses(flat, open_) if not any(one in rest for rest in told)]
-    return tuple(rest.strip(" ,;.:–-") for rest in sorted(told, key=flat.find))
+    uncovered = [rest for rest in rests if _is_meaningful(rest)]
+    uncovered += [one for one in _untouched_clauses(flat, open_) if not any(one in rest for rest in uncovered)]
+    return tuple(rest.strip(" ,;.:–-") for rest in sorted(uncovered, key=flat.find))
 
 
 def _untouched_clauses(flat: str, open_: list[bool]) -> Iterator[str]:

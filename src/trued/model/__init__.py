@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
         Comment,
         Delivery,
         Event,
-        Heard,
+        ProcessedDecisions,
         Question,
         RecordedState,
         RunRecord,
@@ -101,7 +101,7 @@ else:
             Answer Grade Outcomes Severity Status
         """,
         "records": """
-            Approval Comment Delivery Event Heard Question RecordedState RunRecord TakenComments Way
+            Approval Comment Delivery Event ProcessedDecisions Question RecordedState RunRecord TakenComments Way
         """,
         "replies": """
             Finding Reply Spoken

@@ -141,7 +141,7 @@ class Verdict(Value):
     suites: tuple[Judged, ...] = ()  # the base's own tests: they can refute every requirement, but prove none
     beside: tuple[Judged, ...] = ()  # other requirements that were evaluated on the same commit; not part of `holds`
     objections: tuple[Finding, ...] = ()
-    remarks: tuple[Finding, ...] = ()  # gaps that belong to no requirement: a person's comment, an empty diff
+    remarks: tuple[Finding, ...] = ()  # gaps that are not about a requirement: a person's comment, an empty diff
     undecided: tuple[str, ...] = ()  # all notes: what no check covers, and facts; every report lists them
     reported: tuple[str, ...] | None = None  # those of `undecided` that are facts (FactNote); None in older journals
     owned: tuple[str, ...] = ()  # files that the engine itself had written; not part of the work

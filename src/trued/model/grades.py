@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 
 class Grade(StrEnum):
-    """How far a requirement is proven, worst first. Grades compare by rank, also with a grade's name as a string."""
+    """How far a requirement is proven, worst first. Grades, and their names as strings, compare by rank."""
 
     REFUTED = "refuted"
     UNJUDGED = "unjudged"
@@ -45,7 +45,7 @@ class Grade(StrEnum):
 
 
 class Status(StrEnum):
-    """How an agent says its own work ended. A missing report counts as ERROR."""
+    """The result of its work, as the agent itself reports it. A missing report counts as ERROR."""
 
     DONE = "DONE"
     NEEDS_REVISION = "NEEDS_REVISION"

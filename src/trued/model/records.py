@@ -105,12 +105,12 @@ class TakenComments(Value):
     comments: tuple[Comment, ...]
 
 
-class Heard(Value):
-    """What a step learned from people at one commit: the decisions that it processed, and those still missing."""
+class ProcessedDecisions(Value):
+    """People's decisions that one step processed at one commit, and the requirements that nobody had decided on."""
 
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections
-    parked: tuple[str, ...] = ()  # requirements that nobody had decided on; the step continued without them
+    parked: tuple[str, ...] = ()  # requirements without a decision; the step continued without them
 
 
 class RunRecord(Value):

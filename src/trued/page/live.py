@@ -133,7 +133,8 @@ class WatchedPage:
 
 @dataclass(eq=False)
 class Watcher:
-    """One open stream. Unsent pieces are merged into one painting, so its backlog is never larger than one page."""
+    """One open stream. Unsent pieces are merged into one update, so that what waits to be sent is never larger than one
+    page."""
 
     address: str
     waiting: Painting | None = None

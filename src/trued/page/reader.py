@@ -13,12 +13,12 @@ from sys import intern
 from typing import Any, Generic, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
+from trued.engine.continuations import next_steps
 from trued.engine.inputs import Inputs
 from trued.engine.journals.opening import has_journal
 from trued.engine.pending import Wait, waits
 from trued.engine.run_store import RunStore
 from trued.engine.stored_evidence import StoredEvidence
-from trued.engine.ways_on import next_steps
 from trued.errors import BadInput
 from trued.inputs.settings.hub import hub_address
 from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Grade, RunRecord, Verdict
@@ -122,7 +122,7 @@ class WatchedRun:
     kept: list[Event] = field(default_factory=list)  # events that pages show one by one
     waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end in `kept`
     story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
-    told: int = 0  # id of the newest event in the story
+    told_until: int = 0  # id of the newest event in the story
     proofs: list[ProofSummary] = field(default_factory=list)  # a step never changes: each is read once
     last_step: int = 0  # number of the newest step read
     inputs: Inputs | None = None
@@ -136,7 +136,8 @@ class WatchedRun:
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
-        tells = self.told == self.last and len(rows) <= TOLD  # otherwise the story is read backwards from the newest
+        # otherwise the story is read backwards from the newest
+        tells = self.told_until == self.last and len(rows) <= TOLD
         for number, at, name, kind, data in rows:
             key = intern(name)  # most keys occur many times
             head = EventHead(number, at, key, kind)
@@ -153,7 +154,7 @@ class WatchedRun:
         self.count += len(rows)
         self.first = self.first or rows[0][0]
         self.last = rows[-1][0]
-        self.told = self.last if tells else self.told
+        self.told_until = self.last if tells else self.told_until
 
 
 class StoredProofs(Sequence[Proved]):
@@ -290,7 +291,7 @@ class Reader:
         if self.is_empty:
             yield
             return
-        with self.store.journal.standing_still():
+        with self.store.journal.read_snapshot():
             self._moments += 1
             self._moment = self._moments
             self._left, self.is_reading_on, self.is_behind = self._at_once, False, False
@@ -426,8 +427,8 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted, without runs that have none. For runs that are not at work,
-        it is counted again only when something has happened in one of them."""
+        """Run → how many claims of its agents were refuted; runs without any are left out. The claims of runs that
+        nobody drives are counted again only when one of these runs has a new event."""
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
@@ -439,7 +440,8 @@ class Reader:
         return {name: number for name, number in {**past, **now}.items() if number}
 
     def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
-        """The grades with people's approvals, {} if there are none; and the grade that the run's user accepts."""
+        """The grades after people's approvals ({} without approvals), and the lowest grade that the run's user
+        accepts."""
         approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
         if record.id not in self._accepted:  # a run's inputs never change
             every = accepted_grades(self.store)
@@ -536,9 +538,9 @@ class Reader:
     def story(self, record: RunRecord) -> list[StoryLine]:
         """The newest lines of the run's story, newest first. Reads only as many events as needed."""
         run = self.watch(record)
-        if run.told < run.last:
-            run.story.extend(self._read_story(record, run.progress.view, run.told, run.last)[::-1])
-            run.told = run.last
+        if run.told_until < run.last:
+            run.story.extend(self._read_story(record, run.progress.view, run.told_until, run.last)[::-1])
+            run.told_until = run.last
         return list(run.story)[::-1]
 
     def newest_story(self, record: RunRecord) -> list[StoryLine]:

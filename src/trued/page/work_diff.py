@@ -61,10 +61,10 @@ def changed_files(store: RunStore, record: RunRecord) -> tuple[ChangedFile, ...]
 @lru_cache(maxsize=64)
 def _list_changed_files(place: str, base: str, head: str) -> tuple[ChangedFile, ...] | None:
     """The changed files; cached, because commits never change."""
-    told = _git(place, "diff-tree", "-r", "-z", "--numstat", *PLAIN, base, head)
-    if told is None:
+    output = _git(place, "diff-tree", "-r", "-z", "--numstat", *PLAIN, base, head)
+    if output is None:
         return None
-    rows = [one.split("\t", 2) for one in told.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
+    rows = [one.split("\t", 2) for one in output.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
     return tuple(ChangedFile(path, _number(added), _number(removed)) for added, removed, path in rows)
 
 
@@ -75,18 +75,18 @@ def _number(text: str) -> int:
 def file_diff(store: RunStore, record: RunRecord, path: str) -> DiffParts:
     """The diff of one file. The path is taken literally, so that it cannot lead out of the repository."""
     for place in _places(store, record):
-        told = _git_diff(place, record.base, record.head, path)
-        if told is not None:
-            return diff_parts(told)
+        output = _git_diff(place, record.base, record.head, path)
+        if output is not None:
+            return diff_parts(output)
     return ()
 
 
 @lru_cache(maxsize=64)
 def _git_diff(place: str, base: str, head: str, path: str) -> str | None:
-    told = _git(
+    output = _git(
         place, *LARGE, "diff-tree", "-p", "-r", *PLAIN, base, head, "--", f":(top,literal){path}", most=4 * SHOWN
     )
-    return None if told is None else told.decode("utf-8", "replace")[:SHOWN]
+    return None if output is None else output.decode("utf-8", "replace")[:SHOWN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +109,21 @@ def file_versions(store: RunStore, record: RunRecord, path: str) -> tuple[FileVe
 
 @lru_cache(maxsize=64)
 def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion, ...] | None:
-    told = _git(
+    output = _git(
         place, "log", "-z", "-n", "200", "--format=%H%x09%ct%x09%s", f"{base}..{head}", "--", f":(top,literal){path}"
     )
-    if told is None:
+    if output is None:
         return None
-    rows = [one.split("\t", 2) for one in told.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
+    rows = [one.split("\t", 2) for one in output.decode("utf-8", "replace").split("\0") if one.count("\t") >= 2]
     return tuple(FileVersion(commit, float(at), subject[:200]) for commit, at, subject in rows)
 
 
 def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> str:
     """The text of a file at one of its versions."""
     for place in _places(store, record):
-        told = _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
-        if told is not None:
-            return told.decode("utf-8", "replace")[:SHOWN]
+        output = _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
+        if output is not None:
+            return output.decode("utf-8", "replace")[:SHOWN]
     return ""
 
 
@@ -134,8 +134,8 @@ def read_clone(place: str, folder: Path) -> DiffParts | None:
         return ()
     variables = {"GIT_INDEX_FILE": str(clone.index), "GIT_OPTIONAL_LOCKS": "0"}
     words = (*LARGE, f"--work-tree={clone.work}", "diff", *PLAIN)
-    told = _git(place, *words, variables=variables, within_s=CLONE_WITHIN_S, most=4 * CLONE_SHOWN)
-    return None if told is None else diff_parts(told.decode("utf-8", "replace")[:CLONE_SHOWN])
+    output = _git(place, *words, variables=variables, within_s=CLONE_WITHIN_S, most=4 * CLONE_SHOWN)
+    return None if output is None else diff_parts(output.decode("utf-8", "replace")[:CLONE_SHOWN])
 
 
 @dataclass
@@ -243,13 +243,13 @@ def _git(
             late = threading.Timer(within_s, git.kill)
             late.start()
             try:
-                told = git.stdout.read(most) if git.stdout else b""
-                if len(told) == most:
+                output = git.stdout.read(most) if git.stdout else b""
+                if len(output) == most:
                     git.kill()
-                    return told
+                    return output
                 code = git.wait()
             finally:
                 late.cancel()
     except OSError:
         return None
-    return told if code == 0 else None
+    return output if code == 0 else None

@@ -101,7 +101,7 @@ def new_statements(before: str, after: str) -> frozenset[str]:
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base that got a member which their old code may use: a method that Python calls, a member that may
+    """Classes of the base with a new member that their old code may use: a method that Python calls, a member that may
     override one of a base class, or a field from which a decorator makes methods."""
     for name in now.bound.keys() - was.bound.keys():
         owner, _, member = name.rpartition(".")

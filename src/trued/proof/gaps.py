@@ -1,4 +1,5 @@
-"""Describes a failed case: in full to people, and to the implementer only what it may know."""
+"""Descriptions of one failed case: in full for people, and for the implementer only what it may know. Sentences about a
+requirement's grade are in `reasons.py`."""
 
 from trued.model import (
     BrowserCheck,

@@ -98,7 +98,7 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 def _without_absent_files(contract: Contract) -> Contract:
-    """The contract, with files that a check names and the base lacks no longer frozen, so that the head may add
+    """The contract, in which files that a check names and the base lacks are no longer frozen, so that the head may add
     them."""
     return contract.model_copy(update={"frozen": {path: blob for path, blob in contract.frozen.items() if blob}})
 

@@ -41,7 +41,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         return _missing_go_module(name) if _is_go(check) else missing_module(name, node=_is_node(check))
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
-        return MissingFromEnvironment(name=name, what=what, fix='say where modules lie: `environment: {path: ["."]}`')
+        return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
     if tried.kind == "program chromium":
         what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
         return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
@@ -67,8 +67,8 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
     """Requirement → what this machine lacks, as shown by the runs on the base before any work starts.
 
-    A module counts only if a package that the base declares (`declared`) would provide it. To add or declare any other
-    module may be the task of the head.
+    A module counts only if a package that the base declares (`declared`) would provide it. Any other module may be one
+    that the task itself has to add or declare.
     """
     found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
     for requirement in contract.every:

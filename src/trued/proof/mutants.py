@@ -33,8 +33,8 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """The mutant that passes all these cases, which are of one entry point. If none does, "": the cases can tell
-    working code from a mutant."""
+    """The mutant that passes all these cases of one entry point. "" if no mutant does: then the cases can tell working
+    code from a mutant."""
     left, echoed = list[Case](), False
     for one in cases:
         if isinstance(one, BrowserCheck):

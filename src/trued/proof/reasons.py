@@ -1,4 +1,5 @@
-"""The sentences in which a verdict gives its reasons; `judge` and the modules beside it choose among them. Pure.
+"""Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. How a failed case is
+described is in `gaps.py`. `judge` and the modules beside it choose among the sentences.
 
 Reasons that refute are worded elsewhere: a failed case in `gaps.reason`; an objection, an existing test or a part in
 `judge.py`; a person's rejection in `contract.py`.

@@ -54,8 +54,8 @@ async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnB
 
 
 def _passing_files(tried: TriedOnBothSides) -> dict[str, bool]:
-    """Test file that the runner reported → whether all its tests pass on the head, and each clearly passed or failed on
-    the base."""
+    """Test file that the runner reported → whether all its tests pass on the head, and every one of them had a clear
+    result (passed or failed) on the base."""
     found: dict[str, bool] = {}
     for name, stood in tried.on_base.items():
         shown = on_head(name, tried.here, tried.lacks)[0]

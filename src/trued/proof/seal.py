@@ -47,7 +47,7 @@ from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, 
 from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # the most extra runs of cases that took too long
-RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, also when it reruns only the failed tests
+RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, even when it reruns only the failed tests
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
 MOST_WHY = 200  # characters of the reason why a suite could not be run
@@ -233,8 +233,8 @@ async def _plugins(
 async def _runner_modules(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str], scripts: Collection[str]
 ) -> dict[str, str]:
-    """Path → blob of the project's scripts that settings of a script runner load, themselves or through each other,
-    without those that may be the product."""
+    """Path → blob of the project's scripts that settings of a script runner load, directly or through each other,
+    except those that may be the product."""
     checks = [check for one in requirements for check in one.checks]
     commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
     if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):

@@ -72,7 +72,8 @@ async def measure_tests(
 
 
 async def _without_quotes(found: Figures, scan: Scanner, command: str) -> Figures:
-    """The figures without text that quotes held-out data. The head wrote these texts, and agents read them."""
+    """The figures, without texts that quote held-out data: code of the head may have written the texts, and agents read
+    them."""
     names = "\n".join(found.skipped)
     return found.model_copy(
         update={

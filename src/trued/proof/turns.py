@@ -7,7 +7,8 @@ other, before they count against the head. If they pass then, they need more pas
 Cases whose answers are data are the only ones that can show `proven`. In the first run they have to pass where no other
 check has run, so that no code is right only because a test left it a sign. A sign need not be a file: the time or the
 mode of a folder is enough. So the engine does not look for signs that tests left, it uses another room. The second run
-of the cases is in the same checkout as the tests, as LAW-6 asks; so is the first, if the cases leave something there.
+of the cases is in the same checkout as the tests, as LAW-6 asks. The first run is there as well, if the cases leave
+something behind.
 """
 
 import asyncio

@@ -51,7 +51,7 @@ class UnguardedCode:
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
-        # A test that is in no room is not part of the product.
+        # Tests that no room contains are not part of the product either.
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
@@ -139,8 +139,8 @@ class UnguardedCode:
         return {one for path, text in every for one in paths if _may_import(path, text, one)}
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """The loaded files of the base, in other languages than Python, that are loaded only because the head imports
-        them: on the base, no file with an entry point of a case leads to them."""
+        """Those of the loaded files that the base has, that are not Python, and that are loaded only because the head
+        imports them: on the base, they cannot be reached from the entry point of any case."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -273,13 +273,13 @@ def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> 
     return place in elsewhere or not others.isdisjoint(known)
 
 
-def _may_import(path: str, text: str, one: str) -> bool:
-    """Whether the file at `path`, which has this text, may import the file `one`."""
-    if not one.endswith(".py"):
-        return _without_suffix(one) in _leads_to(path, text)
+def _may_import(path: str, text: str, imported: str) -> bool:
+    """Whether the file at `path`, which has this text, may import the file `imported`."""
+    if not imported.endswith(".py"):
+        return _without_suffix(imported) in _leads_to(path, text)
     folders = ["src", *map(str, PurePosixPath(path).parents)]
     names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
-    place = one.removesuffix("/__init__.py").removesuffix(".py")
+    place = imported.removesuffix("/__init__.py").removesuffix(".py")
     return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
 
 

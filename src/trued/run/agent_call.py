@@ -242,7 +242,7 @@ async def _wait_for_provider(context: RunContext, ask: AgentRequest, report: Rep
     context.journal.emit(waits, ask.key)
     while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited enough)
         await asyncio.sleep(min(still, PIECE_S))
-    exchange.waits.append(PastWait(left, told=bool(report.until)))
+    exchange.waits.append(PastWait(left, has_provider_time=bool(report.until)))
     context.journal.emit(CallWaited(seconds=round(left, 1)), ask.key)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from trued.model import Approval, Heard
+from trued.model import Approval, ProcessedDecisions
 from trued.support.hashing import digest
 from trued.support.plurals import counted, few
 
@@ -58,47 +58,49 @@ Compare: TypeAlias = Callable[[str, str], Since]
 HeadByDecision: TypeAlias = Mapping[tuple[str, float], str]
 
 
-def head_by_decision(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
-    return {(word.requirement, word.at): one.head for one in heard for word in one.words}
+def head_by_decision(processed: Iterable[ProcessedDecisions]) -> dict[tuple[str, float], str]:
+    return {(word.requirement, word.at): one.head for one in processed for word in one.words}
 
 
-def unprocessed_decisions(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
+def unprocessed_decisions(
+    words: Iterable[Approval], processed: Sequence[ProcessedDecisions], *, every: bool = False
+) -> list[Approval]:
     """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements. `every`: all
     decisions, for a workflow that records approvals in its files."""
-    known, parked = head_by_decision(heard), {name for one in heard for name in one.parked}
+    known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
     news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 
 
 def commits_to_compare(
-    words: Iterable[Approval], at: Mapping[str, str], heard: HeadByDecision
+    words: Iterable[Approval], at: Mapping[str, str], heads: HeadByDecision
 ) -> Iterator[tuple[str, str]]:
     """The pairs of commits to compare in order to know which approvals still apply."""
     for one in words:
         now = at.get(one.requirement, "")
-        for before in (one.commit, heard.get((one.requirement, one.at), "")):
+        for before in (one.commit, heads.get((one.requirement, one.at), "")):
             if now and before and before != now:
                 yield before, now
 
 
 def current_decisions(
-    words: Sequence[Approval], at: Mapping[str, str], heard: HeadByDecision, compare: Compare, asked: Mapping[str, str]
+    words: Sequence[Approval], at: Mapping[str, str], heads: HeadByDecision, compare: Compare, asked: Mapping[str, str]
 ) -> list[Approval]:
-    """The approval that applies to each requirement at the commit in `at`; if none does, the last one, with the reason
-    why it is stale. `asked`: the hash of what each requirement asks for now."""
+    """The approval that applies to each requirement at the commit in `at`; if no approval does, the last one, with the
+    reason why it is stale. `asked`: the hash of what each requirement asks for now."""
     found: dict[str, Approval] = {}
     for one in words:
         now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")
         another = bool(one.asked and said_of and one.asked != said_of)
-        stale = "the requirement has changed since" if another else _stale_reason(one, now, heard, compare)
+        stale = "the requirement has changed since" if another else _stale_reason(one, now, heads, compare)
         before = found.get(one.requirement)
         if before is None or before.stale or not stale:
             found[one.requirement] = one.model_copy(update={"stale": stale and f"{_decision_text(one)}, {stale}"})
     return list(found.values())
 
 
-def _stale_reason(word: Approval, now: str, heard: HeadByDecision, compare: Compare) -> str:
+def _stale_reason(word: Approval, now: str, heads: HeadByDecision, compare: Compare) -> str:
     if not (word.commit and now) or word.commit == now:
         return ""
     since = compare(word.commit, now)
@@ -106,7 +108,7 @@ def _stale_reason(word: Approval, now: str, heard: HeadByDecision, compare: Comp
         return ""
     if not word.rejected:
         return str(since)
-    there = heard.get((word.requirement, word.at), "")
+    there = heads.get((word.requirement, word.at), "")
     if not there or there == now or compare(there, now).same:
         return ""  # no agent has received the rejection yet, or none has changed anything since
     return "and it has been worked on since"

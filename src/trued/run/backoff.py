@@ -17,10 +17,10 @@ DOUBTED = 2  # after this many refusals in a row, the time that the provider nam
 
 @dataclass(frozen=True, slots=True)
 class PastWait:
-    """A wait that is over."""
+    """A finished wait for a provider."""
 
     seconds: float
-    told: bool  # whether the provider had named the time
+    has_provider_time: bool  # the provider had said until when to wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def decide_wait(
     waited = sum(one.seconds for one in waits)
     if left + (waited if report.until else 0) > LONGEST_WAIT_S:
         return GiveUp(f"{report.why}; that is longer than trued waits: {_resume_hint(report, until, now, zone)}")
-    blind = sum(one.seconds for one in waits if not one.told)
+    blind = sum(one.seconds for one in waits if not one.has_provider_time)
     if not report.until and blind + left > BLIND_S:
         return GiveUp(f"{report.why}; it did not say until when, and waiting {duration(blind)} did not help")
     return WaitUntil(until, report.why)

@@ -76,7 +76,7 @@ class Undone(Value):
 class Settled(Protocol):
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to repair."""
+        """Whether the repairs are complete."""
 
 
 S = TypeVar("S", bound=Settled)

@@ -411,7 +411,7 @@ def _not_checked(criterion: Requirement, why: str) -> Judged:
         grade=Grade.UNPROVEN,
         why=(f"{NOT_CHECKED}: {why}",),
         holds=True,
-        rests_on="nothing: the contract does not hold it",
+        rests_on="nothing: the contract does not contain it",
         outside=next(iter(criterion.covers), criterion.id),
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from trued.errors import BadInput
-from trued.model import Approval, Contract, Finding, Heard, Plan, Question, Requirement, Task, Verdict
+from trued.model import Approval, Contract, Finding, Plan, ProcessedDecisions, Question, Requirement, Task, Verdict
 from trued.model.events.people import (
     DecisionTooLate,
     QuestionAsked,
@@ -35,7 +35,7 @@ def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     return tuple(one for one in serving if is_manual(one)) or serving
 
 
-async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Heard:
+async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> ProcessedDecisions:
     """Ask people about these requirements at this head. If nobody is there, park them; a replay parks the same ones."""
     head, ids = steps.state.position.head, [one.id for one in wanted]
 
@@ -44,11 +44,11 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Hea
         parked = tuple(name for name, word in words.items() if word is None)
         for name in parked:
             steps.context.journal.emit(RequirementParked(requirement=name, commit=head), key)
-        return Heard(head=head, words=tuple(filter(None, words.values())), parked=parked).model_dump_json()
+        return ProcessedDecisions(head=head, words=tuple(filter(None, words.values())), parked=parked).model_dump_json()
 
     asked = [asked_of(one) for one in wanted]
-    got = Heard.model_validate_json(await steps.once(key, digest(head, ids, asked), step))
-    steps.state.people.heard.append(got)
+    got = ProcessedDecisions.model_validate_json(await steps.once(key, digest(head, ids, asked), step))
+    steps.state.people.processed.append(got)
     return got
 
 
@@ -58,17 +58,17 @@ async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval,
 
     async def step() -> str:
         words = approvals.unprocessed_decisions(
-            steps.context.journal.approvals(), steps.state.people.heard, every=every
+            steps.context.journal.approvals(), steps.state.people.processed, every=every
         )
         if not words:
             raise _NothingYet
-        return Heard(head=head, words=tuple(words)).model_dump_json()
+        return ProcessedDecisions(head=head, words=tuple(words)).model_dump_json()
 
     try:
-        got = Heard.model_validate_json(await steps.once(key, digest(head), step))
+        got = ProcessedDecisions.model_validate_json(await steps.once(key, digest(head), step))
     except _NothingYet:
         return ()
-    steps.state.people.heard.append(got)
+    steps.state.people.processed.append(got)
     return got.words
 
 
@@ -96,9 +96,10 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
         found = [await _approval_of(steps, one) for one in (contract.requirements if every else manual)]
         whole = [one for one in steps.context.journal.approvals() if every and one.requirement == WHOLE]
         agreed = [one for one in whole if one.contract in ("", steps.state.proof.contract_hash)]
-        return Heard(head=head, words=(*filter(None, found), *agreed)).model_dump_json()
+        return ProcessedDecisions(head=head, words=(*filter(None, found), *agreed)).model_dump_json()
 
-    return Heard.model_validate_json(await steps.once(key, digest(head, [one.id for one in manual]), step)).words
+    found = await steps.once(key, digest(head, [one.id for one in manual]), step)
+    return ProcessedDecisions.model_validate_json(found).words
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
@@ -117,7 +118,7 @@ async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict |
 async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | None:
     """The approval that applies to the work as it is now, if there is one."""
     words = [one for one in steps.context.journal.approvals() if one.requirement == requirement.id]
-    at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.heard)
+    at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.processed)
     found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.commits_to_compare(words, at, known))}
     asked = {requirement.id: asked_of(requirement)}
     words = approvals.current_decisions(words, at, known, lambda *pair: found[pair], asked)

@@ -49,7 +49,7 @@ class People:
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
         """The requirements that the last `review` approved; others of the same task need evidence of their own."""
-        return tuple(one.requirement for one in self._steps.state.people.heard[-1].words) if approval else ()
+        return tuple(one.requirement for one in self._steps.state.people.processed[-1].words) if approval else ()
 
     async def final_approvals(self) -> tuple[Approval, ...]:
         """What people have approved of the finished work."""

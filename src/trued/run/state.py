@@ -4,7 +4,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass, field, replace
 
-from trued.model import Contract, Evidence, Finding, Heard, Judged, Verdict
+from trued.model import Contract, Evidence, Finding, Judged, ProcessedDecisions, Verdict
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ProofState:
 class PeopleState:
     """Decisions and comments of people on this run."""
 
-    heard: list[Heard] = field(default_factory=list)  # decisions that steps have processed, and parked requirements
+    processed: list[ProcessedDecisions] = field(default_factory=list)  # one entry for each step that asked people
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
     rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → rejections, for its next agent
 

@@ -26,7 +26,7 @@ class LeaseFile:
             self.unwritten = ""
 
     def why_over(self) -> str:
-        """Why no agent may start while the lease is over, as a sentence."""
+        """A sentence that says why no agent may start: the lease has expired."""
         if self.unwritten:
             return f"no agent starts before {self.path} can be written: {self.unwritten}"
         return "no agent starts before the hub answers again: another machine may have the run"

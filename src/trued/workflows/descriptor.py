@@ -110,7 +110,7 @@ class WorkflowDescriptor:
     rewritten_folders: tuple[str, ...] = ()  # owned folders that each run rewrites; the last run to land wins
     writes_into: str = ""  # a folder of the repository; the run is refused if there is a file with this name
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
-    editable: str = ""  # a file of the branch: people may edit its live copy, also after the run has ended
+    editable: str = ""  # a file of the branch: people may edit its live copy, even after the run has ended
     # (text of the editable file, ids) → the text with these parts open again; raises BadInput for unknown ids
     reopen: Reference = ""
     records_approvals: bool = False  # its files on the branch say what people approved
@@ -121,7 +121,7 @@ class WorkflowDescriptor:
 
     # how people see it
     # (run id, its events) → how to continue a run that ended without success: (command, what it does)
-    ways_on: Reference = ""
+    continuations: Reference = ""
     rounds: Rounds | None = None
     view: Reference = ""  # a WorkflowView
 
@@ -134,7 +134,7 @@ class WorkflowDescriptor:
             "replies": self.replies,
             "handbook": self.handbook,
             "reopen": self.reopen,
-            "ways_on": self.ways_on,
+            "continuations": self.continuations,
         }
         for name, reference in given.items():
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):

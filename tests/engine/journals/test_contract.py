@@ -110,7 +110,7 @@ def test_what_is_read_while_it_stands_still_is_of_one_moment(
     journal: JournalStore, opened: Callable[..., JournalStore]
 ) -> None:
     with closing(opened(read_only=True)) as reader:
-        with reader.standing_still():
+        with reader.read_snapshot():
             assert len(reader.runs()) == 1
             journal.add(record("r-two"))
             assert len(reader.runs()) == 1
@@ -361,7 +361,7 @@ OWN = {
     "private_files",
     "password",
     "refuse_if_open",
-    "standing_still",
+    "read_snapshot",
 }
 ODD: list[dict[str, object]] = [
     {

@@ -15,7 +15,7 @@ from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
 from trued.errors import BadInput
 from trued.wire import Order
-from trued.workflows.handoff.view import ways_on
+from trued.workflows.handoff.view import continuations
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_a_failed_feature_names_its_branch_and_its_error_and_is_opened_aga
     assert f"trued resume {record.id} --rounds 3" in note
     handover = (engine.store.folder(record.id) / "files" / "HANDOVER.md").read_text()
     assert branch in handover
-    ways = dict(ways_on(record.id, [*engine.store.journal.events(record.id)]))
+    ways = dict(continuations(record.id, [*engine.store.journal.events(record.id)]))
     assert ways == {f"trued resume {record.id} --rounds 3": "gives 3 more attempts to double"}
     decide(engine.store, record.id, ["is-double"], Decision(who="ann", why="twice, not once", rejected=True))
     coders = Coders()

@@ -17,7 +17,7 @@ from tests.workflows.pipeline.pipeline_agents import (
     honest,
     leaves,
 )
-from trued.engine.ways_on import ways_on
+from trued.engine.continuations import continuations
 from trued.wire import Order
 
 
@@ -33,13 +33,13 @@ async def test_a_reviewer_that_crashed_is_asked_again_by_resume_and_nobody_else_
     engine = line.played(crew)
     record = await line.piped(engine)
     assert (record.state, record.code) == ("not proven", 1)
-    ((command, does),) = ways_on(engine.store, record)
+    ((command, does),) = continuations(engine.store, record)
     assert (command, "r-security" in does) == (f"trued resume {record.id}", True)
     before = len(crew.asked)
     ended = await engine.resume(record.id)
     assert crew.asked[before:] == ["r-security"]
     assert (ended.state, ended.code, str(ended.grade)) == ("done", 0, "proven")
-    assert ways_on(engine.store, ended) == []
+    assert continuations(engine.store, ended) == []
     assert (await engine.resume(record.id)).head == ended.head
     assert crew.asked[before:] == ["r-security"]
 
@@ -52,7 +52,7 @@ async def test_after_a_blocker_resume_has_it_fixed_and_checks_everything_again(l
     engine = line.played(crew)
     record = await line.piped(engine)
     assert (record.state, decided(engine, record)[-1]) == ("not proven", ("review", "ERROR"))
-    assert [command for command, _ in ways_on(engine.store, record)] == [f"trued resume {record.id}"]
+    assert [command for command, _ in continuations(engine.store, record)] == [f"trued resume {record.id}"]
     before = len(crew.asked)
     ended = await engine.resume(record.id)
     again = crew.asked[before:]
@@ -95,7 +95,7 @@ async def test_a_critique_that_is_still_critical_stays_open_until_its_critic_tak
     assert (record.state, record.code) == ("not proven", 1)
     assert [one.by for one in verdict.objections] == ["ct-security"]
     assert "Critical" in said[0]
-    assert ways_on(engine.store, record)
+    assert continuations(engine.store, record)
 
 
 @pytest.mark.slow

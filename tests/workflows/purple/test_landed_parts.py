@@ -7,11 +7,11 @@ import pytest
 from tests.workflows.conftest import CODE, PASSED, REQUIREMENTS, Ground, built, chunk_of
 from tests.workflows.purple.test_parts_of_a_plan import idle_in
 from trued.engine.approvals import Decision, decide
+from trued.engine.continuations import continuations
 from trued.engine.engine import Engine
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.landing.reproof import RebasedProof
-from trued.engine.ways_on import ways_on
 from trued.model import Grade, Outcomes, RunRecord
 from trued.wire import Order
 
@@ -38,7 +38,7 @@ async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_na
     engine, _ = ground.engine(idle_in("1B", {"1A": CODE["1A"] + CODE["1B"]}))
     record = await ground.run(engine, rounds=1)
     assert record.code == 1
-    assert [command for command, _ in ways_on(engine.store, record)] == [
+    assert [command for command, _ in continuations(engine.store, record)] == [
         f"trued resume {record.id} --rounds 3",
         f"trued land {record.id} --through 1A",
     ]
@@ -60,7 +60,7 @@ async def test_an_open_objection_goes_with_the_chunk_that_it_is_about(ground: Gr
     engine, _ = ground.engine(doubting)
     record = await ground.run(engine, rounds=1)
     assert record.code == 1
-    assert not any("--through" in command for command, _ in ways_on(engine.store, record))
+    assert not any("--through" in command for command, _ in continuations(engine.store, record))
     refused = await through(engine, record, "1A")
     assert (refused.landed, refused.code) == (False, 1)
     assert "a name that the team does not use" in refused.why

@@ -10,12 +10,12 @@ from tests.workflows.conftest import CODE, PASSED, PLAN, REQUIREMENTS, Ground, b
 from tests.workflows.purple.test_purple import lazy, roles
 from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
+from trued.engine.continuations import continuations
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.pending import waits
-from trued.engine.ways_on import ways_on
 from trued.errors import BadInput, Diverged
 from trued.inputs.plans.done_marks import marked_done
 from trued.inputs.plans.plan import parse_plan
@@ -382,7 +382,7 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
     async def through(chunk: str) -> LandingResult:
         return await land(engine.store, record.id, LandingRequest(who="ann", through=chunk), engine.person)
 
-    assert [command for command, _ in ways_on(engine.store, record)] == [
+    assert [command for command, _ in continuations(engine.store, record)] == [
         f"trued resume {record.id} --rounds 3",
         f"trued land {record.id} --through 1A",
     ]

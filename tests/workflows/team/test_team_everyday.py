@@ -25,15 +25,15 @@ from tests.workflows.team.team_agents import (
 from trued.cli.status_line import planned as planned_work
 from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
+from trued.engine.continuations import continuations, editable_copy
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
-from trued.engine.ways_on import editable_copy, ways_on
 from trued.errors import BadInput
 from trued.model import Grade, Judged, MissingFromEnvironment, Verdict
 from trued.reporting.views.progress import Progress
 from trued.wire import Order
-from trued.workflows.team.task_desk import verdict_gaps
+from trued.workflows.team.task_in_progress import verdict_gaps
 
 DOUBLE = "double(x) returns twice its argument."
 
@@ -168,7 +168,7 @@ async def test_a_feature_that_failed_is_opened_again_with_one_command_and_ends_p
     record = await teams.teamed(engine, THREE, team={"attempts": 2})
     assert (record.state, record.code) == ("not proven", 1)
     assert [one.status for one in teams.backlog(record).features] == ["completed", "failed", "completed"]
-    ((command, _),) = ways_on(engine.store, record)
+    ((command, _),) = continuations(engine.store, record)
     assert command == f"trued resume {record.id} --reopen F2-T1"
     handover = engine.store.folder(record.id) / "files" / "HANDOVER.md"
     assert command in handover.read_text()

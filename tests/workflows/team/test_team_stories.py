@@ -9,11 +9,11 @@ import pytest
 
 from tests.workflows.team.team_agents import TIMES, Act, Members, Teams, planned, task_of, wrote
 from trued.engine.approvals import Decision, decide
+from trued.engine.continuations import continuations
 from trued.engine.engine import Engine
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
-from trued.engine.ways_on import ways_on
 from trued.model import Grade, RunRecord
 from trued.wire import Order
 
@@ -98,7 +98,7 @@ async def test_of_three_features_the_one_that_failed_is_opened_again_and_one_que
     assert (record.state, record.code) == ("not proven", 1)
     assert [one.status for one in teams.backlog(record).features] == ["completed", "failed", "completed"]
     assert not await lands(engine, record)
-    ((command, _),) = ways_on(engine.store, record)
+    ((command, _),) = continuations(engine.store, record)
     assert command == f"trued resume {record.id} --reopen F2-T1"
     able.append(True)
     ended = await approved(engine, await engine.resume(record.id, reopened=["F2-T1"]))

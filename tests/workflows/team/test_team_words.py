@@ -9,19 +9,19 @@ from trued.run.session import Session
 from trued.workflows.team import replies as team_replies
 from trued.workflows.team.replies import Developed
 from trued.workflows.team.reply_parts import Query
-from trued.workflows.team.task_desk import TaskDesk
+from trued.workflows.team.task_in_progress import TaskInProgress
 
 
 @pytest.mark.spec("TEAM-5")
 def test_a_developer_that_says_it_is_not_done_is_not_done() -> None:
     nobody = cast("Run", None)
-    desk = TaskDesk("F1-T1", nobody, nobody, cast("Session[Developed]", None), None)
+    work = TaskInProgress("F1-T1", nobody, nobody, cast("Session[Developed]", None), None)
     for said, gaps in ((None, []), (Developed(), [])):
-        desk.developed = said
-        assert [*desk.developer_doubts()] == gaps
+        work.developed = said
+        assert [*work.developer_doubts()] == gaps
     for status in (Status.ERROR, Status.NEEDS_REVISION):
-        desk.developed = Developed(status=status, summary="no way in")
-        assert [one.what for one in desk.developer_doubts()] == [f"the developer says {status}: no way in"]
+        work.developed = Developed(status=status, summary="no way in")
+        assert [one.what for one in work.developer_doubts()] == [f"the developer says {status}: no way in"]
 
 
 @pytest.mark.spec("TEAM-5", "TEAM-7")

@@ -26,7 +26,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
     words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
-    told: dict[str, Any] = {
+    options: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
         "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
@@ -38,7 +38,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),
-            json.dumps({**told, "keys": keys}).encode(),
+            json.dumps({**options, "keys": keys}).encode(),
             (sys.prefix, sys.base_prefix, INSIDE),
             dict.fromkeys(keys, ""),
         )

@@ -126,8 +126,8 @@ def _fold_rollout_line(line: dict[str, Any], transcript: Transcript) -> None:
         count_request(_usage(line["payload"]["info"]["last_token_usage"]), transcript)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    return Usage(told["input_tokens"], told["output_tokens"], told.get("cached_input_tokens") or 0)
+def _usage(reported: dict[str, Any]) -> Usage:
+    return Usage(reported["input_tokens"], reported["output_tokens"], reported.get("cached_input_tokens") or 0)
 
 
 CAN = Capabilities(resume=True, early_session=True, native_schema=True, vendor="openai")

@@ -124,14 +124,14 @@ def _fold_stderr_line(line: str, transcript: Transcript) -> None:
 def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
     # A message is written again when its tools have run; it then has the same id.
     if line["type"] == "gemini" and line["id"] != transcript.last:
-        transcript.last, told = line["id"], line["tokens"]
-        count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), transcript)
+        transcript.last, counts = line["id"], line["tokens"]
+        count_request(Usage(counts["input"], counts["total"] - counts["input"], counts.get("cached") or 0), transcript)
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
-    told = event.get("stats") or {}
-    if told.get("total_tokens"):
-        used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
+    counts = event.get("stats") or {}
+    if counts.get("total_tokens"):
+        used = Usage(counts["input_tokens"], counts["total_tokens"] - counts["input_tokens"], counts.get("cached") or 0)
         transcript.set_usage(
             replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
         )

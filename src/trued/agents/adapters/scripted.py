@@ -104,18 +104,18 @@ def _program(order: Order, script: Path, name: str) -> Program:
 
 def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
     try:
-        told = parse_reply(ended.stdout)
-        reply = told["reply"]
+        printed = parse_reply(ended.stdout)
+        reply = printed["reply"]
     except (BrokenReply, KeyError) as error:
         return failed_report(order, "contract", f"the script's reply cannot be read: {error}", reaped=ended.reaped)
     usage = estimate_usage(order, len(json.dumps(reply)))
     if not isinstance(reply, dict):
         why = f"the script returned {type(reply).__name__}, but one JSON object is needed"
         return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
-    if simulated := told.get("usage"):
+    if simulated := printed.get("usage"):
         usage = Usage(**simulated)
         tell("usage", simulated=True, **simulated)
-    return done_report(order, reply, resumed=bool(told.get("resumed")), reaped=ended.reaped, usage=usage)
+    return done_report(order, reply, resumed=bool(printed.get("resumed")), reaped=ended.reaped, usage=usage)
 
 
 AGENT = Agent(

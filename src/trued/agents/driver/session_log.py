@@ -63,10 +63,10 @@ def count_request(usage: Usage, transcript: Transcript) -> None:
     transcript.usage = replace(transcript.usage, peak=peak, requests=transcript.usage.requests + 1)
 
 
-def usage_since(told: Usage, before: Usage) -> Usage:
+def usage_since(total: Usage, before: Usage) -> Usage:
     """The usage since `before`, for an agent that counts its whole session."""
     return Usage(
-        tokens_in=max(0, told.tokens_in - before.tokens_in),
-        tokens_out=max(0, told.tokens_out - before.tokens_out),
-        tokens_cached=max(0, told.tokens_cached - before.tokens_cached),
+        tokens_in=max(0, total.tokens_in - before.tokens_in),
+        tokens_out=max(0, total.tokens_out - before.tokens_out),
+        tokens_cached=max(0, total.tokens_cached - before.tokens_cached),
     )

@@ -23,13 +23,13 @@ def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)
     try:
-        told = _node(root, schema)
+        node_schema = _node(root, schema)
         named = {name: _node(node, schema) for name, node in definitions.items()}
     except NotStrict:
         return None
-    if told.get("type") != "object":
+    if node_schema.get("type") != "object":
         return None
-    return {**told, "$defs": named} if named else told
+    return {**node_schema, "$defs": named} if named else node_schema
 
 
 def from_strict(value: Any, schema: dict[str, Any]) -> Any:
@@ -47,25 +47,25 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
         return {"$ref": node["$ref"]}  # strict mode allows nothing beside a $ref
     if len(node.get("allOf", ())) == 1:
         return _node(node["allOf"][0], root)
-    told = {key: node[key] for key in KEPT if key in node}
+    node_schema = {key: node[key] for key in KEPT if key in node}
     if choices := node.get("anyOf") or node.get("oneOf"):
-        return {**told, "anyOf": [_node(choice, root) for choice in choices]}
+        return {**node_schema, "anyOf": [_node(choice, root) for choice in choices]}
     if "type" not in node:
         if "enum" in node or "const" in node:
-            return told
+            return node_schema
         raise NotStrict
-    told["type"] = node["type"]
+    node_schema["type"] = node["type"]
     kinds = [node["type"]] if isinstance(node["type"], str) else node["type"]
     if node.get("format") in FORMATS:
-        told["format"] = node["format"]
+        node_schema["format"] = node["format"]
     if "pattern" in node and "(?" not in node["pattern"]:  # strict mode has no lookaround
-        told["pattern"] = node["pattern"]
-    told |= _object(node, root) if "object" in kinds else {}
+        node_schema["pattern"] = node["pattern"]
+    node_schema |= _object(node, root) if "object" in kinds else {}
     if "array" in kinds:
         if "prefixItems" in node:
             raise NotStrict
-        told["items"] = _node(node.get("items"), root)
-    return told
+        node_schema["items"] = _node(node.get("items"), root)
+    return node_schema
 
 
 def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ WORDS = re.compile(r"[a-z]{1,15}(?:[ _-][a-z]{1,15}){0,2}")
 def borrowed_files(
     login: Login, order: Order, record: CallRecord, folder: Path, variables: Mapping[str, str]
 ) -> Iterator[None]:
-    """Copy credential files into the agent's HOME for one `with` block. Their content appears in no record of the
-    call."""
+    """Copy credential files into the agent's HOME for one `with` block. No record of the call contains their
+    content."""
     home, user = Path(order.home), Path(os.environ.get("HOME") or "/nonexistent")
     found = choose_login(login, order.login, variables, user, time.time())
     if not found.files:

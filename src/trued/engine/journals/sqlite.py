@@ -183,7 +183,7 @@ class SqliteJournal:
             raise
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
+    def read_snapshot(self) -> Iterator[None]:
         """All reads in the `with` block see one snapshot. For readers only: nothing can be written in the block."""
         self._rows("begin")
         try:
@@ -250,7 +250,7 @@ class SqliteJournal:
         return RunJournal(self, run, listen)
 
     @contextmanager
-    def claim(self, run: str, told: Callable[[], None] | None = None) -> Iterator[None]:
+    def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
         """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal."""
         with self._lock(run).hold():
             yield
@@ -422,10 +422,10 @@ class SqliteJournal:
         with self.writing(self._synced) as db:
             statement = "insert into comment (run, sent_to, text, who, way, stops, at) values (?, ?, ?, ?, ?, ?, ?)"
             number = db.execute(statement, (run, *row, now)).lastrowid or 0
-            told = event(number)
-            data = json.dumps(told.stored_data(), ensure_ascii=False)
+            made = event(number)
+            data = json.dumps(made.stored_data(), ensure_ascii=False)
             statement = "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)"
-            db.execute(statement, (run, now, key, told.stored_kind, data))
+            db.execute(statement, (run, now, key, made.stored_kind, data))
         return number
 
     def comments(self, run: str) -> list[Comment]:

@@ -24,10 +24,11 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
 
 
 def joined_prose(plan: Plan, covered: Iterable[str] = ()) -> Plan:
-    """The plan with its unread lines joined by section, verbatim, with the place of the first line.
+    """The plan, with the unread lines of each section joined into one requirement. (A check or a person has to prove
+    each requirement, so one for each line would be too many.) The text is verbatim; the place is that of the first
+    line.
 
-    A line whose words are in `covered` stays a criterion of its own. Each section is one requirement, which a check or
-    a person has to prove, instead of one requirement per line.
+    A line whose words are in `covered` stays a requirement of its own.
     """
     apart = {comparable(words) for entry in covered for words in (entry, entry.partition(":")[2])}
     starts = [block.line for block in parse(plan.text) if isinstance(block, Heading) and block.level <= SECTION_LEVEL]

@@ -112,10 +112,10 @@ def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
             return Project(folder, "python", tool, (lock, *({beside} & names)), (command,), test)
     lists = sorted((name for name in names if REQUIREMENTS.fullmatch(name)), key=lambda name: ("/" in name, len(name)))
     commands = tuple(_pip(folder, lists, names, manifest, inside))
-    told = tuple(name for name in ("pyproject.toml", "setup.py", "setup.cfg") if name in names)
+    declaring = tuple(name for name in ("pyproject.toml", "setup.py", "setup.cfg") if name in names)
     if not commands and "project" not in manifest:
         return None
-    return Project(folder, "python", "pip", (*lists, *told), commands, test)
+    return Project(folder, "python", "pip", (*lists, *declaring), commands, test)
 
 
 def _pip(

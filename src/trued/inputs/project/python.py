@@ -125,7 +125,7 @@ class PythonCommands:
 
 
 def tests_in(names: set[str]) -> list[str]:
-    """The test files, those nearest to the root first, without those in node_modules."""
+    """The test files, those nearest to the root first, except those in node_modules."""
     own = (name for name in names if TEST_FILE.fullmatch(name) and "node_modules/" not in name)
     return sorted(own, key=lambda name: (name.count("/"), name))
 

@@ -42,9 +42,9 @@ class StartCommand:
 
 def files_that_tell(paths: Collection[str]) -> tuple[str, ...]:
     """The files whose text is needed to find the start commands."""
-    told = [path for path in ("Procfile", "package.json", makefile_of(paths)) if path in paths]
+    declaring = [path for path in ("Procfile", "package.json", makefile_of(paths)) if path in paths]
     source = [path for path in paths if path.endswith((".py", ".js", ".mjs", ".cjs", ".ts")) and _is_near(path)]
-    return (*told, *sorted(source, key=lambda path: (path.count("/"), path))[:MOST_READ])
+    return (*declaring, *sorted(source, key=lambda path: (path.count("/"), path))[:MOST_READ])
 
 
 def start_commands(paths: Collection[str], read: Read, configured: str = "") -> tuple[StartCommand, ...]:

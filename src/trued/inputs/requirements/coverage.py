@@ -92,12 +92,12 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
     )
 
 
-def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `one`. A requirement that names `one` takes precedence over one that
+def _covering(asked: Requirement, given: Iterable[Requirement]) -> str:
+    """The id of the user's requirement that covers `asked`. One that names `asked` takes precedence over one that
     covers the whole goal."""
     entries = {one_line(entry): by.id for by in given for entry in by.covers}
-    kinds = (f"{kind}: {one_line(one.text)}" for kind in KINDS)
-    return next((entries[name] for name in (one.id, one_line(one.text), *kinds, "goal") if name in entries), "")
+    kinds = (f"{kind}: {one_line(asked.text)}" for kind in KINDS)
+    return next((entries[name] for name in (asked.id, one_line(asked.text), *kinds, "goal") if name in entries), "")
 
 
 def _with_parts(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:

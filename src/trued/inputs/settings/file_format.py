@@ -151,7 +151,7 @@ class UatTable(Value):
 
 
 class TeamRolesTable(Value):
-    """Which roles of a team are played. PM and dev have to be: one plans, the other works."""
+    """Which roles of a team are played. PM and dev always are: without them nobody would plan or work."""
 
     pm: Annotated[bool, AfterValidator(_refuse_off)] = True
     techlead: bool = True

@@ -29,7 +29,7 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
 
 
 def is_without_forge(settings: ForgeSettings, root: Path) -> bool:
-    """Whether pull requests of this repository are files: the settings say so, or its remote points to no forge."""
+    """Whether pull requests of this repository are files: the settings say so, or its remote is not on a forge."""
     if settings.kind == "auto":
         return not repository_of(remote_address(root, settings.remote), settings.url or API)
     return settings.kind == "local"

@@ -1,4 +1,4 @@
-"""Trackers, one module each, and the choice of the tracker that a ticket's name means."""
+"""Trackers, one module each; and how the tracker of a ticket is selected from the ticket's name."""
 
 from collections.abc import Mapping
 from pathlib import Path

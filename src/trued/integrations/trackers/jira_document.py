@@ -80,7 +80,7 @@ def _framed_block(node: Node, pictures: Pictures, depth: int) -> str:
 def _list(node: Node, pictures: Pictures, depth: int) -> str:
     lines: list[str] = []
     for number, item in enumerate(_nodes(node) if depth else (), 1):
-        if item.get("type") in LISTS:  # a nested task list stands beside the items, not in one
+        if item.get("type") in LISTS:  # a nested task list is a sibling of the items, not inside one
             lines.append("  " + _list(item, pictures, depth - 1).replace("\n", "\n  "))
             continue
         sign = f"{number}. " if node.get("type") == "orderedList" else "- "

@@ -89,7 +89,7 @@ class CallWaited(JournalEvent, kind="waited"):
 
 class CallPostponed(JournalEvent, kind="postponed"):
     """A call waits for its turn on the hub: its agent's cap over all machines is reached, or its driver's lease on the
-    run is over."""
+    run has expired."""
 
     why: str
     agent: str
@@ -124,7 +124,7 @@ class CallStarted(JournalEvent, kind="started"):
 
 
 class CallAdopted(JournalEvent, kind="adopted"):
-    """A resumed engine found the call still at work and waits for it."""
+    """A resumed engine found the call still running and waits for it."""
 
     pid: int
 

@@ -1,4 +1,4 @@
-"""Every page of the server, one module each: an address and the function that makes it."""
+"""Every page of the server, one module each: its address, and the function that makes the page."""
 
 from trued.page.pages import (
     call,

@@ -184,7 +184,7 @@ def _own_section(material: Material) -> dict[str, str]:
 
 
 def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], material: Material) -> str:
-    """The call at work, or the last one."""
+    """The running call, or the last one."""
     running = [one for one in every if one.state == "at work"] if record.state == "running" else []
     call = running[0] if running else (every[-1] if every else None)
     transcript = reader.transcript(record, call) if call else None

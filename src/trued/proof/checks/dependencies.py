@@ -80,7 +80,7 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
     """Manifest of this commit → what it declares. A list to which a manifest refers counts as a manifest, whatever its
-    name; the reference itself declares nothing, unless the commit lacks that list or folder."""
+    name; the reference itself counts as a declaration only if the commit lacks that list or folder."""
     blobs = await workspace.blobs(commit)
     folders = {str(one) for path in blobs for one in PurePosixPath(path).parents}
     found: dict[str, list[str]] = {}

@@ -277,7 +277,7 @@ def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _settings(name: str, text: str) -> Iterator[Setting]:
-    """The settings of a manifest, without those that only declare a package and its version."""
+    """The settings of a manifest, except those that only declare a package and its version."""
     if name != "setup.cfg":
         yield from (one for one in _leaves(_table(name, text)) if not _is_declared(name, *one))
         return

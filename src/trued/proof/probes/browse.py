@@ -110,7 +110,7 @@ async def read(session: Any, reading: str) -> dict[str, Any]:
 
 
 async def settled(watched: Watched, until: float) -> dict[str, Any]:
-    """The text when the page has settled, or when its time is over."""
+    """The text when the page has settled, or when its time is up."""
     text: dict[str, Any] = {}
     since = time.monotonic()
     session = await watched.page.context.new_cdp_session(watched.page)

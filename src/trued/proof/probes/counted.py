@@ -42,8 +42,8 @@ SWITCHES = re.compile(
 EARLY = ("_pytest.assertion.rewrite", "_pytest.config", "_pytest.main", "_pytest.python", "unittest", "doctest")
 
 
-class Supplied:
-    """Finds the engine's own pytest for an interpreter that has none."""
+class SuppliedModules:
+    """Finds modules that the engine supplies, such as pytest, for an interpreter that has none."""
 
     def __init__(self, places: dict[str, str]) -> None:
         self.places = places
@@ -58,7 +58,7 @@ class Supplied:
         return importlib.util.spec_from_file_location(name, start, submodule_search_locations=[place])
 
 
-class Channel:
+class PytestChannel:
     """Writes one record per line, each with the nonce."""
 
     def __init__(self, number: int, nonce: str) -> None:
@@ -73,7 +73,7 @@ class Channel:
 class Registrar:
     """Registers the trusted pytest plugins under their own names, without reading metadata from the checkout."""
 
-    def __init__(self, plugins: list[tuple[str, Any]], absent: list[str], channel: Channel) -> None:
+    def __init__(self, plugins: list[tuple[str, Any]], absent: list[str], channel: PytestChannel) -> None:
         self.plugins, self.absent, self.channel = plugins, absent, channel
 
     def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
@@ -111,7 +111,7 @@ class Registrar:
 class Counting:
     """The plugin: chooses what is run, adds the canary, and reports every outcome."""
 
-    def __init__(self, order: dict[str, Any], channel: Channel, pytest: Any) -> None:
+    def __init__(self, order: dict[str, Any], channel: PytestChannel, pytest: Any) -> None:
         self.order, self.channel, self.pytest = order, channel, pytest
         self.ids = None if order["ids"] is None else frozenset(order["ids"])
         self.marked: set[str] = set()
@@ -296,7 +296,7 @@ def installed(folder: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
 
 
-def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
+def load(plugins: list[list[str]], channel: PytestChannel) -> list[tuple[str, Any]]:
     loaded = []
     for name, module in plugins:
         try:
@@ -306,11 +306,11 @@ def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
     return loaded
 
 
-def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channel) -> list[tuple[str, Any]]:
+def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: PytestChannel) -> list[tuple[str, Any]]:
     """Plugins for tests that drive a browser. They are registered after the project's own, so that the engine's browser
     is used."""
     if stage["supplied"]:
-        sys.meta_path.insert(0, Supplied(stage["supplied"]))
+        sys.meta_path.insert(0, SuppliedModules(stage["supplied"]))
     spec = importlib.util.spec_from_file_location("trued_pages", stage["plugin"])
     if spec is None or spec.loader is None:
         raise ImportError(stage["plugin"])
@@ -330,14 +330,14 @@ def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
     number = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(number, False)
-    channel = Channel(number, order["nonce"])
+    channel = PytestChannel(number, order["nonce"])
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     gc.disable()  # while loading, there is no garbage yet, and collecting would take a tenth of the time
     if order["supplied"]:
-        sys.meta_path.insert(0, Supplied(order["supplied"]))
+        sys.meta_path.insert(0, SuppliedModules(order["supplied"]))
         pluggy: Any = importlib.import_module("pluggy")
         pluggy.__version__ = order["pluggy"]  # otherwise it would look for metadata, which is not supplied
     pytest = importlib.import_module("pytest")

@@ -15,7 +15,9 @@ import sys
 from typing import Any
 
 
-class Supplied:
+class SuppliedCoverage:
+    """Finds the engine's own coverage.py for an interpreter that has none."""
+
     def __init__(self, places: dict[str, str]) -> None:
         self.places = places
 
@@ -41,7 +43,7 @@ def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
 
 
 def main(settings: dict[str, Any], script: str) -> None:
-    sys.meta_path.insert(0, Supplied(settings["supplied"]))
+    sys.meta_path.insert(0, SuppliedCoverage(settings["supplied"]))
     coverage: Any = importlib.import_module("coverage")
     measuring = coverage.Coverage(data_file=None, config_file=False, source=[settings["room"]], messages=False)
     own, leave = os.getpid(), os._exit

@@ -25,7 +25,7 @@ MOST_COPIES = 16  # red tests that are copied; if there are more, a random choic
 _FAILED_FIXTURE = re.compile(r"(setUp|tearDown)(Class|Module) \((.*)\)")
 
 
-class Channel:
+class UnittestChannel:
     """Writes one record per line, each with the nonce."""
 
     def __init__(self, number: int, nonce: str) -> None:
@@ -73,7 +73,7 @@ class Names:
 class CountingResult(unittest.TestResult):
     """Reports every outcome at once, and stores none."""
 
-    def __init__(self, channel: Channel, names: Names, copies: list[Any]) -> None:
+    def __init__(self, channel: UnittestChannel, names: Names, copies: list[Any]) -> None:
         super().__init__()
         self.channel, self.names, self.copies = channel, names, copies
         self.tests: dict[str, list[Any]] = {}  # class or module → its tests, which fail if its fixtures fail
@@ -199,7 +199,7 @@ def dotted(name: str, root: str) -> str:
     return inner[:-3].replace(os.sep, ".")
 
 
-def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
+def told_apart(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
     """The tests without unittest's placeholders for modules that could not be loaded; the placeholders are reported."""
     good = []
     for test in tests:
@@ -333,7 +333,7 @@ def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
     number = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(number, False)
-    channel = Channel(number, order["nonce"])
+    channel = UnittestChannel(number, order["nonce"])
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -352,7 +352,7 @@ def main() -> None:
     run(tests, order, names, channel)
 
 
-def run(tests: list[Any], order: dict[str, Any], names: Names, channel: Channel) -> None:
+def run(tests: list[Any], order: dict[str, Any], names: Names, channel: UnittestChannel) -> None:
     wanted = None if order["ids"] is None else frozenset(order["ids"])
     first = {names.test(test): test for test in reversed(tests)}
     kept = [one for name, one in reversed(first.items()) if wanted is None or name in wanted or whole(name, order)]

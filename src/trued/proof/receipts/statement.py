@@ -36,7 +36,7 @@ class Descriptor(_Shape):
 
 
 class CheckSummary(_Shape):
-    """What one execution of one check showed, without what differs between two executions, such as times."""
+    """What one execution of one check showed, except what differs between two executions, such as times."""
 
     check: str
     kind: str

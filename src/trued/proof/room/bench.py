@@ -87,8 +87,8 @@ class Bench:
         return self._with_own_paths(await self.workspace.execute(command))
 
     def _with_own_paths(self, ran: CommandResult) -> CommandResult:
-        """The result, in which the path at which the command saw the room is replaced by the room's own. Only whole
-        paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
+        """The result. In its output, the path under which the command saw the room is replaced by the room's own path.
+        Only whole paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
         own = os.fsencode(self.room)
         seen = b"|".join(re.escape(os.fsencode(one)) for one in self.workspace.shown_at(self.room))
         if not seen:

@@ -42,7 +42,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; of a longer file, also the size is compared
+MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; for a longer file, the size is compared as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +259,10 @@ def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Coll
 def _mount_points(
     room: Path, repository: str, interpreter: Interpreter, sides: tuple[Collection[str], Collection[str]]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Make an empty folder for each folder of the interpreter that lies in the user's repository, such as `.venv`, so
-    that it can be shown there. Returns those for which that is possible, and the head's files that are removed for it:
-    with them, the head would choose that its room is at another path, and could recognise it. The base's files stay."""
+    """Make an empty folder in the room for each folder of the interpreter that is inside the user's repository, such as
+    `.venv`, so that the sandbox can show it there. Returns the folders for which that is possible, and the head's files
+    that were in the way and are removed. (If they stayed, the room would have to be shown at another path, by which the
+    head could recognise it.) The base's files stay."""
     on_base, here = sides
     made, removed = [], set[str]()
     for path in interpreter.readable:

@@ -183,7 +183,7 @@ def _with_other_versions(requirements: Iterable[str], caller: Interpreter, recor
 
 
 def _versions(installed: Mapping[str, str]) -> dict[str, str]:
-    """The versions of installed packages, without those that the engine supplied."""
+    """The versions of installed packages, except those that the engine supplied."""
     return {str(canonicalize_name(name)): version for name, version in installed.items() if " " not in version}
 
 

@@ -182,8 +182,8 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Path → blob of settings that builds and test runners share, in every folder. The blob is "" for a name that the
-    base lacks at its top: then new files of that name are not used, in whatever folder (`is_shared_setting`)."""
+    """Path → blob of settings that builds and test runners share, in every folder. If the base has no file of a name at
+    its top, the blob of that name is "": then no new file of that name is used, in any folder (`is_shared_setting`)."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command
@@ -196,15 +196,15 @@ def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) ->
 
 
 def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
-    """Whether a runner of this contract may read the file as its settings, in whatever folder it is."""
+    """Whether a runner of this contract may read the file as its settings, in any folder."""
     pure = PurePosixPath(path)
     shared = any(pure.name in names for names in (*_SHARED.values(), *_READ_ALONG.values()))
     return shared and pure.name in frozen and "node_modules" not in pure.parts
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """Path → blob of the files whose tests were counted on the base, whatever their names. For JavaScript tests, also
-    everything else in their test folders."""
+    """Path → blob of the files whose tests were counted on the base, whatever their names. For JavaScript tests,
+    everything else in their test folders is included."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
     own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}

@@ -1,7 +1,7 @@
 """Finds the project's own scripts that the settings of a JavaScript test runner load, such as setup files. Pure.
 
-They run before or around the tests, so they judge like the settings themselves, and so does what they load in turn. A
-script that the product or a test loads, too, may be the product: it does not count.
+They run before or around the tests, so they influence results like the settings themselves. The same is true of what
+they load. A script that the product or a test loads as well may be part of the product: it does not count.
 """
 
 import json
@@ -67,7 +67,7 @@ def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
 def only_loaded_by(
     named: Iterable[str], texts: Mapping[str, str], product: Collection[str], blobs: Collection[str]
 ) -> set[str]:
-    """The named scripts and those that they load in turn, at any depth, without what anything else loads.
+    """The named scripts and those that they load in turn, at any depth, except those that anything else loads.
 
     `texts`: the scripts of the project, tests included. `product`: what is the product in any case.
     """

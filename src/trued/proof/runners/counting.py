@@ -55,8 +55,8 @@ class CountedRun:
     @classmethod
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
         """The results in these records. Ids that begin with `canary` are the engine's own tests."""
-        told = list(records)
-        said = [one for one in told if _is_sound(one)]
+        received = list(records)
+        said = [one for one in received if _is_sound(one)]
         outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in said if "id" in one)
         copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
         planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
@@ -74,7 +74,7 @@ class CountedRun:
             ran=tuple(str(name) for one in said for name in one.get("ran", ())),
             said=tuple(strip_controls(str(one["note"])) for one in said if "note" in one),
             versions={str(name): str(value) for name, value in last.get("versions", {}).items()},
-            garbled=len(said) < len(told),
+            garbled=len(said) < len(received),
         )
 
     def how(self, name: str) -> str:

@@ -81,7 +81,7 @@ def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _options(runner: str, given: Sequence[str]) -> list[str]:
-    """The command's options without those that choose files or tests. The others decide how files are loaded."""
+    """The command's options, except those that choose files or tests. The rest decide how files are loaded."""
     found: list[str] = []
     rest = list(given)
     while rest:

@@ -53,8 +53,8 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. If it is about a canary, its id begins with the canary's name in place of a file's, because canaries
-    are in no file."""
+    """The record. If it is about a canary, its id begins with the canary's name where others have a file, because a
+    canary has no file."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 

@@ -141,8 +141,8 @@ class ReportedCall:
 def calls(
     material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
 ) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts;
-    without `texts`, none has. `known`: an earlier result to reuse, made when `material.ended` was the same;
+    """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts; if
+    `texts` is false, no call has. `known`: an earlier result to reuse, made when `material.ended` was the same;
     `is_judged`: the verdicts were the same, too."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:

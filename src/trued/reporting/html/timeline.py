@@ -54,7 +54,8 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar of the timeline. `kind`: work, failed, wait, check, check failed, check base, scope; open: at work."""
+    """One bar of the timeline. `kind`: work, open (still running), failed, wait, check, check failed, check base or
+    scope."""
 
     began: float
     ended: float

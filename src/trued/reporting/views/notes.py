@@ -10,7 +10,7 @@ NO_CASE = "it has no case"
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Every note once, without those that only repeat a requirement's row."""
+    """Every note once, except those that only repeat a requirement's row."""
 
     about: Mapping[str, tuple[str, ...]]  # requirement without a check → why it has none
     unchecked: tuple[str, ...]
@@ -18,7 +18,7 @@ class Notes:
 
     @property
     def count(self) -> int:
-        """How many notes there are, without those of single requirements."""
+        """How many notes there are, except those about single requirements."""
         return len(self.unchecked) + len(self.facts)
 
 

@@ -85,7 +85,7 @@ class Progress:
 
     @property
     def worked(self) -> float:
-        """Seconds that the run was driven, without the time that it waited for somebody to resume it."""
+        """Seconds for which some process drove the run. The time until somebody resumed it does not count."""
         if not (self._driven or self._driven_since):  # the journal lacks the run's beginning
             return self.last - self.began
         return self._driven + (self.last - self._driven_since if self._driven_since else 0.0)

@@ -31,7 +31,7 @@ class CaseOutcomes:
 
 
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
-    """All cases of this evidence, those that fail on the head first. Until the run is over, held-out cases have only
+    """All cases of this evidence, those that fail on the head first. Until the run has ended, held-out cases have only
     a number.
     """
     found: dict[tuple[str, str], dict[str, list[Tried]]] = {}

@@ -27,7 +27,7 @@ class TokenSum(NamedTuple):
 
 
 class CallOutcome(NamedTuple):
-    """How a call ended: the event `CallAnswered` in a fifth of its memory."""
+    """How a call ended: what views need of the event `CallAnswered`, in a fifth of the memory."""
 
     state: str
     kind: str  # kind of failure

@@ -289,8 +289,8 @@ def _split(one: Proposed) -> Iterator[Proposed]:
 
 
 def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
-    """The proposal with these exchanges, up to the last one that shows something; None if none does. Set-up at the end
-    would prepare nothing."""
+    """The proposal with these exchanges, up to the last one that shows something; None if no exchange shows anything.
+    (Set-up after that one would prepare nothing.)"""
     last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
     return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
 

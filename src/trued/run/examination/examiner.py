@@ -159,8 +159,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements. If a case needs a server, with the one that was found in the base's files: unlike a server
-        that an agent names, it was tried."""
+        """The requirements; if a case needs a server, they get the server that was found in the base's files. That one
+        was tried, unlike a server that an agent names."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})

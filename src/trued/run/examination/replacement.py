@@ -81,7 +81,7 @@ def _conversation(
 
 
 def _cases_without(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
-    """The cases without `gone`; if it is an exchange, it stays as set-up for those after it."""
+    """The cases without the case `gone`. If `gone` is an exchange, it stays, as set-up for the cases after it."""
     for one in cases:
         if one != gone:
             yield one

@@ -34,7 +34,7 @@ HANDOFF = WorkflowDescriptor(
     owned_files=owned_files,
     records_approvals=True,
     takes_more_rounds=True,
-    ways_on="trued.workflows.handoff.view:ways_on",
+    continuations="trued.workflows.handoff.view:continuations",
     rounds=Rounds("coders, all features", roles=("coder",)),
     view="trued.workflows.handoff.view:HandoffView",
 )

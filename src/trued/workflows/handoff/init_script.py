@@ -25,7 +25,7 @@ def init_script(
 
 
 def is_untouched(script: str) -> bool:
-    """Whether nobody has changed the generated script; if so, it may be replaced when the project has grown."""
+    """Whether the script is still as generated: then it may be replaced when the project has grown."""
     _, _, rest = script.partition(f"\n{MARK}")
     digest, _, body = rest.partition("\n")
     return bool(digest) and digest == _digest(body)

@@ -26,7 +26,7 @@ from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
 SHOWN = Grade.SELF_TESTED  # the lowest grade for which a check must have gone from red to green
-HOLDS = "holds; a person's word is missing"  # notes of built features begin with this, also in files of earlier runs
+HOLDS = "holds; a person's word is missing"  # notes of built features begin with this, in files of earlier runs as well
 KEPT = "built, and nothing speaks against it; a person decides"
 UNJUDGED = "built, and not judged yet"
 BLOCKED = "blocked: "

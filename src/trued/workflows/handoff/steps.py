@@ -289,7 +289,7 @@ def is_met(verdict: Verdict) -> bool:
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
-    """Files that differ from the commit `since`, without those that are not part of the work."""
+    """Files of the work that differ from the commit `since`."""
     changed = await run.context.workspace.changed_files(since, run.branch.head)
     return tuple(paths_outside(changed, run.steps.not_part_of_work))
 
@@ -299,9 +299,9 @@ async def judge_unbuilt(
 ) -> tuple[HandoffProject, bool]:
     """Judge a feature that no coder works on, by this verdict. Returns the project, and whether the feature holds.
 
-    `awaited`: the files say that the feature is built. It is not rebuilt only because nobody has accepted it yet, or
-    because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not count: they were
-    written for another feature.
+    `awaited`: according to the files, the feature is built. Such a feature is not built again just because nobody has
+    accepted it yet, or because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not
+    count: they were written for another feature.
     """
     own = run.judgement.verdict_on(feature.id, verdict)
     if awaited and (why := unjudged(own)) and not own.gaps:

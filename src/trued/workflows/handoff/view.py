@@ -52,7 +52,7 @@ def tests(feature: Mapping[str, Any]) -> str:
     return test_counts(int(feature.get("tests_passing") or 0), total, feature.get("coverage"))
 
 
-def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a handoff that ended: more attempts at its failed features, by the newest list."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []

@@ -23,6 +23,6 @@ PIPELINE = WorkflowDescriptor(
     writes_into="docs/feature/",
     documents=("docs/feature/",),
     rounds=Rounds("rounds of verification", event="decided", fields={"cluster": "verification"}),
-    ways_on="trued.workflows.pipeline.view:ways_on",
+    continuations="trued.workflows.pipeline.view:continuations",
     view="trued.workflows.pipeline.view:PipelineView",
 )

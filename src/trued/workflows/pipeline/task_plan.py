@@ -37,7 +37,7 @@ class Work(Value):
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
     """The tasks in waves, in the order of the plan; each task needs only tasks of earlier waves. A dependency that is
-    not among `works` counts as done. Tasks in a cycle are in no wave (`plan_problems` names them)."""
+    not among `works` counts as done. Tasks in a cycle are left out (`plan_problems` names them)."""
     left, found = list(works), list[tuple[Work, ...]]()
     while left:
         open_ids = {one.id for one in left}

@@ -428,8 +428,8 @@ def gaps_by_task(
     """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
     before a replan; tasks that are new since then are included.
 
-    The engine assigns findings by requirement, file and task id. Findings that belong to no task go to every task in
-    the result; if there is none, to all tasks of the plan.
+    The engine assigns findings by requirement, file and task id. Findings about no particular task go to every task in
+    the result; if the result is empty, to all tasks of the plan.
     """
     found: dict[str, list[Finding]] = {}
     known = {one.id for one in lead.tasks}

@@ -44,7 +44,7 @@ ROLES = {  # role → step: a call shows that the step has begun before the step
 }
 CLUSTERS = {"ct-": "critique", "v-": "verification", "r-": "review"}
 DONE = "DONE"
-APART = ("seal", "finish", "")  # scopes that belong to no step
+APART = ("seal", "finish", "")  # scopes outside the steps
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 NAMED = 6  # tasks of a wave, or files of a conflict, that are named; the rest is counted
 ROUNDS = 3
@@ -260,7 +260,7 @@ def _task(stages: Stages, part: str) -> str:
     return next((task for task in (last.rpartition(" ")[2], last.partition("-")[2]) if task in stages.tasks), "")
 
 
-def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a pipeline that ended: agents that gave no answer are asked again; if all answered, their
     findings are fixed, and everything is checked again."""
     last = {one.cluster: one for _, one in of_kind(events, ClusterDecided)}

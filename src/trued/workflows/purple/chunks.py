@@ -20,7 +20,7 @@ def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
 
 
 async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Plan) -> bool:
-    """Whether nobody has to build the chunk: the user's own cases pass on the base and here, or the plan marks it as
+    """Whether the chunk needs no work: the user's own cases pass on the base and here, or the plan marks it as
     done and no check contradicts that. The engine checks before it skips a chunk, and reports what it skips."""
     marked = chunk.id in plan.done
     if not (marked or run.judgement.was_met_on_base(chunk)):

@@ -25,7 +25,7 @@ class JudgedChunk:
         return {one.id for one in self.verdict.requirements or ()}
 
 
-def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """Commands and what they do, by the newest verdict on each chunk."""
     chunks = _judged_chunks(events)
     failing = [name for name, one in chunks.items() if not one.verdict.holds]

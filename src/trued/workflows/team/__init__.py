@@ -31,6 +31,6 @@ TEAM = WorkflowDescriptor(
     rounds=Rounds("attempts of dev, all tasks", event="team", fields={"kind": "attempt"}),
     editable=".trued/team/backlog.md",
     reopen="trued.workflows.team.backlog:reopened",
-    ways_on="trued.workflows.team.view:ways_on",
+    continuations="trued.workflows.team.view:continuations",
     view="trued.workflows.team.view:TeamView",
 )

@@ -7,7 +7,7 @@ from trued.workflows.team.consulting import consult, consult_until_sure, last_re
 from trued.workflows.team.replies import Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
-from trued.workflows.team.task_desk import TaskDesk
+from trued.workflows.team.task_in_progress import TaskInProgress
 
 QUESTIONS = 3  # in one attempt: an agent that asks more is not working
 
@@ -99,25 +99,25 @@ async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) 
     Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes any more,
     or the attempts are used up.
     """
-    desks = [TaskDesk.open(run, crew, task) for task in wave]
-    while active := [desk for desk in desks if crew.is_open(desk.task)]:
+    in_progress = [TaskInProgress.open(run, crew, task) for task in wave]
+    while active := [work for work in in_progress if crew.is_open(work.task)]:
         crew = await develop(run, crew, active)
-        for desk in active:
-            crew = await check_attempt(run, plan, crew, desk)
-    for desk in desks:
-        await desk.close()
+        for work in active:
+            crew = await check_attempt(run, plan, crew, work)
+    for work in in_progress:
+        await work.close()
     return crew
 
 
-async def develop(run: Run, crew: Crew, desks: list[TaskDesk]) -> Crew:
+async def develop(run: Run, crew: Crew, in_progress: list[TaskInProgress]) -> Crew:
     """Run one attempt of each developer, all at once. A developer that asks a question continues with the answer."""
-    crew = await steps.begin_attempts(run, crew, [desk.task for desk in desks])
-    await run.parallel.gather({desk.task: desk.ask_developer(crew) for desk in desks})
+    crew = await steps.begin_attempts(run, crew, [work.task for work in in_progress])
+    await run.parallel.gather({work.task: work.ask_developer(crew) for work in in_progress})
     for _ in range(QUESTIONS):
-        asking = [(desk, desk.developed.asks) for desk in desks if desk.developed and desk.developed.asks]
-        for desk, query in asking:
-            crew, desk.answer = await answer(desk.scope, crew, ("dev", desk.task), query)
-        await run.parallel.gather({desk.task: desk.ask_developer(crew) for desk, _ in asking})
+        asking = [(work, work.developed.asks) for work in in_progress if work.developed and work.developed.asks]
+        for work, query in asking:
+            crew, work.answer = await answer(work.scope, crew, ("dev", work.task), query)
+        await run.parallel.gather({work.task: work.ask_developer(crew) for work, _ in asking})
     return crew
 
 
@@ -130,28 +130,28 @@ async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> 
     return await steps.record_answer(run, crew, role, asker, clarified)
 
 
-async def check_attempt(run: Run, plan: Plan, crew: Crew, desk: TaskDesk) -> Crew:
+async def check_attempt(run: Run, plan: Plan, crew: Crew, work: TaskInProgress) -> Crew:
     """Merge one attempt and check it. QA can reject it; only evidence lets it pass."""
-    desk.tested, gaps = None, await desk.merge(run)
+    work.tested, gaps = None, await work.merge(run)
     if not gaps:
-        crew = crew if desk.unchanged else await ask_qa(run, crew, desk)  # without a change QA has nothing to test
-        gaps = await desk.prove(run, crew, plan)
+        crew = crew if work.unchanged else await ask_qa(run, crew, work)  # without a change QA has nothing to test
+        gaps = await work.prove(run, crew, plan)
     if gaps:
-        desk.take_back(run)
-    return await steps.record_attempt(run, crew, desk, gaps)
+        work.take_back(run)
+    return await steps.record_attempt(run, crew, work, gaps)
 
 
-async def ask_qa(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
+async def ask_qa(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
     """Have QA test the merge. It may ask the PM what a criterion means; a question left open counts as an objection."""
-    await desk.ask_qa(crew)
+    await work.ask_qa(crew)
     for _ in range(QUESTIONS):
-        if not desk.tested or not desk.tested.asks:
+        if not work.tested or not work.tested.asks:
             break
-        desk.take_back(run)
-        query = desk.tested.asks.model_copy(update={"to": "pm"})
-        crew, desk.answer = await answer(desk.scope, crew, ("qa", desk.task), query)
-        await desk.merge(run)
-        await desk.ask_qa(crew)
+        work.take_back(run)
+        query = work.tested.asks.model_copy(update={"to": "pm"})
+        crew, work.answer = await answer(work.scope, crew, ("qa", work.task), query)
+        await work.merge(run)
+        await work.ask_qa(crew)
     return crew
 
 

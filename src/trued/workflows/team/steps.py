@@ -38,7 +38,7 @@ from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.sheen_config import NAME as OLD_CONFIG
 from trued.workflows.team.sheen_config import team_settings
 from trued.workflows.team.state import Crew
-from trued.workflows.team.task_desk import TaskDesk, verdict_gaps
+from trued.workflows.team.task_in_progress import TaskInProgress, verdict_gaps
 
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
 EARLIER_GOALS = "earlier-goals.md"
@@ -260,82 +260,82 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show who works on what, in the live copies only: on the branch, an attempt is over when it is committed."""
+    """Show who works on what, in the live copies only: on the branch, an attempt ends with its commit."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
 
 
-async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Finding]) -> Crew:
+async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Sequence[Finding]) -> Crew:
     """Record how an attempt ended: done, put off, to be tried again with the gaps, or failed."""
-    desk.gaps = tuple(gaps)
-    if desk.unchanged and gaps and crew.has_other_work(desk.task):
-        return await _put_off(run, crew, desk)
-    stuck = bool(gaps) and desk.part.judgement.check_for_stall(Verdict.open(desk.task, *_without_questions(desk)))
-    crew = crew.with_sent_back(desk.task) if gaps and not desk.conflict else crew
-    crew = crew.with_result(desk.task, gaps, stuck=stuck)
+    work.gaps = tuple(gaps)
+    if work.unchanged and gaps and crew.has_other_work(work.task):
+        return await _put_off(run, crew, work)
+    stuck = bool(gaps) and work.part.judgement.check_for_stall(Verdict.open(work.task, *_without_questions(work)))
+    crew = crew.with_sent_back(work.task) if gaps and not work.conflict else crew
+    crew = crew.with_result(work.task, gaps, stuck=stuck)
     if not gaps:
-        await desk.check_claims(run)
-        desk.warn_if_unchanged(run)
-        crew = crew.with_held(desk.judged).with_proven(*desk.due)
-        crew = crew.with_idle_done(desk.task) if desk.shown and desk.due else crew
-    task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
+        await work.check_claims(run)
+        work.warn_if_unchanged(run)
+        crew = crew.with_held(work.judged).with_proven(*work.due)
+        crew = crew.with_idle_done(work.task) if work.shown and work.due else crew
+    task = crew.backlog.task(work.task)
+    crew = crew.with_records(_with_test(crew.records, work, task, run.branch.when))
     why = tuple(one.what for one in gaps)
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
-    await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
+    await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=why)
     if task.state == "failed":
-        again = crew.given_up.count(desk.task)
-        name = f"{desk.task}-{again + 1}" if again else desk.task  # reopened and failed again: keep the work of both
-        await run.branch.set_aside(name, back_to=run.branch.head, work=desk.part.branch.head)
-        crew = crew.model_copy(update={"given_up": (*crew.given_up, desk.task)})
+        again = crew.given_up.count(work.task)
+        name = f"{work.task}-{again + 1}" if again else work.task  # reopened and failed again: keep the work of both
+        await run.branch.set_aside(name, back_to=run.branch.head, work=work.part.branch.head)
+        crew = crew.model_copy(update={"given_up": (*crew.given_up, work.task)})
     _show_progress(run, crew)
     ended = "sent back" if task.is_open else task.state
-    return await write_files(run, crew, f"docs: {desk.task} {ended}")
+    return await write_files(run, crew, f"docs: {work.task} {ended}")
 
 
-async def _put_off(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
+async def _put_off(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
     """Postpone a task for which nothing was changed: it waits for evidence on its feature, while the other tasks are
     done."""
-    crew = crew.with_idle(desk.task)
-    task = crew.backlog.task(desk.task)
-    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
-    await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=tuple(one.what for one in desk.gaps))
+    crew = crew.with_idle(work.task)
+    task = crew.backlog.task(work.task)
+    crew = crew.with_records(_with_test(crew.records, work, task, run.branch.when))
+    await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=tuple(one.what for one in work.gaps))
     _show_progress(run, crew)
-    return await write_files(run, crew, f"docs: {desk.task} put off")
+    return await write_files(run, crew, f"docs: {work.task} put off")
 
 
-def _without_questions(desk: TaskDesk) -> tuple[Finding, ...]:
+def _without_questions(work: TaskInProgress) -> tuple[Finding, ...]:
     """The gaps by which progress is judged. Questions count as equal: the same question in other words is no
     progress."""
-    asks = desk.developed.asks if desk.developed else None
+    asks = work.developed.asks if work.developed else None
     if asks is None:
-        return desk.gaps
-    return tuple(Finding(what="a question") if asks.text in one.what else one for one in desk.gaps)
+        return work.gaps
+    return tuple(Finding(what="a question") if asks.text in one.what else one for one in work.gaps)
 
 
-def _qa_result(desk: TaskDesk) -> str:
+def _qa_result(work: TaskInProgress) -> str:
     """QA's own result, and whether the engine's evidence contradicts it."""
-    if desk.unchanged:
+    if work.unchanged:
         return "not asked: nothing was changed"
-    if not desk.tested:
+    if not work.tested:
         return "skipped"
-    objects = bool(desk.tested.objections)
+    objects = bool(work.tested.objections)
     result = "failed" if objects else "passed"
-    return result if objects == bool(desk.gaps) else f"{result}, overruled by evidence"
+    return result if objects == bool(work.gaps) else f"{result}, overruled by evidence"
 
 
-def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float) -> Records:
+def _with_test(records: Records, work: TaskInProgress, task: BacklogTask, when: float) -> Records:
     """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
-    own = {one.finding.what: one for one in desk.failures}
-    failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
-    tried = [*desk.tested.tried] if desk.tested else []
-    tried.append(f"the engine's own checks: {counted(len(desk.judged), 'requirement')}")
-    summary = desk.developed.summary if desk.developed else ""
-    if desk.qa and desk.tested:
+    own = {one.finding.what: one for one in work.failures}
+    failures = [own.get(gap.what, gap.what) for gap in work.gaps]
+    tried = [*work.tested.tried] if work.tested else []
+    tried.append(f"the engine's own checks: {counted(len(work.judged), 'requirement')}")
+    summary = work.developed.summary if work.developed else ""
+    if work.qa and work.tested:
         request = f"Test {task.id}: {summary or task.description}"
         records = records.with_message("qa", f"dev, {task.id}", request, when, kind="request")
-        records = records.with_answer("qa", _qa_result(desk), when)
+        records = records.with_answer("qa", _qa_result(work), when)
     records = records.with_test(
         task.id, (task.attempts, task.limit), failures, when, tried=tried, ended=task.state == "failed"
     )
@@ -344,7 +344,7 @@ def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float)
         records = records.with_message("dev", "qa", first, when, kind="notification", priority="high")
     if task.state == "done":
         records = records.with_completed(
-            task.id, task.description, task.attempts, when, summary=summary, files=desk.changed
+            task.id, task.description, task.attempts, when, summary=summary, files=work.changed
         )
     return records
 
@@ -465,7 +465,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     unmet = tuple(crew.gaps_in_plan())
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
-    why = "it is in the backlog, and the contract does not hold it"
+    why = "it is in the backlog, and the contract does not contain it"
     run.judgement.set_outside(outside_criteria(run.judgement.contract(), crew), why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)

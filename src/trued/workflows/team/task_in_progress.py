@@ -1,4 +1,4 @@
-"""TaskDesk: one task of a team while it is worked on, merged and checked against evidence."""
+"""TaskInProgress: one task of a team while it is worked on, merged and checked against evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ NAMED = 5  # files in one sentence
 
 
 @dataclass
-class TaskDesk:
+class TaskInProgress:
     """One task, with its developer, who works in a part of the run, and QA, which tests each merge."""
 
     task: str
@@ -46,7 +46,7 @@ class TaskDesk:
     shown: bool = False  # evidence shows every criterion of its feature
 
     @classmethod
-    def open(cls, run: Run, crew: Crew, task: str) -> "TaskDesk":
+    def open(cls, run: Run, crew: Crew, task: str) -> "TaskInProgress":
         scope, part = run.scope(f"task {task}"), run.part(f"task {task}")
         qa = scope.session("qa", Tested, publishes=False) if crew.plays("qa") else None
         dev, title = part.session("dev", Developed, publishes=False), crew.task(task).title

@@ -155,7 +155,7 @@ def counts(team: Team) -> str:
 
 
 def describe(event: TeamReported) -> str:
-    """One report as words: what is at work, how it went, and the counts."""
+    """One report as words: what is being worked on, how it went, and the counts."""
     parts = [
         event.project,
         ", ".join(event.found),
@@ -296,7 +296,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= WHY else f"{text[:WHY].rpartition(' ')[0] or text[:WHY]} …"
 
 
-def ways_on(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a team that ended: reopen its failed tasks and features, by their newest reports."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, one in of_kind(events, TeamReported):

@@ -247,7 +247,7 @@ async def _until_it_answers(url: str, within_s: float) -> str:
 
 async def look_at_pushed(run: Run, shown: Viewing) -> tuple[Issue, ...]:
     """Open the visible pages of the contract on the pushed branch's preview. A page that does not show what it should
-    is an issue, but no evidence: nobody knows which commit is served there."""
+    is an issue, but not evidence: it is unknown which commit is served there."""
     contract = run.steps.state.proof.contract
     if not shown.pushed or contract is None:
         return ()

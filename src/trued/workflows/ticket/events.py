@@ -48,7 +48,7 @@ class IssuesFixed(JournalEvent, kind="mended", shown="fixed"):
 
 
 class PreviewShown(JournalEvent, kind="preview", omits=("commit",)):
-    """The work was served for the verifier to look at, or could not be."""
+    """The work was served for the verifier to look at, or serving it failed."""
 
     url: str
     why: str  # why there is nothing to look at

@@ -421,7 +421,7 @@ class Store:
         return await self.git("cat-file", "blob", named[1]) if named else None
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Path → content of these files, without those that the commit lacks. One git process reads them all."""
+        """Path → content of these files, except those that the commit lacks. One git process reads them all."""
         listed = await self.entries(commit)
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}

@@ -84,9 +84,9 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """In cgroup v2, the parent of this process's group, and whether it can limit memory; [] if this process's group has
-    limits, or if the parent cannot limit processes. The process's own group cannot be used, because a group with
-    processes can have no groups below it."""
+    """For cgroup v2: the parent of this process's group, and whether that parent can limit memory. Empty if this
+    process's group has limits, or if the parent cannot limit the number of processes. The own group is no use: a group
+    that contains processes cannot have groups below it."""
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

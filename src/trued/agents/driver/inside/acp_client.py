@@ -27,11 +27,11 @@ LONGEST_WAIT_S = 5.0  # an agent may wait this long for its provider; for a long
 
 
 class AgentRefused(Exception):
-    """The agent or its provider refused; `told` has the details."""
+    """The agent or its provider refused. `details`: the fields of the event that reports it."""
 
-    def __init__(self, why: str, **told: Any) -> None:
+    def __init__(self, why: str, **details: Any) -> None:
         super().__init__(why)
-        self.told = told
+        self.details = details
 
 
 class AgentGone(Exception):
@@ -46,8 +46,8 @@ def emit(event: str, **data: Any) -> None:
 class Client:
     """Answers the agent's requests for permission, and no others: it offers neither files nor a terminal."""
 
-    def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
-        self._kinds, self._told = set(kinds), told
+    def __init__(self, kinds: list[str], events: "PluginEvents") -> None:
+        self._kinds, self._events = set(kinds), events
         self._tools: dict[str, dict[str, Any]] = {}  # what is known about each tool, collected from its updates
         self._beat = 0.0
         self.replaying = False  # true while a loaded session repeats its past events
@@ -66,7 +66,7 @@ class Client:
 
     def _on_update(self, update: dict[str, Any]) -> None:
         kind = update.get("sessionUpdate")
-        if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._told.usage):
+        if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._events.usage):
             return
         if kind == "agent_thought_chunk":
             self._beats()
@@ -151,9 +151,9 @@ class PluginEvents:
 
     async def with_status(self, said: AgentRefused) -> AgentRefused:
         """Add the provider's own status and headers, if the plugin reported them."""
-        if not said.told.get("waits"):
+        if not said.details.get("waits"):
             await self.catch_up()
-        said.told |= self._trouble
+        said.details |= self._trouble
         return said
 
 
@@ -197,17 +197,17 @@ async def _start_agent(argv: list[str], folder: str) -> asyncio.subprocess.Proce
 async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
     from acp.connection import Connection
 
-    told = PluginEvents(order["told"])
-    client = Client(order["kinds"], told)
+    events = PluginEvents(order["told"])
+    client = Client(order["kinds"], events)
     assert agent.stdin is not None  # noqa: S101 (both are pipes)
     link = Connection(client, agent.stdin, agent.stdout)
     try:
         session = await _open_session(order, client, link)
-        answer = await _prompt(order["prompt"], session, link, told)
+        answer = await _prompt(order["prompt"], session, link, events)
         emit("answered", response=answer)
         code = 0
     except AgentRefused as said:
-        emit("refused", why=str(said), **said.told)
+        emit("refused", why=str(said), **said.details)
         code = 1
     except AgentGone as gone:
         print(gone, file=sys.stderr)
@@ -218,19 +218,19 @@ async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int
     return code
 
 
-async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dict[str, Any]:
+async def _prompt(text: str, session: str, link: Any, events: PluginEvents) -> dict[str, Any]:
     given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
     asked = asyncio.create_task(_request(link, "session/prompt", given, None))
-    following = asyncio.create_task(told.follow())
+    following = asyncio.create_task(events.follow())
     try:
         await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
             following.result()  # raises if the agent would wait for too long
         answer = await asked
-        await told.catch_up()
+        await events.catch_up()
         return answer
     except AgentRefused as said:
-        raise await told.with_status(said) from said
+        raise await events.with_status(said) from said
     finally:
         asked.cancel()
         following.cancel()
@@ -266,7 +266,7 @@ async def _resume_session(
     try:
         return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
     except AgentRefused as said:
-        raise AgentRefused(f"{LOST}: {said}", **said.told) from said
+        raise AgentRefused(f"{LOST}: {said}", **said.details) from said
     finally:
         client.replaying = False
 

@@ -74,14 +74,14 @@ def _is_opened_with(title: str, page: PromptPage) -> bool:
 
 
 def _line_of_missing(title: str, found: Sequence[PromptSection]) -> int:
-    """The line to report for a missing section: that of the section that should follow it; if none does, of the last
+    """The line to report for a missing section: the line of the section that should follow it, or of the last
     section."""
     later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
     return min(later) if later else max((one.line for one in found), default=0)
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Report each section that stands too low, once, with the first section above it that belongs below it."""
+    """Report each section that comes too late, once, with the first section above it that should come after it."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:

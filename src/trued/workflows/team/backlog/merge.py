@@ -334,12 +334,12 @@ class _Needs:
     def __init__(self, of: dict[str, tuple[str, ...]]) -> None:
         self.of = of
 
-    def meets(self, one: str, other: str) -> bool:
-        """Whether `one` can depend on `other`: it exists, and does not depend on `one` itself."""
+    def meets(self, task: str, other: str) -> bool:
+        """Whether `task` can depend on `other`: `other` exists, and does not depend on `task`."""
         ways, seen = [other], {other}
         while ways:
             way = ways.pop()
-            if way == one:
+            if way == task:
                 return False
             ways += [name for name in self.of.get(way, ()) if name not in seen]
             seen.update(self.of.get(way, ()))
