@@ -66,7 +66,12 @@ def test_a_comment_is_recorded_by_a_person_only_and_listed_with_whom_it_reached(
         ["comment", RUN, "a", "--now"],
         ["comment", RUN, "--now"],
     )
-    for done, says in ((many, "one argument"), (whom, "no role or call"), (now, "at work"), (empty, "text is missing")):
+    for done, says in (
+        (many, "one argument"),
+        (whom, "no role or call"),
+        (now, "is running"),
+        (empty, "text is missing"),
+    ):
         assert says in one_sentence(done)
     (inside,) = each(["comment", RUN, "I am a person"], variables={MARKER: "r/x@1"})
     assert "is refused inside an agent" in one_sentence(inside)

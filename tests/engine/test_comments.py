@@ -107,7 +107,7 @@ async def test_what_cannot_be_said_is_refused_in_one_sentence_and_not_recorded(g
         ("hello", {"to": "nobody"}, "no role or call 'nobody'.*purple-team-a"),
         ("write easy cases", {"to": "examiner"}, "from the requirements alone.*trued amend"),
         ("write easy cases", {"to": "second-examiner"}, "from the requirements alone"),
-        ("stop", {"now": True}, "no call of run .* is at work.*leave out --now"),
+        ("stop", {"now": True}, "no call of run .* is running.*leave out --now"),
     ):
         with pytest.raises(BadInput, match=says):
             record_comment(engine.store, record, text, who="ann", **more)

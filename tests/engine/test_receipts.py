@@ -120,7 +120,7 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
     )
     assert found.again == ()
     assert found.code == 0
-    assert "the same statement but for times, seeds and level" in "\n".join(found.said)
+    assert "the same statement except for times, seeds and level" in "\n".join(found.said)
     assert found.statement is not None
     assert found.new is not None
     one, other = found.statement.data(), found.new.data()
@@ -188,7 +188,7 @@ async def test_a_receipt_that_leaves_out_what_failed_falls_when_all_is_proven_ag
     lie = await checked(found, **again)
     assert (lie.holds, lie.code) == (False, 1)
     assert any("triple" in one for one in lie.again or ())
-    assert any("trued is said to have written them: kit.py" in one for one in lie.said)
+    assert any("the receipt says that trued wrote them: kit.py" in one for one in lie.said)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from trued.page.pages.runs import runs
 from trued.page.reader import Reader
 from trued.protocols import JournalStore
 
-NO_WORKER = "no worker of the queue runs is at work: the run waits for one"
+NO_WORKER = "no worker of the queue runs is running: the run waits for one"
 FEW, MANY = 3, 40
 
 

@@ -79,7 +79,7 @@ def test_who_waits_is_told_what_each_worker_lacks_until_one_may(
     wait_for(lambda: lacks in (asking.folder / "said").read_text())
     shared.processes["a"].terminate()
     assert shared.processes["a"].wait(300) == 0
-    nobody = "no worker of the queue runs is at work: the run waits for one"
+    nobody = "no worker of the queue runs is running: the run waits for one"
     wait_for(lambda: [one["queued"] for one in asking.data("ls")] == [nobody])
     shared.start(tmp_path / "b")
     assert asked.wait(600) == 0, shared.said() + (asking.folder / "said").read_text()

@@ -100,7 +100,9 @@ def run_completions(incomplete: str) -> list[tuple[str, str]]:
 RunName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="The run's id or the beginning of it; else the newest.", autocompletion=run_completions
+        metavar="[RUN]",
+        help="The run's id or the beginning of it. Default: the newest.",
+        autocompletion=run_completions,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

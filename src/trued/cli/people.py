@@ -45,7 +45,7 @@ Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier dec
 def approve(
     run: RunAlone = None,
     requirements: Annotated[
-        list[str] | None, typer.Argument(metavar="[REQUIREMENT]...", help="Only these; else the whole contract.")
+        list[str] | None, typer.Argument(metavar="[REQUIREMENT]...", help="Only these. Default: the whole contract.")
     ] = None,
     reason: Reason = "",
     who: Who = "",

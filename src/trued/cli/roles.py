@@ -87,7 +87,7 @@ def show(
 def export(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ROLE]...", help="The roles or commands to export; else all of trued's own."),
+        typer.Argument(metavar="[ROLE]...", help="The roles or commands to export. Default: all of trued's own."),
     ] = None,
     to: Annotated[str, typer.Option(metavar="|".join(FORMS), help="The tool to write for.", show_default=False)] = "",
     folder: Annotated[
@@ -150,7 +150,7 @@ def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDe
 def lint(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE | DIR]...", help="What to check; else all role files of this repository."),
+        typer.Argument(metavar="[FILE | DIR]...", help="What to check. Default: all role files of this repository."),
     ] = None,
     kind: Annotated[
         Kind,

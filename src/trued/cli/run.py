@@ -106,7 +106,7 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="[RUN…]",
-            help="Run ids or their beginnings; else this repository's newest unfinished run.",
+            help="Run ids or their beginnings. Default: this repository's newest unfinished run.",
             autocompletion=run_completions,
         ),
     ] = None,
@@ -213,7 +213,7 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
         raise BadInput(f"no worker takes runs from the queue {queue}", "--on", "`trued worker ls` lists the workers")
     missing = [module.what_is_missing(one, inputs, inputs.level) for one in found if one.state != "dead"]
     if not missing:
-        hint(f"no worker of the queue {queue} is at work now: the run waits for one")
+        hint(f"no worker of the queue {queue} is running now: the run waits for one")
     elif all(missing):
         hint(f"no worker of the queue {queue} has {missing[0]}: the run waits for one that has it")
 

@@ -43,14 +43,16 @@ def verify(  # noqa: PLR0913 - one parameter per option
         Path | None, typer.Argument(metavar="[RECEIPT]", help="Check a receipt, not a commit.", show_default=False)
     ] = None,
     base: Annotated[
-        str, typer.Option(metavar=WHERE, help="The commit that the work starts from; else where its branch began.")
+        str, typer.Option(metavar=WHERE, help="The commit that the work starts from. Default: where its branch began.")
     ] = "",
-    head: Annotated[str, typer.Option(metavar=WHERE, help="The commit to check; else this repository's HEAD.")] = "",
+    head: Annotated[
+        str, typer.Option(metavar=WHERE, help="The commit to check. Default: this repository's HEAD.")
+    ] = "",
     requirements: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The requirements: TOML, YAML, JSON or Markdown; else found in the repository.",
+            help="The requirements: TOML, YAML, JSON or Markdown. Default: those in the repository.",
             show_default=False,
         ),
     ] = None,

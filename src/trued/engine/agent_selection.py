@@ -177,8 +177,8 @@ def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _no_agent_error(seen: Sequence[AgentStatus], lacking: Sequence[str]) -> tuple[str, str, str]:
-    """The arguments of the BadInput that is raised if no agent can start: how to get an agent, and what works without
-    one. `lacking`: roles without an agent, if the user named agents for other roles."""
+    """What the error says if no agent can start (the arguments of a BadInput): how to get an agent, and what works
+    without one. `lacking`: roles without an agent, if the user named agents for other roles."""
     there = [one for one in seen if one.name in PREFERRED and not one.missing]
     if there:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)

@@ -65,9 +65,9 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
     if len(fitting) == 1:
         return fitting[0]
     if not calls:
-        what = f"no call of run {record.id} is at work"
+        what = f"no call of run {record.id} is running"
         raise BadInput(what, then="leave out --now: the comment then goes into the next brief")
-    what = f"{to!r} names {len(fitting) or 'none'} of the calls at work" if to else f"{len(calls)} calls are at work"
+    what = f"{to!r} matches {len(fitting) or 'none'} of the running calls" if to else f"{len(calls)} calls are running"
     raise BadInput(f"{what}: {'; '.join(calls)}", "--to", "name one of them")
 
 
@@ -78,5 +78,5 @@ def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: s
     if len(fitting) == 1:
         return fitting.pop()
     roles = sorted({one for one in store.inputs(record.id).roles if one not in EXAMINERS})
-    named = f"roles: {', '.join(roles)}; calls at work: {'; '.join(calls) or 'none'}"
+    named = f"roles: {', '.join(roles)}; running calls: {'; '.join(calls) or 'none'}"
     raise BadInput(f"run {record.id} has no role or call {to!r}", "--to", named)

@@ -162,7 +162,7 @@ def body_of(work: PullRequestWork, links: Mapping[str, str]) -> str:
         _section("Tokens and cost", _spent(work.spent)),
         folded("Evidence, requirement by requirement", _evidence(work)),
         folded("What is not checked", _undecided(work)),
-        folded("Pictures that agents handed in: claims, no evidence", _claimed(work, links)),
+        folded("Pictures that agents handed in: claims, not evidence", _claimed(work, links)),
         _receipt(work),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -180,7 +180,7 @@ def _statement_lines(stated: Statement) -> list[str]:
     said += [f"open gap: {one}" for one in account.remarks]
     said += [f"not checked: {one}" for one in account.undecided]
     if account.owned:
-        said.append(f"not judged as work, because trued is said to have written them: {', '.join(account.owned)}")
+        said.append(f"not judged as work, because the receipt says that trued wrote them: {', '.join(account.owned)}")
     taken = account.taken
     said.append(
         f"taken {taken.began or 'at no time'} by {taken.engine}, isolation: {', '.join(taken.levels) or 'none'}"
@@ -198,7 +198,7 @@ def _signature(found: Receipt, *, known: bool) -> str:
 def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -> list[str]:
     if differing:
         return [f"checked again here, the result differs: {one}" for one in differing]
-    said = ["proven again here: the same statement but for times, seeds and level"]
+    said = ["proven again here: the same statement except for times, seeds and level"]
     one, other = before.predicate.trued.taken, after.predicate.trued.taken
     if one.interpreters != other.interpreters:
         said.append(
@@ -318,7 +318,7 @@ async def _contents(git: Git, names: set[str]) -> dict[str, bytes]:
 def _write(folder: Path, sealed: Bundle) -> None:
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise BadInput(f"{folder} is there and not empty", then="name a new folder")
+            raise BadInput(f"{folder} exists and is not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
         for name, data in bundles.bundle_files(sealed).items():
             atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest is written last

@@ -55,7 +55,7 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
     """The requirements in the repository itself, and remarks on them; empty if base and head have none.
 
     Requirements and checks of the base count, whatever the head changed in them. Requirements that the head adds also
-    count, but not their checks: the implementer wrote those.
+    count, but not their checks, which the implementer wrote.
     """
     from trued.inputs import specifications as sources
 

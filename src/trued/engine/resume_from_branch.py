@@ -31,7 +31,7 @@ class KnownRuns:
 
     @classmethod
     def of(cls, runs: Sequence[RunRecord], root: Path) -> "KnownRuns":
-        """Build from the records of runs, given newest first; of several runs on one branch, the newest counts."""
+        """Build from the records of runs, given newest first; if several runs share a branch, the newest counts."""
         bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
         return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 

@@ -109,7 +109,7 @@ class JsonText:
         for name in path:
             if self.text[spot] not in "{[":
                 return None
-            # of two members with the same name the last one counts, as in other JSON parsers
+            # if two members have the same name, the last one counts, as in other JSON parsers
             found = [part.value for part in self._parts(spot) if part.name == name]
             if not found:
                 return None

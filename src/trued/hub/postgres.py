@@ -70,10 +70,11 @@ class PostgresJournal:
         retry_s: float = RETRY_S,
         read_only: bool = False,
     ) -> None:
-        """`name`: of this machine or worker, for people. `home`: the folder with the work of runs; a run that was added
-        with a home is driven only with the same home, and taken over at once if its driver died there. `retry_s`:
-        how long to retry while the database is unavailable; a driver of a run retries for a whole lease. `read_only`:
-        create and migrate nothing; each write raises StateFailed. Raises StateFailed if the database cannot be used."""
+        """`name`: the name of this machine or worker, for people. `home`: the folder with the work of runs; a run that
+        was added with a home is driven only with the same home, and taken over at once if its driver died there.
+        `retry_s`: how long to retry while the database is unavailable; a driver of a run retries for a whole lease.
+        `read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the database
+        cannot be used."""
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here
@@ -326,7 +327,8 @@ class PostgresJournal:
         """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
         the id `before`, newest first.
 
-        `silent`: roles whose events, found by role or key, are searched and returned as bare facts only.
+        `silent`: roles whose texts stay hidden; only the bare facts of their events (found by role or key) are searched
+        and returned.
         """
         own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"
@@ -768,7 +770,7 @@ def _why_queued(queue: str, refused: dict[str, str]) -> str:
     """Why a run in this queue is not driven. `refused`: living worker → why it does not drive the run, or ""."""
     why = "; ".join(f"{name}: {why}" for name, why in refused.items() if why)
     if not refused:
-        return f"no worker of the queue {queue} is at work: the run waits for one"
+        return f"no worker of the queue {queue} is running: the run waits for one"
     if all(refused.values()):
         return f"no worker of the queue {queue} can drive it: {why}"
     return f"it waits in the queue {queue} for a worker that has room{f' ({why})' if why else ''}"

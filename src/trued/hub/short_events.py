@@ -53,7 +53,7 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean form for views that fold events: of a call only its role, its agent and whether it is continued."""
+    """The lean form for views that fold events: for a call only its role, its agent and whether it is continued."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)

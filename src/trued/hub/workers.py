@@ -68,7 +68,7 @@ class StoredWorker:
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """What a run at this sandbox level needs that this worker may not use, as a text; "" if it may run it."""
+    """A text that names what a run at this sandbox level needs and this worker may not use; "" if there is nothing."""
     kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
@@ -80,7 +80,7 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """What a run would see of this machine that its worker does not offer, as a text; "" if that is nothing.
+    """A text that names what the run would see of this machine and its worker does not offer; "" if there is nothing.
 
     `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: the run was begun
     on this machine, so its pull request is opened from here.
@@ -155,7 +155,7 @@ class Workers:
         """Let a worker finish its drives, take no more, and end. Raises BadInput if it is not working."""
         where = "name = %s and not dead and until > clock_timestamp()"
         if not self._database.rows(f"update worker set draining = true where {where} returning 1", (name,)):  # noqa: S608
-            raise BadInput(f"no worker {name} is at work", then="`trued worker ls` lists them")
+            raise BadInput(f"no worker {name} is running", then="`trued worker ls` lists them")
 
     def forget(self, name: str) -> None:
         """Declare a worker dead now, without waiting for its lease. Raises BadInput if there is none of this name."""
@@ -222,7 +222,8 @@ class Workers:
         """Declare workers dead whose lease has expired, and give their drives back to the queues of their runs. One
         worker at a time does this.
 
-        For one lease after the database was started, none is declared dead: none could renew while it was down.
+        Within one lease after the database started, no worker is declared dead, because none could renew while it was
+        down.
         """
 
         def work(db: Connection) -> None:
@@ -286,8 +287,8 @@ def _fence(db: Connection) -> None:
 
 
 def _put_again(db: Connection) -> None:
-    """Put runs into their queues that somebody asked for or that were abandoned, if they have neither drive nor driver;
-    and let workers of this format take drives that were put under an earlier format."""
+    """Put runs that somebody asked for, or that were abandoned, into their queues, if they have neither drive nor
+    driver. Also let workers of this format take drives that an earlier format put there."""
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)

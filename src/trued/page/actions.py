@@ -177,7 +177,7 @@ class Actions:
     def _resume(self, store: RunStore, fields: Fields) -> Action:
         record = self._run(store, fields)
         if store.journal.driver(record.id):
-            raise BadInput(f"run {record.id} is at work already")
+            raise BadInput(f"run {record.id} is running already")
         if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state}: there is nothing to resume")
         return self._command_action(f"resume {record.id}", ("trued", "resume", record.id))

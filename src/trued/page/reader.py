@@ -52,7 +52,7 @@ TOLD = 200  # events of the story that are read at once, backwards from the newe
 PROOFS = 64  # verdicts that are kept whole
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
-# Of an event that ends a call's wait only the time is kept; the call's row has the rest.
+# For an event that ends a call's wait, only the time is kept; the call's row has the rest.
 TIMES = {one.KIND for one in EVENTS} - {CallStarted.KIND, QuotaReported.KIND, CallWaits.KIND}
 READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND, *(one.KIND for one in WARNINGS)}
 HASH = re.compile(r"[0-9a-f]{64}")

@@ -390,8 +390,8 @@ def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
 
 
 def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
-    """What a decorator may register: its function, its first text and an HTTP method, once for each method. Of two
-    equal registrations one may replace the other, such as two routes with the same path."""
+    """What a decorator may register: its function, its first text and an HTTP method, once for each method. If two
+    registrations are equal, such as two routes with the same path, one may replace the other."""
     if not isinstance(decorator, ast.Call):
         return frozenset()
     given = [*decorator.args, *(one.value for one in decorator.keywords)]
@@ -409,7 +409,7 @@ def _annotations(one: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AS
 
 
 def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
-    """Whether the expression makes a new value and does nothing else. Of a lambda only the defaults count, because its
+    """Whether the expression makes a new value and does nothing else. For a lambda only the defaults count, because its
     body does not run. `beside`: a part of the expression that is judged elsewhere."""
     if value is beside:
         return True
@@ -465,8 +465,8 @@ def _names_in(one: ast.AST) -> set[str]:
 
 
 def _mentioned(one: ast.AST) -> set[str]:
-    """Every name, attribute and text in this code, without the bodies of functions. Of `module.name` only the name
-    counts, unless it is one of Python's own."""
+    """Every name, attribute and text in this code, except in the bodies of functions. For `module.name` only the name
+    counts, unless it is a special one such as `__dict__`."""
     if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and not _is_dunder(one.attr):
         return {one.attr}
     found = {

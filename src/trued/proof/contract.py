@@ -78,11 +78,9 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
 
 
 def _is_made_of_parts(judged: Judged) -> bool:
-    """Whether the grade can be computed again from the parts.
-
-    It always can if the verdict has `own` (the verdict on the whole without its parts). Verdicts of earlier versions
-    lack `own`. Their grade can be computed again only if the whole is unproven because of a part, or if its parts are
-    its only reason.
+    """Whether the grade can be computed again from the parts: always if the verdict has `own` (the verdict on the whole
+    without its parts). Verdicts of earlier versions lack `own`. Their grade can be computed again only if the whole is
+    unproven because of a part, or if its parts are its only reason.
     """
     if judged.own is not None:
         return True

@@ -1,7 +1,7 @@
-"""Tells whether a command line starts the project's own module, script or program, or something else. Runs nothing.
+"""Decides whether a command line starts the project's own module, script or program, or something else. Runs nothing.
 
 A case that an agent wrote may start only the project. The command line is parsed as the interpreter would parse it. It
-is refused unless it surely leads to a file of the project.
+is refused unless it certainly leads to a file of the project.
 """
 
 import json
@@ -71,7 +71,7 @@ class StartedProgram:
 
 
 def started_program(line: Sequence[str]) -> StartedProgram:
-    """The module, script or program that the line starts. Its kind is "nothing" if the line starts no file: `why` tells
+    """The module, script or program that the line starts. Its kind is "nothing" if the line starts no file: `why` gives
     the reason, for example that the line contains its own code."""
     if not line or not line[0]:
         return StartedProgram("nothing", words=0, why="the command line is empty")

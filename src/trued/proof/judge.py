@@ -206,9 +206,8 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
     """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
-    judged. If they pass, it stays as it is, but with `unseen` it is at most `tested`.
-
-    `unseen`: changed code that no check ran, and that is perhaps reached by existing tests that could not be run.
+    judged. If they pass, it stays as it is, or is capped at `tested` if there is `unseen` code: changed code that no
+    check ran, and that existing tests which could not be run may reach.
     """
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]

@@ -1,6 +1,6 @@
 """Names what an environment lacks, and how to provide it. Pure.
 
-Everybody may read the name of a missing thing, because a head cannot choose it freely: a case is unjudged only if the
+Agents may read the name of a missing thing, because the head cannot choose it freely: a case is unjudged only if the
 base lacks the same thing, or if a manifest of the head declares it. Anything else that a head reports as missing counts
 as the head's failure (`case_status.on_head`).
 """

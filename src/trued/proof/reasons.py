@@ -142,7 +142,7 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
-    """Files that on the base only tests use, and with whose base version these tests fail."""
+    """Files that only tests use on the base. With the base's version of these files, the tests fail."""
     return f"existing tests pass only with the change's version of {listed(paths)}, which only tests use on the base"
 
 

@@ -93,7 +93,7 @@ def _failing(tried: Iterable[Tried]) -> str:
 
 
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
-    """Each test of the check on this commit, with its worst result. Of a void run only failures count.
+    """Each test of the check on this commit, with its worst result. For a void run, only failures count.
 
     Agents see these figures, so none come from a room in which something held out had run before.
     """

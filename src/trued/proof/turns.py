@@ -5,10 +5,10 @@ the second counts only if the first left its room unchanged. Cases that failed i
 other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
 Cases whose answers are data are the only ones that can show `proven`. In the first run they have to pass where no other
-check has run, so that no code is right only because a test left it a sign. A sign need not be a file: the time or the
-mode of a folder is enough. So the engine does not look for signs that tests left, it uses another room. The second run
-of the cases is in the same checkout as the tests, as LAW-6 asks. The first run is there as well, if the cases leave
-something behind.
+check has run, so that code cannot pass only because a test left it a sign. A sign need not be a file: the time or the
+mode of a folder is enough. So the engine does not look for such signs, but uses another room. The second run of the
+cases is in the same checkout as the tests, as LAW-6 asks. The first run is there as well, if the cases leave something
+behind.
 """
 
 import asyncio

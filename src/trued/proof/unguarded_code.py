@@ -92,8 +92,8 @@ class UnguardedCode:
         return self._by_requirement(list(dict.fromkeys(found)))
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that on the base only existing tests use, and with whose base version these tests fail.
-        If there are many such files, all of them, without a run."""
+        """The changed files that only existing tests use on the base, if these tests fail with the base's version of
+        the file. If there are many such files, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
@@ -164,9 +164,9 @@ class UnguardedCode:
         return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in loaded files that no test ran, and that on the base is reached
-        neither from the entry point of a case nor from a red test that passes now. That a file was loaded does not show
-        that it works."""
+        """Code of the base that the head altered, in loaded files that no test ran. On the base, neither the entry
+        point of a case nor a red test that passes now reaches this code. (That a file was loaded does not show that it
+        works.)"""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:

@@ -174,8 +174,8 @@ def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> li
 
 
 def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
-    """The line of the interface that declares the case's entry point. Of several lines, the most specific one; if there
-    is none, the entry point itself."""
+    """The line of the interface that declares the case's entry point. If several lines do, the most specific one; if
+    none does, the entry point itself."""
     lines = [line for line in interface if declares(line, shown)]
     return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry_point(shown))
 

@@ -50,7 +50,7 @@ LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as
 
 
 class Equipment(Value):
-    """What an agent gets beside its brief."""
+    """What an agent gets besides its brief."""
 
     browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser
     readable: tuple[str, ...] = ()  # paths of the machine that this server must be able to read

@@ -361,8 +361,8 @@ class Judgement:
     async def build(self, *commands: str) -> CommitBuild | None:
         """Build the newest commit with the project's own commands, in a clean room without network.
 
-        Of several commands the worst result counts; None if there is no command. What a build cannot show is added to
-        every verdict's warnings.
+        If there are several commands, the worst result counts; None if there is no command. What a build cannot show is
+        added to every verdict's warnings.
         """
         found = [await self._build_with(command) for command in commands]
         self.set_unverified("build", [one for each in found for one in each.unsure] if found else [UNBUILT])

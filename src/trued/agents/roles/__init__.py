@@ -1,5 +1,5 @@
-"""Roles: Markdown files with front matter. Of roles with the same name the project's wins, then the user's, then the
-packaged one."""
+"""Roles: Markdown files with front matter. If several roles have the same name, the project's wins, then the user's,
+then the packaged one."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

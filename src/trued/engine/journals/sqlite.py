@@ -52,7 +52,7 @@ LEAN = """
         'status', substr(json_extract(data, '$.reply.status'), 1, 300),
         'summary', substr(json_extract(data, '$.reply.summary'), 1, 300))) else json_remove(data, '$.reply') end
     else data end"""
-# FOLDED: lean data for views that fold events. Of an asked call it keeps only `role`, `agent` and `resume`. Parsing
+# FOLDED: lean data for views that fold events. For an asked call it keeps only `role`, `agent` and `resume`. Parsing
 # long briefs would be slow, so the stored text is cut instead: role and agent come before `, "brief": `, and
 # `"resume": true}` ends the text. A brief cannot imitate either, because quotes inside a string are escaped.
 _BRIEF = """instr(substr(data, 1, 500), ', "brief": ')"""
@@ -323,7 +323,7 @@ class SqliteJournal:
         """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
         the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden: their events are searched and returned with bare facts only.
+        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
         """
         own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
         spoken = " or ".join([own] * len(silent)) or "false"

@@ -1,8 +1,8 @@
 """Reads manifests: the packages that they declare, and whether a change of a manifest may add packages otherwise. Pure.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
-word, because some tool may read that word as the name of a package. If there is a new word, the manifest is not read
-whole.
+word, because some tool may read that word as the name of a package. If there is a new word, reading the manifest is not
+enough.
 """
 
 import ast

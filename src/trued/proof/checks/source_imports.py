@@ -118,8 +118,8 @@ def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
 
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
-    """Whether a command can install nothing new: it starts a file of the project, or a program that the base starts,
-    too, with no other words than the base uses. `started`: the base's commands. `paths`: those of the project."""
+    """Whether a command cannot install anything new: it starts a file of the project, or a program that the base also
+    starts, with only words that the base also uses. `started`: the base's commands. `paths`: those of the project."""
     if not words or not words[0]:
         return False
     program, rest = words[0], words[1:]

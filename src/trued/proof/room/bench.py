@@ -224,7 +224,7 @@ def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
 
 
 def cap_output(*streams: bytes) -> str:
-    """The output in a form for people, without control characters. Of a long output, only the beginning and the end."""
+    """The output in a form for people, without control characters. If it is long, only its beginning and end."""
     text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text

@@ -379,8 +379,9 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 def write_repository(bench: Bench) -> Iterator[None]:
     """Give the room a `.git` while the block runs. It replaces one that a check may have left.
 
-    A checkout has a `.git`, an archive has none: cases pass in one of each, so that no code is right in one of them
-    only. Objects are linked, as in a clone from a path on the same disk: see `has_changed_objects`.
+    A checkout has a `.git`, an unpacked archive has none. Cases have to pass in one room of each kind, so that code
+    that works in only one of them is noticed. Objects are linked, as in a clone from a path on the same disk: see
+    `has_changed_objects`.
     """
     place = bench.room / ".git"
     if bench.repository is None:
@@ -448,7 +449,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
     Equal footprints mean that nothing was written. A folder's time is left out, because the engine's own files change
     it. `besides`: files of the room to ignore. `whole`: with everything else that a program can change, for rooms in
-    which only cases run. Of the room's own folder that is the mode and the attributes: the engine lays `.git` there.
+    which only cases run. For the room's own folder, only its mode and attributes count, because the engine puts `.git`
+    there.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     if whole:

@@ -80,7 +80,7 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
-    """The requirement; if its sentence names a runner ("`pytest -q` passes"), with the base's own tests as counted
+    """The requirement. If its sentence names a runner ("`pytest -q` passes"), it gets the base's own tests as counted
     guards.
 
     A command check would see only an exit code, and would not run in the environment of tests. If the command names

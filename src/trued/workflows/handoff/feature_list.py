@@ -264,7 +264,7 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def trimmed(output: str) -> str:
-    """A check's output for `agent_notes`, as plain text. Of a long output, some of the beginning and more of the end is
+    """A check's output for `agent_notes`, as plain text. If it is long, some of its beginning and more of its end is
     kept."""
     plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
     plain = plain.encode("utf-8", "replace").decode().strip()

@@ -28,7 +28,7 @@ class Acceptance(Value):
 
 
 def with_distinct_ids(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
-    """The criteria under distinct ids: of two with the same id, the second gets a number."""
+    """The criteria under distinct ids: if two have the same id, the second gets a number."""
     found: dict[str, Acceptance] = {}
     for one in criteria:
         name, number = one.id, 2

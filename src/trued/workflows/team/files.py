@@ -200,7 +200,7 @@ class Records(Value):
     # -- the files -----------------------------------------------------------------------------------------------------
 
     def files(self, goal: str, backlog: Backlog, settings: TeamSettings) -> dict[str, str]:
-        """All files, by path. Of a log only the last full page and the current one are included."""
+        """All files, by path. For a log, only the last full page and the current one are included."""
         backlog = put_away(backlog)
         files = {
             "goal.md": goal if goal.endswith("\n") else f"{goal}\n",

@@ -44,8 +44,8 @@ class NamedCommit:
 async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
-    A revision of the repository around `here` goes before a folder of the same name: a commit can bring such a folder,
-    with a repository of its own in it, and must not decide what it is compared with. A path may contain an '@': the
+    A revision of the repository around `here` takes precedence over a folder of the same name: a commit can add such a
+    folder, with a repository in it, and must not decide what it is compared with. A path may contain an '@': the
     longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
@@ -181,7 +181,7 @@ def _git_folder(top: Path) -> Path | None:
 
 
 def holds_git(folder: Path) -> bool:
-    """Whether git would take the folder itself for a repository: a bare one, or a `.git`."""
+    """Whether git would treat the folder itself as a repository: a bare one, or a `.git`."""
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 

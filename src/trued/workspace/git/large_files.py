@@ -1,4 +1,4 @@
-"""Adds content to a checkout to which the commit only refers: LFS files and submodules. They are copied by hash from
+"""Adds to a checkout the content that the commit only refers to: LFS files and submodules. They are copied by hash from
 the user's repository.
 
 Only content to which the base refers is copied. Where a head refers to other content, its checkout has what is

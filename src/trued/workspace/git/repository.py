@@ -211,9 +211,9 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
-    """Variables with which git runs no filter of the repository's own configuration, because that configuration may
-    have come with the repository. A filter of the same name in the user's own configuration applies instead, unless
-    only the repository names a `process` for it, which git cannot unset."""
+    """Environment variables that keep git from running filters of the repository's own configuration, which may have
+    come with the repository. A filter of the same name in the user's own configuration applies instead, unless only the
+    repository names a `process` for it, which git cannot unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

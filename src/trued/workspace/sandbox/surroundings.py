@@ -1,6 +1,6 @@
 """Host name, user, folders, time zone and ports of a check: those of the user in its first turn, others in its second.
 
-Code must not be able to tell a check from ordinary use, because then it could be right only in checks. So no name here
+Code must not be able to tell a check from ordinary use: it could then work in checks only. So no name here
 reveals the engine, and everything that can differ between two ordinary machines differs between the two turns.
 """
 
