@@ -337,8 +337,8 @@ class Workspace(Protocol):
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
-        """Start a server in a sandbox. Its port is chosen here and passed to it in the environment variable `port_env`
-        and for {port} in its command line."""
+        """Start a server in a sandbox. Its port is chosen here. The server finds it in the environment variable
+        `port_env`, and in its command line in place of {port}."""
         ...
 
     def describe_second_surroundings(self) -> str:

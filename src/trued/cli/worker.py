@@ -135,7 +135,8 @@ def drain(name: WorkerName) -> None:
 
 @group.command()
 def forget(name: WorkerName) -> None:
-    """Declare a worker dead whose machine is gone. Others continue its runs at once, without waiting for its lease.
+    """Declare a worker dead, because its machine no longer exists. Others continue its runs at once, without waiting
+    for its lease.
 
     If it is alive after all, it writes nothing more and ends; calls that its agents are working on are paid for twice.
     """

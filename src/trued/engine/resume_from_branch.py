@@ -104,7 +104,7 @@ def _earlier_run_branch(root: Path, branch: str, file: str) -> EarlierRunBranch:
     found = _find_earlier_run(root, branch, file)
     if found is None:
         what = f"{branch} is not a branch of an earlier run that can be continued"
-        raise BadInput(what, "--from", f"name one with the engine's {file}, or HEAD to start over")
+        raise BadInput(what, "--from", f"name a branch that has the engine's {file}, or HEAD to start over")
     return found
 
 

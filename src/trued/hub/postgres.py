@@ -363,7 +363,8 @@ class PostgresJournal:
         return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
 
     def data_version(self) -> int:
-        """A number that changes whenever another connection has written something, made from the ended transactions."""
+        """A number that changes whenever another connection has written something. It is a hash of the transactions
+        that ended."""
         statement = "select hashtextextended(pg_current_snapshot()::text, 0) as version"
         return int(self._rows(statement)[0]["version"])
 

@@ -180,7 +180,7 @@ class Verdict(Value):
     @property
     def lacks_only_environment(self) -> bool:
         """Whether nothing failed, and only something that the environment lacks (`missing_from_environment`) kept the
-        work from being judged. This counts as no attempt: a person has to fix the environment."""
+        work from being judged. This does not count as an attempt: a person has to fix the environment."""
         every = (*self.requirements, *self.suites)
         none_failed = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
         return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps

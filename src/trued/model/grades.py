@@ -44,8 +44,8 @@ class Grade(StrEnum):
         return not self.is_met()
 
 
-class Status(StrEnum):
-    """The result of its work, as the agent itself reports it. A missing report counts as ERROR."""
+class Status(StrEnum):  # its docstring is in the schemas of replies, whose hash is stored
+    """How an agent says its own work ended. A missing report counts as ERROR."""
 
     DONE = "DONE"
     NEEDS_REVISION = "NEEDS_REVISION"

@@ -14,7 +14,7 @@ SLUG_LIMIT = 40
 
 
 class Source(Value):
-    """Where the user's words are written."""
+    """Where the user's words stand."""
 
     file: str = ""
     line: int = 0

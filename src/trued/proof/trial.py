@@ -137,8 +137,8 @@ class CommitTrial:
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run checks on the base again, with the head's packages, so that base and head are checked alike: checks that
-        lacked a module there which these packages provide, and checks that an earlier version of the engine ran in
-        another kind of room."""
+        lacked a module which these packages provide, and checks that an earlier version of the engine ran in another
+        kind of room."""
         workspace, commit = self.workspace, self.commit
         old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
@@ -214,7 +214,7 @@ class CommitTrial:
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
     async def tests_failing_with(self, files: Mapping[str, str]) -> list[str]:
-        """Existing tests that pass on the base, and fail twice on this commit with these files as on the base.
+        """Existing tests that pass on the base, and that fail twice on this commit if these files are as on the base.
 
         `files`: path → blob on the base, or "" for a file to remove.
         """

@@ -25,7 +25,7 @@ class Steps:
         return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
-        """The next key for this name in this scope. A scope that is entered again continues to count."""
+        """The next key for this name in this scope. If a scope is entered again, its numbers continue."""
         key = f"{self.path}{name}"
         self.state.counts[key] += 1
         return f"{key}#{self.state.counts[key]}"

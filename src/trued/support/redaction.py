@@ -136,8 +136,8 @@ class Redactor:
         return _SHAPES.sub("[redacted key]", text)
 
     def _without_halves(self, text: str) -> str:
-        """Replace the beginning of a secret at the end of a text, or before an ellipsis: other code shortens texts
-        without regard to secrets."""
+        """Replace a cut-off secret at the end of a text, or before an ellipsis: other code may have cut the text inside
+        the secret."""
         for match in reversed([*self._half.finditer(text)]):
             half = text[match.start() : match.start() + self.overlap].partition("…")[0]
             if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):

@@ -1,7 +1,8 @@
 """Classifies messages of a provider or an agent's program that refuses to work.
 
 The caller knows whether a text is an error of the program (stderr, an error event) or the agent's own prose. Errors are
-searched for phrases of the vendors. Prose counts only if it is nothing but a notice, because agents write about limits.
+searched for phrases of the vendors. Prose counts only if all of it is such a message, because agents also write about
+limits.
 """
 
 import re
@@ -38,8 +39,8 @@ def parse_refusal(
 ) -> Refusal | None:
     """Classify a refusal; None if the text is not a refusal.
 
-    `status` and `headers` of the response take precedence over the text. A time of day means the next one in the time
-    zone that the text names, else in `zone`, else in this machine's.
+    `status` and `headers` of the response take precedence over the text. A time of day means the next time that clocks
+    show it, in the time zone that the text names, else in `zone`, else in this machine's.
     """
     flat = _flatten(text)
     if prose and not status and not _is_notice(flat):

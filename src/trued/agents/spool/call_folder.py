@@ -4,7 +4,7 @@ order.json     the order                               lock           held by th
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
 stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
-lapsed         the driver's lease on the run expired   lapses         one line for each start that ended so
+lapsed         the driver's lease on the run expired   lapses         one line for each start that ended this way
 lent.json      copies of the user's login are in HOME
 """
 

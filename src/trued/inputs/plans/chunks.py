@@ -11,8 +11,8 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherev
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: blocks with an id; lists and tables in phases or sections of work without such blocks; if it
-    has none of these, its checklists. A phase that still has no chunk becomes a single chunk."""
+    """The plan's chunks: blocks with an id; in phases or sections of work without such blocks, lists and tables; if the
+    plan has none of these, its checklists. A phase that still has no chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)

@@ -9,7 +9,8 @@ BUGS, FEATURES = frozenset(_BUGS.split()), frozenset(_FEATURES.split())
 
 
 def issue_kind(type_: str, labels: Iterable[str] = ()) -> str:
-    """bug | feature | "". The type outweighs labels; labels of both kinds count as none."""
+    """bug | feature | "". The type takes precedence over labels. If there are labels of both kinds, labels do not
+    count."""
     for words in (_lowercase_words(type_), {word for label in labels for word in _lowercase_words(label)}):
         bug, feature = bool(words & BUGS), bool(words & FEATURES)
         if bug != feature:

@@ -398,8 +398,8 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The grave findings of a reply; the gravest get the severity `worst`. If there are none: all findings, else the
-    key findings, else the summary, each with the severity `worst`."""
+    """The grave findings of a reply; the gravest get the severity `worst`. If there are none, all findings with the
+    severity `worst`; if there are no findings either, the key findings; if these are missing too, the summary."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:

@@ -22,9 +22,8 @@ class RoundVerified(JournalEvent, kind="round"):
 
 
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):
-    """A round found what the last one had found, and nothing was changed: the loop ends.
-
-    It is stored as an event of the kind of `NoProgress`, with more fields: readers of that kind get it, too.
+    """A round found the same as the last one, and nothing was changed: the loop ends. It is stored with the kind of
+    `NoProgress` and has more fields, so readers of `NoProgress` get it as well.
     """
 
     number: int

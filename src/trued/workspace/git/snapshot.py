@@ -148,8 +148,8 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Paths to add, paths to remove, and inner repositories → the commit that HEAD has for each. Inner repositories are
-    not among the paths."""
+    """Paths to add, paths to remove, and a mapping: inner repository → the commit that HEAD has for it. The paths do
+    not include inner repositories."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s

@@ -44,7 +44,7 @@ class Set:
     @cached_property
     def is_pipeline(self) -> bool:
         """Whether at least three agents that only the pipeline has are in the set, or are named by its orchestrator,
-        patterns or prompts. A planner or an orchestrator is no sign: many folders have one."""
+        patterns or prompts. A planner or an orchestrator does not count: many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
