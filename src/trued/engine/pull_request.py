@@ -69,7 +69,7 @@ async def pull_request_work(
     inputs, events = store.inputs(record.id), store.journal.events(record.id)
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     if verdict.commit and verdict.commit != record.head:  # a verdict belongs to one commit
-        verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
+        verdict = Verdict.open(f"no verdict since commit {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, written = inputs.settings.accept, _agents_title_and_body(events)
     trusted = await sensitive_changes(workspace, record.base, record.head)

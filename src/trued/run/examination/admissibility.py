@@ -34,7 +34,7 @@ BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be
 
 
 def is_open(one: Requirement) -> bool:
-    """Whether the requirement has no check yet, neither the user's nor one by the base's own tools."""
+    """Whether the requirement still lacks a check: the user wrote none, and the base's own tools do not check it."""
     return not one.checks and not guard_kind(one.text)
 
 
