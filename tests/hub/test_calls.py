@@ -1,5 +1,6 @@
 """Every reservation of a budget on a hub is an attempt, too: counted over all machines, ended with its money."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +10,9 @@ import pytest
 
 from tests.hub.conftest import Hub, record
 from trued.errors import Fenced, Postponed
-from trued.hub.postgres import PostgresJournal
+from trued.hub.postgres import PostgresJournal, PostgresRunJournal
 from trued.model import Settings
+from trued.protocols import Decide
 from trued.run.budget import Budget, CallRequest
 from trued.wire import Amount, Report, Spend, Usage
 
@@ -133,3 +135,47 @@ def test_a_cap_of_an_agent_holds_over_all_machines_and_runs(hub: Hub, tmp_path: 
         settle(one, call=replace(CALL, call="codex", step="codex#1", agent="codex"))
         with pytest.raises(Postponed, match="began within the last minute"):
             reserve(two, "r-two", replace(CALL, call="codex", step="codex#1", agent="codex"))
+
+
+class CountedJournal(PostgresRunJournal):
+    """Counts how often something is reserved or settled."""
+
+    asked = 0
+
+    def spend(self, decide: Decide) -> Spend | None:
+        self.asked += 1
+        return super().spend(decide)
+
+
+@pytest.mark.spec("HUB-5")
+async def test_of_many_calls_that_wait_for_a_cap_one_asks_a_second_and_all_begin_as_soon_as_there_is_room(
+    hub: Hub, tmp_path: Path
+) -> None:
+    waiting, holds_s = 12, 4.0
+    one, two = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    two.add(record("r-two"))
+    hub.execute("update run set place = null")
+    hub.execute(f"insert into cap values ('claude', {waiting}, null)")
+    with one.claim("r-one"), two.claim("r-two"):
+        held = [replace(CALL, call=f"held{number}", step=f"held{number}#1") for number in range(waiting)]
+        for call in held:
+            reserve(two, "r-two", call)
+        journal = CountedJournal(one, "r-one")
+        budget, begun = Budget(journal, Settings()), list[float]()
+
+        async def wait(number: int) -> None:
+            request = CallRequest(f"dev{number}", 1, f"dev{number}#1", "dev", "claude:opus", "")
+            async with budget.reserve(request):
+                begun.append(time.monotonic())
+                journal.asked -= 1  # that one was needed
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(waiting):
+                tasks.create_task(wait(number))
+            await asyncio.sleep(holds_s)
+            assert begun == []
+            assert journal.asked <= waiting + holds_s + 1  # each once at first
+            for call in held:
+                settle(two, "r-two", call)
+        assert len(begun) == waiting
+        assert begun[-1] - begun[0] < waiting / 3  # not one a second

@@ -123,6 +123,7 @@ class Budget:
         self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
+        self._hub_turn, self._hub_has_room = asyncio.Lock(), asyncio.Event()
 
     @asynccontextmanager
     async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
@@ -202,9 +203,10 @@ class Budget:
                 if str(why) != said:
                     said = str(why)
                     self._journal.emit(CallPostponed(why=said, agent=request.agent), request.key)
-                await asyncio.sleep(LOOK_S)
+                await self._wait_for_turn()
                 continue
             if row is not None:
+                self._hub_has_room.set()
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
@@ -218,6 +220,15 @@ class Budget:
             else:
                 raise LimitReached(self._limit_message(request, short))
         raise AssertionError("there is always a next turn")
+
+    async def _wait_for_turn(self) -> None:
+        """Wait until a postponed call may ask the hub again. Of all postponed calls of the run one asks a second, in
+        turn, because each question costs the hub a transaction; after a call got room, the next asks at once."""
+        async with self._hub_turn:  # whoever waits longest gets it
+            self._hub_has_room.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._hub_has_room.wait()
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
