@@ -141,3 +141,19 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
     assert landing.asks == {"docs/agents/words.md": "words that every agent is told"}
     honest = await place.run({"tiny.py": DOUBLE, "docs/other.md": "another page\n"})
     assert (await place.land(honest)).landed
+
+
+@pytest.mark.spec("USE-11")
+@pytest.mark.parametrize("moved", [False, True])
+async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landable, moved: bool) -> None:
+    record = await place.run()
+    if moved:
+        place.committed({"notes.md": "other notes\n"})
+    assert (await place.land(record)).landed
+    place.git("revert", "--no-edit", "HEAD")
+    again = await place.land(record)
+    assert (again.landed, again.code, "were undone since" in again.why) == (False, 1, True)
+    # who works on, or brings it back, has it
+    place.git("revert", "--no-edit", "HEAD")
+    place.committed({"tiny.py": "# numbers\n" + DOUBLE})
+    assert (await place.land(record)).landed

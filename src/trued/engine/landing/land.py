@@ -150,11 +150,24 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
     for one in reversed(begun_landings(context.store, context.record.id)):
         same = (one.onto, one.head) == (context.onto, head) and await store.has_commit(one.commit)
         if same and await rebase.has_ancestor(store, tip, one.commit):
-            return _already_landed(context, one)
+            return await _undone(context, one, tip) or _already_landed(context, one)
     if await rebase.has_ancestor(store, tip, head):
         one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
-        return _already_landed(context, one)
+        return await _undone(context, one, tip) or _already_landed(context, one)
     return None
+
+
+async def _undone(context: LandingContext, one: LandingRecord, tip: str) -> LandingResult | None:
+    """The refusal if the branch has the run's commits, but every file that they changed is as it was before them."""
+    store = context.workspace.store
+    before = one.before if one.how in (REBASED, MERGED) else context.record.base
+    changed = await store.changed_files(before, one.commit)
+    old, now = await store.entries(before), await store.entries(tip)
+    if not changed or any(old.get(path) != now.get(path) for path in changed):
+        return None
+    why = f"{context.onto} contains {one.commit[:12]} of run {context.record.id}, but its changes were undone since"
+    then = "to have them again, revert the commit that undid them, and check the result with `trued verify`"
+    return context.result(code=1, why=why, then=then, how=one.how, before=tip, commit=one.commit)
 
 
 def _already_landed(context: LandingContext, one: LandingRecord) -> LandingResult:
