@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from trued.cli.end_screen import VALUE, Need, RunEnd, exact, need_lines, result_lines
+from trued.cli.summary import headline
 from trued.engine.pending import Wait
 from trued.model import (
     Approval,
@@ -203,3 +204,12 @@ def test_a_question_a_limit_and_a_halt_have_their_command() -> None:
     )
     assert needs[1].command == f"trued resume {RUN}"
     assert Counter(f"{needs[1].what} {needs[1].command}".split())["resume"] == 1
+
+
+@pytest.mark.spec("DAY-12")
+def test_without_a_contract_nothing_is_counted() -> None:
+    record = RunRecord(id=RUN, workflow="solo", title="t", repository="/r", base="b" * 40, branch=f"trued/{RUN}")
+    found = {"grade": "unproven", "requirements": []}
+    said = headline(RunEnd(record, found), "waiting").plain
+    assert said.startswith(f"{RUN} waiting: no contract is sealed yet, branch ")
+    assert "0 of 0" not in said

@@ -110,14 +110,16 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
 def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
     """The run in one line: state, grade, how much is met, where the work is, and what it took."""
     record, found, state = end.record, end.found, state or end.record.state
-    met = f"{end.met} of {counted(len(found['requirements']), 'requirement')} met"
+    number = len(found["requirements"])
+    grade = (found["grade"], GRADES.get(found["grade"], "")) if number else ("no contract is sealed yet", "")
+    met = f"{end.met} of {counted(number, 'requirement')} met, " if number else ""
     return Text.assemble(
         (record.id, "bold"),
         " ",
         (state, STATES.get(state, "yellow")),
         ": ",
-        (found["grade"], GRADES.get(found["grade"], "")),
-        f", {met}, {_branch_text(record)}{f' · {usage}' if usage else ''}",
+        grade,
+        f", {met}{_branch_text(record)}{f' · {usage}' if usage else ''}",
     )
 
 

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Check, Contract, Grade, Judged, Outcome, Verdict
-from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, UNAPPROVED
+from trued.proof.reasons import ALL_GREEN_BEFORE, ALREADY_SATISFIED, NO_CHECK, PARTS, STAYS, without_unapproved
 from trued.support.plurals import counted
 
 FACTS = {"base_facts"}  # fields outside the hash: they were measured, not agreed upon, and differ with every run
@@ -96,11 +96,11 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     contract = next((one for one in approvals if one.requirement == "*"), None)
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
-        before = [one for one in judged.why if not one.endswith(UNAPPROVED)]
+        before = without_unapproved(judged.why)
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before)})
     unread = judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts
     if contract and unread and STAYS in judged.why:
-        before = [one for one in judged.why if one not in (ALL_GREEN_BEFORE, STAYS)]
+        before = tuple(one for one in judged.why if one not in (ALL_GREEN_BEFORE, STAYS))
         why = f"{ALREADY_SATISFIED}, by cases that {contract.who} approved{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "holds": True, "why": (why, *before)})
     if contract and unread:

@@ -126,6 +126,11 @@ def written_by(authors: Iterable[Author | None]) -> str:
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 
 
+def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
+    """The reasons without the one that asks for an approval of the cases."""
+    return tuple(one for one in why if not one.endswith(UNAPPROVED))
+
+
 def proposes_to_supersede(tests: Sequence[str]) -> str:
     """An agent wants tests of the base not to count, and no person has agreed."""
     return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"

@@ -15,8 +15,9 @@ from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.trust import files_to_trust
-from trued.model import Contract, Grade, Judged, Requirement, RunRecord, Verdict
+from trued.model import Author, Contract, Grade, Judged, Requirement, RunRecord, Verdict
 from trued.proof.contract import contract_hash
+from trued.proof.room.bench import check_hash
 from trued.run.context import Person
 from trued.workspace.git.repository import open_repository
 
@@ -59,9 +60,13 @@ class Landable:
         state: str = "done",
         grade: Grade = Grade.PROVEN,
         trust: bool = False,
+        examiner: str = "",
         **flags: Any,
     ) -> RunRecord:
-        """Make a run: work on its own branch, and its journal. The user's branch stays as it is."""
+        """Make a run: work on its own branch, and its journal. The user's branch stays as it is.
+
+        `examiner`: the agent that wrote the cases; "" for the user.
+        """
         self.requirements.write_text(json.dumps({"requirements": requirements}))
         engine = self.engine()
         request = Request(
@@ -75,7 +80,11 @@ class Landable:
         record = new_record(inputs, open_repository(self.repository), {one.id for one in engine.store.journal.runs()})
         head = self._worked(record, files or {"tiny.py": DOUBLE})
         asked = tuple(Requirement.model_validate(one) for one in requirements)
-        contract = Contract(base=record.base, requirements=asked, held_out=True, held_out_why="in a test")
+        checks = [check_hash(check) for one in asked for check in one.checks] if examiner else []
+        authors = {name: Author(role="examiner", agent=examiner) for name in checks}
+        contract = Contract(
+            base=record.base, requirements=asked, held_out=True, held_out_why="in a test", authors=authors
+        )
         judged = tuple(
             Judged(id=one.id, text=one.text, grade=grade, why=("in a test",), holds=True, rests_on="a test")
             for one in asked

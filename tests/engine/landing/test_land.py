@@ -306,6 +306,19 @@ async def test_what_was_accepted_by_hand_for_one_commit_is_said_again_for_the_re
     assert told.data == {"requirements": ["looks"], "who": "ann"}
 
 
+@pytest.mark.spec("USE-11", "DAY-12")
+async def test_a_landing_does_not_say_that_nobody_has_approved_what_somebody_has(place: Landable) -> None:
+    record = await place.run(examiner="claude", grade=Grade.EXAMINED, state="waiting")
+    store = place.engine().store
+    assert decide(store, record.id, [None], Decision(who="ann", why="I read them")).state == "done"
+    place.committed({"other.py": "X = 1\n"})
+    landing = await place.land(record)
+    assert landing.verdict
+    assert (landing.landed, landing.verdict.grade) == (True, Grade.PROVEN)
+    (judged,) = [one.data for one in store.journal.events(record.id) if one.kind == "judged"]
+    assert (judged["grade"], judged["why"]) == ("examined", ["2 held-out cases: failed before, pass now"])
+
+
 @pytest.mark.spec("USE-11", "USE-6")
 async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_to_by_their_digest(
     place: Landable,

@@ -8,9 +8,10 @@ from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
-from trued.model.events.proof import ProvingAgain, VerdictReached
+from trued.model.events.proof import ProvingAgain, RequirementJudged, VerdictReached
 from trued.proof.contract import apply_approvals, conclude, contract_hash
 from trued.proof.prove import prove as judged
+from trued.proof.reasons import without_unapproved
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms
 from trued.proof.seal import seal as sealed_again
@@ -108,6 +109,14 @@ class RebasedProof:
             return (await self._sealed(contract, base, emit)).model_dump_json()
 
         sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
+        carried = carried_approvals(contract, sealed, self.store.approvals(self.record.id)).contract
+        is_approved = any(not one.rejected for one in carried)
+
+        def emit_judged(event: JournalEvent) -> None:
+            """Emit the event; a requirement's reasons do not ask for an approval that is carried over."""
+            if is_approved and isinstance(event, RequirementJudged):
+                event = event.model_copy(update={"why": without_unapproved(event.why)})
+            emit(event)
 
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
@@ -121,7 +130,7 @@ class RebasedProof:
                 objections=self.objections,
                 known=self.known,
                 owned=owned,
-                tell=emit,
+                tell=emit_judged,
             )
             emit(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
             redact = self.store.redact(self.inputs)
