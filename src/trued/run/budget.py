@@ -3,6 +3,7 @@
 import asyncio
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -108,6 +109,23 @@ def agent_kind(agent: str) -> str:
     return agent.partition(":")[0]
 
 
+class CapQueue:
+    """The calls of a run to one kind of agent that the hub has postponed, because a cap over all machines is reached."""
+
+    def __init__(self) -> None:
+        self.has_room = asyncio.Event()  # a call of this run to this agent has got room
+        self._turn = asyncio.Lock()
+
+    async def wait_for_turn(self) -> None:
+        """Wait until a postponed call may ask the hub again. Of all calls in the queue one asks a second, in turn,
+        because each question costs the hub a transaction; after a call has got room, the next asks at once."""
+        async with self._turn:  # whoever waits longest gets it
+            self.has_room.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self.has_room.wait()
+
+
 class Budget:
     """A run's limits, and what its calls used: every call reserves here before it starts, and is settled here."""
 
@@ -123,7 +141,7 @@ class Budget:
         self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
-        self._hub_turn, self._hub_has_room = asyncio.Lock(), asyncio.Event()
+        self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # by kind of agent, as caps are
 
     @asynccontextmanager
     async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:
@@ -203,10 +221,10 @@ class Budget:
                 if str(why) != said:
                     said = str(why)
                     self._journal.emit(CallPostponed(why=said, agent=request.agent), request.key)
-                await self._wait_for_turn()
+                await self._queues[agent_kind(request.agent)].wait_for_turn()
                 continue
             if row is not None:
-                self._hub_has_room.set()
+                self._queues[agent_kind(request.agent)].has_room.set()
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
@@ -220,15 +238,6 @@ class Budget:
             else:
                 raise LimitReached(self._limit_message(request, short))
         raise AssertionError("there is always a next turn")
-
-    async def _wait_for_turn(self) -> None:
-        """Wait until a postponed call may ask the hub again. Of all postponed calls of the run one asks a second, in
-        turn, because each question costs the hub a transaction; after a call got room, the next asks at once."""
-        async with self._hub_turn:  # whoever waits longest gets it
-            self._hub_has_room.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await self._hub_has_room.wait()
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
