@@ -110,7 +110,7 @@ def agent_kind(agent: str) -> str:
 
 
 class CapQueue:
-    """The calls of a run to one kind of agent that the hub has postponed, because a cap over all machines is reached."""
+    """The calls of a run to one kind of agent that wait because a cap of the hub is reached."""
 
     def __init__(self) -> None:
         self.has_room = asyncio.Event()  # a call of this run to this agent has got room
