@@ -298,6 +298,10 @@ class Workspace(Protocol):
         """Path → commit of the submodules of a commit."""
         ...
 
+    async def symbolic_links(self, commit: str) -> frozenset[str]:
+        """The paths of a commit at which there is a symbolic link."""
+        ...
+
     # -- rooms: where evidence is taken
 
     def room(self, commit: str) -> AbstractAsyncContextManager[Path]:

@@ -72,6 +72,32 @@ async def test_who_blinds_existing_tests_is_not_above_tested(
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("helper", "imported"), [("checks.py", "checks"), ("twice.py", "twice"), ("testkit/__init__.py", "testkit")]
+)
+async def test_no_ordinary_word_makes_a_helper_the_product(tmp_path: Path, helper: str, imported: str) -> None:
+    tests = str(BASE["tests/test_core.py"]).replace("kit.testing", imported)
+    base = {**BASE, helper: BASE["kit/testing.py"], "tests/test_core.py": tests}
+    del base["kit/testing.py"]
+    found = await verdict(tmp_path, base, {"kit/core.py": WRONG, helper: BLIND})
+    assert only(found).grade is Grade.TESTED, only(found).why
+    assert helper in only(found).why[0]
+
+
+@pytest.mark.slow
+async def test_what_the_product_begins_to_use_and_what_replaces_a_test_cost_nothing(tmp_path: Path) -> None:
+    base = {**BASE, "kit/money.py": "def cents(a):\n    return a\n"}
+    base["tests/test_money.py"] = "from kit.money import cents\n\n\ndef test_cents():\n    assert cents(2) == 2\n"
+    change: dict[str, str | None] = {
+        "kit/core.py": f"from kit.money import euros\n\n\n{ADD}{DOUBLE}",
+        "kit/money.py": f"{base['kit/money.py']}\n\ndef euros(a):\n    return a // 100\n",
+    }
+    found = await verdict(tmp_path, base, change)
+    assert only(found).grade is Grade.PROVEN, only(found).why
+
+
+@pytest.mark.slow
 async def test_changed_expected_results_are_found_by_themselves(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_core.py": str(BASE["tests/test_core.py"]).replace("same(add(1, 2), 3)", "pass")}
     found = await verdict(tmp_path, base, {"kit/core.py": WRONG, "golden/sum.txt": "-1\n"})
@@ -95,6 +121,11 @@ async def test_what_the_product_uses_too_is_the_product(tmp_path: Path) -> None:
         ("kit/app.py", "import kit.testings", "kit/testing.py", False),
         ("kit/app.py", "from kit import core", "kit/testing.py", False),
         ("kit/app.py", "from kit.plugins import load_all", "kit/plugins/one.py", True),
+        ("tests/test_a.py", "import testkit", "testkit/__init__.py", True),
+        ("tests/test_a.py", "from testkit.more import same", "testkit/__init__.py", True),
+        ("testkit/more.py", "from . import other", "testkit/__init__.py", False),
+        ("kit/app.py", "import testkits", "testkit/__init__.py", False),
+        ("pyproject.toml", 'packages = ["testkit"]', "testkit/__init__.py", True),
         ("src/index.html", "<script src='app.js'></script>", "src/app.js", True),
         ("src/b.js", "readdirSync('./plugins')", "src/plugins/one.js", True),
         ("test/a.test.js", "import { same } from '../lib/check.js';", "lib/check.js", True),

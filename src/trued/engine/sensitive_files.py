@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.model import Value
+from trued.workspace.git.store import LINK
 
 if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
@@ -21,7 +22,6 @@ ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", "
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 VIEWS = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
-LINK = "120000"  # git's mode of a symbolic link
 MOST_LINKS = 40  # that lead to one file, as in Linux
 
 

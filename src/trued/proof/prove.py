@@ -73,7 +73,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     await _look_for_packages(trial, due, changed, texts)
 
     unguarded = UnguardedCode(trial, changed)
-    judged, suites = await _judge(trial, due, count_twice(evidence) if hurried else evidence, changed, unguarded)
+    judged, suites = await _judge(
+        trial, due, count_twice(evidence) if hurried else evidence, changed, unguarded, hurried=hurried
+    )
     remarks = () if changed or _is_already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:
         judged = tuple(map(cap_grade, judged))
@@ -124,6 +126,8 @@ async def _judge(
     evidence: Sequence[Evidence],
     changed: Sequence[str],
     unguarded: UnguardedCode,
+    *,
+    hurried: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
     """Judge each requirement by its own evidence. Then lower its grade if existing tests fail, if no check guards some
     of the changed code, if submodules were not checked, if git changes files at checkout, or if one of its parts has a
@@ -136,7 +140,8 @@ async def _judge(
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
     behind = await unguarded.behind_failing_tests()
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
-    helpers = await unguarded.blinding_helpers() if any(one.grade > Grade.TESTED for one in found) else []
+    above = not hurried and any(one.grade > Grade.TESTED for one in found)
+    helpers = await unguarded.blinding_helpers() if above else []
     found = [cap_by_helpers(one, helpers) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))

@@ -147,8 +147,9 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
-    """Files that only tests use on the base. With the base's version of these files, the tests fail."""
-    return f"existing tests pass only with the change's version of {listed(paths)}, which only tests use on the base"
+    """Files that only tests use on the base. With the base's version of these files the tests fail, or they were not
+    run because there are too many such files."""
+    return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:

@@ -203,10 +203,12 @@ class _UnusedRooms:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
-        if self._ahead is not None:
-            self._ahead.cancel()
-            await asyncio.gather(self._ahead, return_exceptions=True)
-        await self._rooms.aclose()
+        try:
+            if self._ahead is not None:
+                self._ahead.cancel()
+                await asyncio.gather(self._ahead, return_exceptions=True)
+        finally:
+            await self._rooms.aclose()
 
     def make_ahead(self) -> None:
         """Begin to make the first room now, so that it is ready when the checks before have ended."""

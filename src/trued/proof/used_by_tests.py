@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from trued.model import Contract
+from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
+from trued.proof.altered_code import altered_names
 from trued.proof.commit_texts import MOST_FILES, as_text
+from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.unverified import CODE
@@ -35,9 +37,9 @@ async def altered_helpers(
     """The changed files that only tests use on the base, and that no requirement names. Each comes with the files that
     undo its change: path → blob on the base, or "" for a file to remove."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
-    asked = "\n".join(one.model_dump_json() for one in contract.requirements)
+    asked = _code_that_the_user_names(contract)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
-    suspects = [path for path in meant if not _is_named(path, asked)]
+    suspects = [path for path in meant if not _is_asked_for(path, asked)]
     code = [path for path in known if path.endswith(CODE)]
     if not suspects or not contract.suites or len(code) > MOST_FILES:
         return {}
@@ -47,7 +49,30 @@ async def altered_helpers(
     others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
-    return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in left}
+    after = {path: as_text(one) for path, one in (await workspace.read_all(commit, left)).items()}
+    altered = [path for path in left if meant[path] != path or not _has_only_grown(path, texts, after)]
+    return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
+
+
+def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether a Python file still has everything that it had on the base, so that it blinds no test."""
+    if not path.endswith(".py") or path not in after:
+        return False
+    words = frozenset(re.findall(r"\w+", before.get(path, "")))  # a removed import counts as altered, too
+    return not altered_names(before.get(path, ""), after[path], words)
+
+
+def _code_that_the_user_names(contract: Contract) -> str:
+    """The user's own words and checks, as far as they can name code. What an agent wrote makes no file the product."""
+    words = [one.text for one in contract.requirements if not one.author]
+    checks = [one for each in contract.requirements for one in each.checks if check_hash(one) not in contract.authors]
+    for check in checks:
+        if isinstance(check, ExamplesCheck):
+            words += [one.call for one in check.cases if isinstance(one, CallCase)]
+            words += [" ".join(one.run) for one in check.cases if isinstance(one, RunCase)]
+        elif isinstance(check, CommandCheck | TestsCheck):
+            words.append(f"{check.command}")
+    return "\n".join(words)
 
 
 def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
@@ -64,12 +89,28 @@ def _meant(path: str, known: Mapping[str, str]) -> str:
 
 
 def _may_help(path: str) -> bool:
-    return not is_test(path) and not is_configuration(path) and not path.endswith("__init__.py")
+    return not is_test(path) and not is_configuration(path)
+
+
+def _is_asked_for(path: str, text: str) -> bool:
+    """Whether a requirement names the file: by its path, or as a module whose function or submodule it names. One word
+    alone may be an ordinary word: `support`, `checks`."""
+    module = _module(path)
+    code = re.escape(module.replace("/", "."))
+    forms = [re.escape(path), rf"-m {code}", rf"{code}[.:]\w+"]
+    forms += [re.escape(module), code] if "/" in module else []
+    return any(re.search(rf"(?<![\w.-])(?:{one})(?![\w-])", text) for one in forms)
+
+
+def _module(path: str) -> str:
+    """The path of a file as a module: without `src` and suffix, and without `__init__` for a package."""
+    bare = path.removeprefix("src/")
+    return bare.removesuffix("/__init__.py") if bare.endswith("/__init__.py") else bare.rpartition(".")[0] or bare
 
 
 def _is_named(path: str, text: str) -> bool:
     """Whether a text names the file, by its path or as a module."""
-    bare = path.removeprefix("src/").rpartition(".")[0] or path
+    bare = _module(path)
     names = [one for one in (path, bare, bare.replace("/", ".")) if one in text]  # quick: most texts have none of them
     return any(re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in names)
 
@@ -91,6 +132,9 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
         if not path.endswith(".py"):
             return _is_named(one, text)
         places = _imported_places(path, text)
+        if name == "__init__.py":  # it runs whenever anything of its package is imported; the package itself is no user
+            inside = any(f"{place}/".startswith(f"{folder}/") for place in places)
+            return not path.startswith(f"{folder}/") and (inside or _is_named(one, text))
         whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
         return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
     # code that loads or reads a whole folder names only the folder

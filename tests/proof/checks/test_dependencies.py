@@ -239,14 +239,17 @@ def test_the_hash_of_an_older_check_stays_valid() -> None:
 class Commits:
     """A base and a head, in memory."""
 
-    def __init__(self, base: Mapping[str, str], head: Mapping[str, str]) -> None:
-        self.texts = {"base": base, "head": head}
+    def __init__(self, base: Mapping[str, str], head: Mapping[str, str], links: frozenset[str] = frozenset()) -> None:
+        self.texts, self.links = {"base": base, "head": head}, links
 
     async def blobs(self, commit: str) -> dict[str, str]:
         return dict(self.texts[commit])
 
     async def submodules(self, commit: str) -> dict[str, str]:
         return {}
+
+    async def symbolic_links(self, commit: str) -> frozenset[str]:
+        return self.links
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
         return {path: self.texts[commit][path].encode() for path in paths if path in self.texts[commit]}
@@ -255,10 +258,10 @@ class Commits:
         return (await self.read_all(commit, [path])).get(path)
 
 
-async def read(head: Mapping[str, str | None], base: Mapping[str, str]) -> str:
+async def read(head: Mapping[str, str | None], base: Mapping[str, str], *links: str) -> str:
     """`proven`, or what lowers it: `declares …` or `unread …`."""
     whole = {path: text for path, text in {**base, **head}.items() if text is not None}
-    commits = cast(Workspace, Commits(base, whole))
+    commits = cast(Workspace, Commits(base, whole, frozenset(links)))
     changed = [path for path in {**base, **whole} if base.get(path) != whole.get(path)]
     before, after = await declared_by(commits, "base"), await declared_by(commits, "head")
     if new := sorted(after.keys() - before.keys()):
@@ -473,3 +476,32 @@ async def test_what_may_bring_a_package_is_unread_and_refutes_nothing(name: str)
 @pytest.mark.parametrize("name", DECLARED)
 async def test_a_package_is_found_wherever_manifests_declare_it(name: str) -> None:
     assert (await read(DECLARED[name], BASE)).startswith("declares ")
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    ("name", "target", "found"),
+    [
+        ("extra.py", "docs/real.md", "unread extra.py"),
+        ("extra.py", "../outside.py", "unread extra.py"),
+        ("web/a.js", "../docs/real.md", "unread web/a.js"),
+        ("extra.py", "app.py", "proven"),
+        ("more", "kit", "proven"),
+        ("CLAUDE.md", "docs/real.md", "proven"),
+    ],
+)
+async def test_a_link_is_read_where_it_leads(name: str, target: str, found: str) -> None:
+    head = {name: target, "docs/real.md": "import requests\n"}
+    assert await read(head, BASE, name) == found
+
+
+@pytest.mark.spec("LAW-4")
+async def test_a_module_that_the_change_removes_stands_for_no_package() -> None:
+    base = {**BASE, "requests.py": "def get():\n    pass\n", "app.py": "import requests\n"}
+    assert await read({"requests.py": None, "app.py": "import requests\n\nrequests.get()\n"}, base) != "proven"
+
+
+@pytest.mark.spec("LAW-4")
+async def test_a_path_into_node_modules_names_a_package() -> None:
+    head = {"web/a.js": "const _ = require('../node_modules/lodash/lodash.js');\n"}
+    assert await read(head, BASE) == "unread web/a.js, which imports lodash"

@@ -243,3 +243,14 @@ async def test_uncommitted_work_is_seen_and_nothing_of_the_repository_is_run(rep
     assert set(await look(repo, tmp_path)) == {"tiny.py", "new.txt", "hooks/"}
     assert not trap.exists()
     assert (repo / ".git" / "index").read_bytes() == before
+
+
+@pytest.mark.spec("LAW-4")
+async def test_no_tag_decides_what_a_revision_after_an_at_sign_means(repo: Path) -> None:
+    start = git(repo, "rev-parse", "HEAD").strip()
+    (repo / "tiny.py").write_text("changed\n")
+    git(repo, "commit", "-qam", "changed")
+    later = git(repo, "rev-parse", "HEAD").strip()
+    git(repo, "update-ref", f"refs/tags/@{start}", later)
+    assert (await find_commit(f"@{start}", repo)).commit == start
+    assert [(await find_commit(one, repo)).commit for one in ("@", "@~1", "@{0}")] == [later, start, later]

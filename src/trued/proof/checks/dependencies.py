@@ -5,6 +5,7 @@ A change can also add a package without a manifest: by a list with an unusual na
 """
 
 import html
+import posixpath
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -139,9 +140,13 @@ async def unread_additions(
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
+    links = await workspace.symbolic_links(commit)
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
         if was == now or path.endswith(DOCUMENTS):
+            continue
+        if path in links:
+            found += [] if _is_read_at_target(path, now, here) else [path]
             continue
         if path.endswith((".py", *SCRIPTS, *COMPILED)):
             own = mine(path)
@@ -165,15 +170,25 @@ async def unread_additions(
             others[path] = was, now
     found += await _with_packages(workspace, base, others, after, known, exact=exact)
     found += await _with_new_programs(workspace, base, starts, known)
-    described = [f"{path}, which imports {name}" for name, path in await _unknown_imports(workspace, base, imports)]
+    own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
+    described = [
+        f"{path}, which imports {name}" for name, path in await _unknown_imports(workspace, base, imports, own)
+    ]
     return [*dict.fromkeys(found), *described]
 
 
+def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
+    """Whether what a symbolic link leads to is read as what the link is named, or is a folder of the project."""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+    same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
+    return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
+
+
 def _modules_in(places: Collection[PurePosixPath], on_base: Collection[str], here: Collection[str]) -> frozenset[str]:
-    """The project's modules in these folders. A folder without `__init__.py` counts only if the base has it, because
-    Python prefers an installed package to it."""
+    """The project's modules in these folders of the commit. A folder without `__init__.py` counts only if the base has
+    it, because Python prefers an installed package to it."""
     found = set()
-    for file in map(PurePosixPath, {*on_base, *here}):
+    for file in map(PurePosixPath, here):
         for place in {*places}.intersection(file.parents) if file.suffix in (".py", ".so", ".pyx") else ():
             inside = file.relative_to(place).parts
             if len(inside) == 1 or inside[1:] == ("__init__.py",) or str(file) in on_base:
@@ -284,8 +299,11 @@ def _text(content: bytes) -> str:
     return content[:MOST_BYTES].decode("utf-8", "replace")
 
 
-async def _unknown_imports(workspace: Workspace, base: str, imports: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The imports that occur nowhere on the base, and for which the base declares no package."""
+async def _unknown_imports(
+    workspace: Workspace, base: str, imports: Mapping[str, str], own: Collection[str]
+) -> list[tuple[str, str]]:
+    """The imports that occur nowhere on the base, and for which the base declares no package. An import of one of the
+    base's own modules (`own`) is no use of a package."""
     if not imports:
         return []
     declared = await declared_by(workspace, base)
@@ -294,7 +312,8 @@ async def _unknown_imports(workspace: Workspace, base: str, imports: Mapping[str
         sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS))]
         for path, content in (await workspace.read_all(base, sources)).items():
             text = _text(content)
-            for name in read_source(path, text).imports if any(one in text for one in left) else ():
+            used = read_source(path, text).imports if any(one in text for one in left) else set[str]()
+            for name in used - set(own) if path.endswith(".py") else used:
                 left.pop(name, None)
     return sorted(left.items())
 

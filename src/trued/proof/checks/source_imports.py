@@ -364,6 +364,7 @@ def _script(text: str) -> SourceText:
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
+    named = {one.rpartition("node_modules/")[2] for one in named}  # a path into that folder names a package, too
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
     tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
     return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))

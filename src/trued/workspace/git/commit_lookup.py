@@ -51,10 +51,11 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
     if not given:
         raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
     inside = await _repository_around(here)
-    names = [given, given[1:] or "HEAD"] if given.startswith("@") else [given]
-    for name in names:
-        if inside and (own := await _commit_if_any(inside, name)):
-            return own
+    # Git reads `@`, `@~1`, `@^` and `@{1}` as HEAD and what comes before it. Any other `@REV` is REV here: a ref may be
+    # called `@REV`, and whoever makes one must not decide what is meant.
+    name = given[1:] if given.startswith("@") and given[1:2] not in ("", "~", "^", "{") else given
+    if inside and (own := await _commit_if_any(inside, name)):
+        return own
     for path, revision in _readings(given):
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
@@ -63,7 +64,7 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
         if top is None or path.startswith(_EXPLICIT) or not await _comes_with_a_commit(top):
             return await _commit_in(place, revision)
     if given.startswith("@"):
-        return await _commit_in(inside or here, names[-1])
+        return await _commit_in(inside or here, name)
     what = f"{given!a} is neither a folder nor a revision of {inside}" if inside else f"{given} does not exist"
     raise BadInput(what, then="write REPO[@REV], or a revision of this repository")
 

@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path, PurePosixPath
 
 from trued.errors import BadInput
-from trued.workspace.git.store import Store
+from trued.workspace.git.store import LINK, Store
 
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
@@ -45,7 +45,7 @@ async def _large_files(store: Store, base: str, commit: str, work: Path) -> list
     if not any(b"filter=lfs" in text for text in texts):
         return []
     named = {blob for _, blob in on_base.values()}
-    paths = [path for path, (mode, blob) in (await store.entries(commit)).items() if mode != "120000" and blob in named]
+    paths = [path for path, (mode, blob) in (await store.entries(commit)).items() if mode != LINK and blob in named]
     source = Path(await store.source())
     return await asyncio.to_thread(_replace_pointers, work, paths, source / "lfs" / "objects")
 

@@ -1,6 +1,5 @@
 """Makes a `.git` for a clean room, like that of a shallow clone, so that code in the room finds what a checkout has."""
 
-import asyncio
 import hashlib
 import re
 import shutil
@@ -35,7 +34,6 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
         "GIT_OBJECT_DIRECTORY": str(objects),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(store.folder / "objects"),
     }
-    reading = asyncio.create_task(_commits(store, base, commit))
     await store.git(f"--work-tree={work}", "add", "--all", settings=FAST, variables=variables)
     tree = (await store.git("write-tree", settings=FAST, variables=variables)).decode().strip()
     await store.git(
@@ -44,7 +42,7 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
         settings=FAST,
         variables=variables,
     )
-    name, content, parent = _commit_of(await reading, tree)
+    name, content, parent = _commit_of(await _commits(store, base, commit), tree)
     (objects / name[:2]).mkdir(exist_ok=True)
     (objects / name[:2] / name[2:]).write_bytes(zlib.compress(content))
     index.replace(place / "index")

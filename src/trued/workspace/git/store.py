@@ -20,6 +20,7 @@ from trued.workspace.git.removal import remove_tree_now
 # A `.gitattributes` file may ask git to convert files. These attributes overrule it, so files are stored byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
+LINK = "120000"  # git's mode of a symbolic link
 UNDONE_READ = 50  # undone files whose content is read; nobody reads more
 AT_ONCE = 32  # git processes at a time for the files of one commit; each needs some of the engine's file descriptors
 LISTED = 7  # commits whose file lists are cached, because base, start and head are read again and again

@@ -25,7 +25,7 @@ from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
 from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.shallow_clone import make_shallow_clone
-from trued.workspace.git.store import ENGINE, CommitAuthor, Store
+from trued.workspace.git.store import ENGINE, LINK, CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
 from trued.workspace.sandbox.command_line import confine, shown_as
 from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
@@ -205,6 +205,9 @@ class GitWorkspace:
 
     async def submodules(self, commit: str) -> dict[str, str]:
         return await self.store.links(commit)
+
+    async def symbolic_links(self, commit: str) -> frozenset[str]:
+        return frozenset(path for path, (mode, _) in (await self.store.entries(commit)).items() if mode == LINK)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
         """Path → blob of the files of submodules in a room of this commit. A room has only submodules that are on this
