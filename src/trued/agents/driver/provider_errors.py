@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from trued.agents.driver.reset_time import next_midnight, reset_time_in_headers, reset_time_in_text
-
 HEAD, TAIL = 4_000, 16_000  # characters of a long text to search: the cause comes first or last
 LONGEST = 300  # characters of the sentence shown to people
 PROSE = 700  # characters; longer prose is more than a notice
@@ -52,6 +50,8 @@ def parse_refusal(
         return Refusal("other", 0.0, _sentence_for_people(flat, "")) if status >= 400 else None
     until = 0.0
     if kind in ("rate", "overloaded", "credit"):
+        from trued.agents.driver.reset_time import reset_time_in_headers, reset_time_in_text  # see _daily_quota_reset
+
         until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
             kind = "rate"  # "or try again at 9:14": waiting is enough
@@ -179,6 +179,9 @@ def _no_free_tier(low: str) -> bool:
 
 def _daily_quota_reset(low: str, now: float) -> float:
     """When Google's daily quota resets: midnight, Pacific time. The delay in Google's message is wrong."""
+    # Loaded only after a refusal: each call starts a supervisor, and the patterns and time zones take a tenth of that.
+    from trued.agents.driver.reset_time import next_midnight
+
     return next_midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
 
 
