@@ -75,6 +75,24 @@ def test_an_attempt_elsewhere_is_waited_for_then_lost_and_what_it_cost_is_late(h
             assert len(second.spends("r-one")) == 1
 
 
+@pytest.mark.spec("HUB-2")
+def test_a_late_result_is_used_if_no_other_machine_made_the_call(hub: Hub, tmp_path: Path) -> None:
+    first, second = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    hub.execute("update run set place = null")
+    with first.claim("r-one"):
+        reserve(first)
+        hub.end_lease()
+        with second.claim("r-one"), pytest.raises(Fenced):  # it ends before it makes the call
+            settle(first)
+    assert attempts(hub) == [(1, "w1#1", "late", 0.5)]
+    again = hub.opened("w1#2", home=tmp_path / "a")
+    with again.claim("r-one"):
+        reserve(again)  # its report is found
+        settle(again)
+        assert attempts(hub) == [(1, "w1#1", "done", 0.5)]
+        assert [one.spent for one in again.spends("r-one")] == [PAID]
+
+
 @pytest.mark.spec("HUB-2", "HUB-5")
 def test_a_call_that_was_paid_elsewhere_is_asked_for_again_and_holds_no_place_under_a_cap(
     hub: Hub, tmp_path: Path

@@ -148,3 +148,28 @@ def test_agents_end_while_the_database_is_away_and_their_calls_continue_when_it_
     assert lapsed == [(1,)]
     answered = stage.rows("select key, count(*) from step where key like '%%team%%#1' group by key")
     assert [number for _, number in answered] == [1, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-2", "HUB-4")
+def test_a_result_that_arrives_after_its_lease_is_used_if_no_other_worker_made_the_call(stage: Stage) -> None:
+    first, second, _ = stage.hosts
+    stage.world.requests = 20
+    stage.world.make_slow(0.1)
+    first.keep()
+    (run,) = asyncio.run(stage.ask(1))
+    wait_for(lambda: len(paid(first, run)) > 3)
+    worker = first.worker
+    assert worker
+    os.kill(worker.pid, signal.SIGSTOP)
+    second.start("worker", "--name", "b", "--agents", "claude", "--lease", str(first.lease_s))  # it may not drive it
+    wait_for(lambda: any(one.is_done for one in first.calls(run)))
+    wait_for(lambda: stage.rows("select until is null from run") == [(True,)])  # it was taken from the first
+    os.kill(worker.pid, signal.SIGCONT)
+    assert worker.wait(300) == 130
+    first.keep()
+    wait_for(lambda: not stage.unfinished([run]))
+    assert stage.rows("select state, grade, driver from run") == [("done", "proven", "a#2")]
+    assert len(paid(first, run)) == 2 * 20  # two calls, each paid once
+    assert stage.rows("select count(*) from attempt where state = 'done' group by key") == [(1,), (1,)]
+    assert stage.rows("select state, count(*) from spend group by 1") == [("done", 2)]

@@ -67,14 +67,16 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
     """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
     result is recorded elsewhere.
 
-    `late`: this driver has lost the run, so another driver records the step's result."""
+    `late`: this driver has lost the run, so another driver records the step's result. If no other driver made the call,
+    and the run came back to this place, the late result is used after all, and its attempt is no longer late."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
-        and place is not distinct from %s and state in ('open', 'lost')"""
+        and place is not distinct from %s and state = any(%s)"""
     statement = f"""update attempt set state = %s, usd = %s, tokens = %s, seconds = %s, ended = clock_timestamp()
         where run = %s and key = %s and number = ({newest})"""  # noqa: S608  (constants)
-    which = (run, spend.step)
-    db.execute(statement, ("late" if late else spend.state, *paid, *which, *which, call_of(spend), driver.place))
+    which, before = (run, spend.step), ["open", "lost", *([] if late else ["late"])]
+    state = "late" if late else spend.state
+    db.execute(statement, (state, *paid, *which, *which, call_of(spend), driver.place, before))
 
 
 def call_of(spend: Spend) -> str:
