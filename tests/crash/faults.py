@@ -255,7 +255,7 @@ class Stage:
         reserved begins even if its machine is cut off in that moment."""
         begun = {(run, one.key) for run in runs for one in host.calls(run)}
         reserved = "select run, key from attempt where run = any(%s) and split_part(worker, '#', 1) = %s"
-        begun |= set(self.rows(f"{reserved} and state = 'open'", list(runs), host.name))
+        begun |= {(run, key) for run, key in self.rows(f"{reserved} and state = 'open'", list(runs), host.name)}
         recorded = set(self.rows("select run, key from step where run = any(%s)", list(runs)))
         return sorted(begun - recorded)
 
