@@ -324,6 +324,10 @@ def test_a_person_accepts_what_no_check_can_show_for_exactly_this_work(yard: Yar
 def test_meddling_is_seen(yard: Yard) -> None:
     yard.install("claude", "git")
     assert json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"] == []
+    yard.git("config", "core.hooksPath", str(yard.top / "none"))  # git would no longer call the hook
+    (trouble,) = json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"]
+    assert "git looks for hooks in" in trouble
+    yard.git("config", "--unset", "core.hooksPath")
     settings = yard.repository / ".claude" / "settings.local.json"
     settings.write_text("{}")
     (yard.repository / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\nexit 0\n")

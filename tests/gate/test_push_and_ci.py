@@ -1,5 +1,6 @@
 """The gate before a push and in CI, with real repositories and remotes."""
 
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -143,6 +144,26 @@ def test_a_push_is_judged_by_the_repository_that_pushes(yard: Yard, bare_remote:
     yard.git("commit", "-qam", "done")
     yard.git(place, "--work-tree=.", "push", "--quiet", "origin", "liar")
     assert set(refs(yard, bare_remote)) == {"refs/heads/liar"}
+
+
+@pytest.mark.spec("LAW-2")
+def test_what_the_gate_cannot_find_is_not_pushed(yard: Yard, bare_remote: Path) -> None:
+    yard.install("git")
+    elsewhere = yard.top / "elsewhere"
+    yard.git("clone", "-q", str(yard.repository), str(elsewhere))
+    (elsewhere / "slug.py").write_text(f"{RED}# done\n")
+    yard.git("commit", "-qam", "claims to be done", at=elsewhere)
+    wrong = yard.git("rev-parse", "HEAD", at=elsewhere).stdout.strip()
+    objects = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(elsewhere / ".git" / "objects")}
+    words = ["git", "push", "origin", f"{wrong}:refs/heads/liar"]
+    surroundings = {**yard.variables, **objects}
+    done = subprocess.run(words, cwd=yard.repository, env=surroundings, capture_output=True, text=True, check=False)
+    assert (done.returncode, "is not in" in done.stderr) == (1, True)
+    assert refs(yard, bare_remote) == {}
+    # without the gate's state nothing is checked, and that is said
+    surroundings = {**yard.variables, "TRUED_HOME": str(yard.top / "another")}
+    line = f"refs/heads/main {wrong} refs/heads/main {'0' * 40}\n"
+    assert "nothing was checked" in yard.trued("gate", "hook", "git", stdin=line, variables=surroundings).stderr
 
 
 @pytest.mark.parametrize("text", ["what is this", "a b c d", "refs/heads/x 0 refs/heads/x 0"])

@@ -59,6 +59,7 @@ from trued.support.redaction import plain
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
 
+NO_GATE = "trued gate: no contract is sealed for this repository; nothing was checked"
 Result = TypeVar("Result")
 app = typer.Typer(rich_markup_mode=None)
 gate_app = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
@@ -166,7 +167,7 @@ def status(repo: RepositoryOption = Path(), as_json: AsJson = False) -> None:
     """Show the sealed contract and its amendments, where the gate is installed, and its last decisions."""
     site = _site(repo)
     gate, recorded = site.store.gate(), site.store.last_records()
-    problems = find_problems(gate) if gate else []
+    problems = find_problems(site, gate) if gate else []
     if as_json:
         data = gate.model_dump(mode="json", exclude={"installed": {"__all__": {"before", "after"}}}) if gate else None
         print_json({"gate": data, "troubles": problems, "recorded": recorded})
@@ -252,9 +253,9 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     if site is None or gate is None:
         if call.event in claude_stop.BEGINNINGS:
             return {}
-        return {"systemMessage": "trued gate: no contract is sealed for this repository; nothing was checked"}
+        return {"systemMessage": NO_GATE}
     if call.event == claude_stop.SETTINGS_CHANGED:
-        return claude_stop.answer_settings_change(find_problems(gate))
+        return claude_stop.answer_settings_change(find_problems(site, gate))
     judge = site.judge(gate, _drop_event)
     if call.event in claude_stop.BEGINNINGS:
         await claude_stop.record_beginning(call, judge)
@@ -266,7 +267,7 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
         outcome = "blocked" if "decision" in answer else "let go" if found.passed else "let go, not proven"
         blocks = site.store.session(call.session).blocks
         site.store.record(outcome, session=call.session, event=call.event, blocks=blocks)
-    if problems := find_problems(gate):
+    if problems := find_problems(site, gate):
         answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *problems])
     return {name: plain(text) for name, text in answer.items()}
 
@@ -301,9 +302,10 @@ def hook_git(
         )
     gate = site.store.gate()
     if gate is None:
+        hint(NO_GATE)
         return
     commits, passed = pushed_refs.commits_to_check(site.checkout, gate.base, refs)
-    for sentence in (*passed, *find_problems(gate)):
+    for sentence in (*passed, *find_problems(site, gate)):
         hint(f"trued gate: {sentence}")
     found = _run_to_end(pushed_refs.judge_commits(site.judge(gate, _drop_event), commits))
     for commit, one in found.items():
@@ -319,7 +321,7 @@ def hook_git(
 
 
 def _print_verdict(site: GateSite, gate: Gate, found: JudgedTree, *, as_json: bool) -> None:
-    problems = find_problems(gate)
+    problems = find_problems(site, gate)
     if as_json:
         contract = site.store.contract(gate)
         data = ledger(found.verdict, contract, over=False)  # the caller may be the agent under check

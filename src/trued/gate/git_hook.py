@@ -59,9 +59,12 @@ def remove(installed: InstalledFile) -> None:
     files.remove_empty_folders(installed.folders)
 
 
-def problem(installed: InstalledFile) -> str:
+def problem(installed: InstalledFile, hooks: Path) -> str:
+    """What is wrong with the hook, as one sentence; "" if nothing is. `hooks`: where git looks for hooks now."""
     path = Path(installed.path)
     now = files.read(path)
+    if os.path.realpath(hooks) != os.path.realpath(path.parent):
+        return f"git looks for hooks in {hooks} now (core.hooksPath): it no longer calls {path}"
     if now is None:
         return f"{path} was removed: git no longer calls the gate"
     if now != installed.after.encode("latin-1"):

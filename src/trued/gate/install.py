@@ -142,9 +142,14 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
     return gate
 
 
-def find_problems(gate: Gate) -> list[str]:
-    """What is wrong with the installed files (changed since the installation, or unreadable), one sentence each."""
-    looks = {"claude": claude.problem, "git": git_hook.problem, "github": github_ci.problem}
+def find_problems(site: GateSite, gate: Gate) -> list[str]:
+    """What is wrong with the installed files (changed since the installation, unreadable, or no longer used), one
+    sentence each."""
+    looks = {
+        "claude": claude.problem,
+        "git": lambda installed: git_hook.problem(installed, site.checkout.hooks),
+        "github": github_ci.problem,
+    }
     found = []
     for place, installed in gate.installed.items():
         try:

@@ -35,7 +35,8 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
 
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
-    """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check."""
+    """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check. Raises
+    BadInput for an object that is not in the repository: git can push one from elsewhere."""
     commits: dict[str, list[str]] = {}
     passed: list[str] = []
     for one in refs:
@@ -43,9 +44,10 @@ def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tu
         if not one.commit:
             passed.append(f"{one.remote} is deleted: nothing to check")
         elif not commit:
-            passed.append(
-                f"{one.remote} is a {checkout.kind(one.commit) or 'missing object'}, not a commit: not checked"
-            )
+            if not (kind := checkout.kind(one.commit)):
+                what = f"{one.commit[:12]}, pushed to {one.remote}, is not in {checkout.root}"
+                raise BadInput(what, then="fetch it into the repository, then push again")
+            passed.append(f"{one.remote} is a {kind}, not a commit: not checked")
         elif checkout.contains(base, commit):
             passed.append(f"{one.remote} adds nothing to the sealed base: not checked")
         else:
