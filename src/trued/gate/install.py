@@ -1,7 +1,7 @@
 """Installs and removes a gate, amends its contract, and records attestations."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,7 +145,7 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
 def find_problems(site: GateSite, gate: Gate) -> list[str]:
     """What is wrong with the installed files (changed since the installation, unreadable, or no longer used), one
     sentence each."""
-    looks = {
+    looks: dict[str, Callable[[InstalledFile], str]] = {
         "claude": claude.problem,
         "git": lambda installed: git_hook.problem(installed, site.checkout.hooks),
         "github": github_ci.problem,
