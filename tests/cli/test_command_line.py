@@ -269,9 +269,12 @@ def test_trust_shows_every_byte_and_wants_the_digest(trued: Trued, project: Path
     (project / "trued.toml").write_text('[agents]\ndefault = "command:rm \x1b[2Keverything"\n')
     assert "not trusted" in one_sentence(trued("run", "PLAN.md", cwd=project))
     shown = trued("trust", cwd=project)
-    assert shown.returncode == 3
+    assert shown.returncode == 2  # a control character is no TOML, so no run could use it; it is shown all the same
     assert 'default = "command:rm everything"' in shown.stdout
-    assert "\x1b" not in shown.stdout
+    assert "\x1b" not in shown.stdout + shown.stderr
+    (project / "trued.toml").write_text('[agents]\ndefault = "command:rm everything"\n')
+    shown = trued("trust", cwd=project)
+    assert shown.returncode == 3
     digest = json.loads(trued("trust", "--json", cwd=project).stdout)["digest"]
     assert digest in shown.stdout
     one_sentence(trued("trust", "0" * 64, cwd=project))

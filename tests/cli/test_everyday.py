@@ -238,7 +238,7 @@ def test_an_agent_for_a_role_that_does_not_exist_is_said_before_anything_else(
 def test_settings_that_no_run_could_use_are_not_trusted(each: Each, project: Path, settings: str, said: str) -> None:
     (project / "trued.toml").write_text(settings)
     shown, listed = each(["trust"], ["trust", "--json"], cwd=project)
-    assert said in one_sentence(shown)
+    assert (shown.returncode, said in shown.stderr, settings.splitlines()[0] in shown.stdout) == (2, True, True)
     (again,) = each(["trust", json.loads(listed.stdout)["digest"]], cwd=project)
     assert said in one_sentence(again)
     assert json.loads(each(["trust", "--json"], cwd=project)[0].stdout)["trusted"] is False

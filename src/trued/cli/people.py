@@ -235,9 +235,9 @@ def trust(
         raise BadInput(
             f"the files here have another digest: {what.digest}", then="look at them again with `trued trust`"
         )
-    check_repository_settings(top, os.environ)
     if not digest:
         _show(top, what.files, what.digest)
+    check_repository_settings(top, os.environ)
     if trusted:
         out().print("already trusted")
     elif digest or _ask_trust():
