@@ -238,3 +238,20 @@ def test_reject_demands_a_name_and_a_reason_but_no_ticked_box(browser: Browser, 
         served.reads("nothing was recorded: withdrawn on the page")
         expect(tab.locator("#asked")).to_contain_text("not recorded: withdrawn on the page")
         context.close()
+
+
+def test_who_does_not_want_to_cancel_a_run_is_led_back_by_a_button_and_by_escape(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with journal.claim(RUN), page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        opens, cancels = tab.locator("#cancelling > summary"), tab.get_by_role("button", name="Cancel it")
+        stays = tab.get_by_role("button", name="Keep it running")
+        for leaves in (stays.click, lambda: tab.keyboard.press("Escape")):
+            opens.click()
+            expect(cancels).to_be_visible()
+            leaves()
+            expect(cancels).to_be_hidden()
+            expect(opens).to_be_focused()
+        assert not journal.is_cancelled(RUN)
+        context.close()

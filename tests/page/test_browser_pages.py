@@ -243,3 +243,18 @@ def test_everything_can_be_read_without_script(browser: Browser, reader: Reader)
     page.get_by_role("link", name="Its transcript").first.click()
     assert "writing the module" in page.locator("#transcript").inner_text()
     context.close()
+
+
+def test_on_a_phone_each_row_of_squares_says_whether_it_is_the_base_or_the_head(
+    browser: Browser, reader: Reader
+) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    serve(context, reader)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/r/r-demo/ledger/count")
+    row = page.locator(".cases tbody tr").first
+    words = row.locator("td:has(.squares)").evaluate_all(
+        "every => every.map((one) => getComputedStyle(one, '::before').content)"
+    )
+    assert words == ['"base" " "', '"head" " "'] or words == ['"base "', '"head "'], words
+    context.close()

@@ -19,8 +19,9 @@ from trued.engine.continuations import next_steps
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import Wait
 from trued.engine.run_store import RunStore
+from trued.model.step_keys import asked_again
 from trued.page.reader import BATCH, STORY, TOLD, Reader
-from trued.page.render import piece
+from trued.page.render import piece, question_first
 from trued.page.story import story_lines as lines_of
 from trued.reporting.html.material import ProofSummary
 from trued.reporting.views.event_kinds import typed
@@ -98,8 +99,44 @@ def test_who_answers_reads_the_whole_question(reader: Reader) -> None:
     what = "1A is proven\nGo on? (yes: the next chunk · redo: this one again)"
     one = Wait(kind="go on", what=what, since=1.0, command="trued answer", question="x#1", options=("yes", "redo"))
     html = piece("wait.html.j2", number=1, one=one, record=reader.run("r-demo"), can_steer=True, pictures=())
-    assert "<h2>1A is proven</h2>" in html
-    assert "yes: the next chunk · redo: this one again" in html
+    assert '<h2 class="question">Go on?</h2>' in html
+    assert html.index("Go on?</h2>") < html.index("1A is proven\n(yes: the next chunk · redo: this one again)")
+
+
+@pytest.mark.spec("PAGE-4")
+@pytest.mark.parametrize(
+    ("text", "question", "rest"),
+    [
+        ("Go on with the plan?", "Go on with the plan?", ""),
+        ("1A: proven, holds\nGo on? (yes: the next)", "Go on?", "1A: proven, holds\n(yes: the next)"),
+        ("Which one?\nA or B? I found both.", "Which one?", "A or B? I found both."),
+        ("Tell me the format\nof the file", "Tell me the format", "of the file"),
+    ],
+)
+def test_the_question_itself_stands_before_what_it_is_about(text: str, question: str, rest: str) -> None:
+    assert question_first(text) == (question, rest)
+
+
+@pytest.mark.spec("PAGE-4")
+def test_who_paused_a_run_is_said_where_the_question_comes_back(tmp_path: Path) -> None:
+    record = demo(tmp_path, state="waiting", verdict=None, history=(), contract=None)
+    with closing(SqliteJournal(tmp_path / "journal.db")) as journal, closing(Reader(tmp_path, {})) as reader:
+        writer = journal.of(record.id)
+        writer.question("chunk 1A/confirm#1", "1A holds\nGo on?", ("yes", "redo", "stop"))
+        assert "Paused by" not in html_of(reader, f"/r/{record.id}")
+        writer.answer("chunk 1A/confirm#1", "stop", "", "Ann Lee")
+        writer.question(asked_again("chunk 1A/confirm#1", 2), "1A holds\nGo on?", ("yes", "redo", "stop"))
+        writer.question("chunk 1B/confirm#1", "1B holds\nGo on?", ("yes", "redo", "stop"))
+        for address in (f"/r/{record.id}", "/"):
+            assert html_of(reader, address).count("<b>Paused by Ann Lee</b>") == 1
+
+
+@pytest.mark.spec("PAGE-1")
+def test_a_requirement_s_page_has_an_active_tab_and_a_refuting_verdict_leads_to_it(tmp_path: Path) -> None:
+    demo(tmp_path)
+    with closing(Reader(tmp_path, {})) as reader:
+        assert view_of(reader, "/r/r-demo/ledger/slug").pieces["tabs"].count('aria-current="page"') == 1
+        assert "/ledger/count#history" in view_of(reader, "/r/r-demo").pieces["lanes"]
 
 
 @pytest.mark.spec("PAGE-4")

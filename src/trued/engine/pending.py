@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord, Value
+from trued.model.step_keys import asked_first
 from trued.support.plurals import few
 
 if TYPE_CHECKING:  # imported where a verdict is read
     from trued.model import Judged, Requirement
 
+STOP = "stop"  # the answer that pauses a run
 SIGNED = "--as NAME --reason TEXT"
 NAMED = 5  # most criteria that one sentence names
 
@@ -27,6 +29,7 @@ class Wait(Value):
     commit: str = ""  # the commit to look at
     question: str = ""  # the key of the question to answer
     options: tuple[str, ...] = ()  # the question's possible answers; empty: a free text
+    paused_by: str = ""  # who paused the run with "stop", the last answer to this question
 
 
 def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
@@ -44,7 +47,9 @@ def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None =
 
 
 def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
-    questions = store.journal.questions(record.id, only_open=True)
+    every = store.journal.questions(record.id)
+    questions = [one for one in every if not one.answer]
+    paused = {asked_first(one.key): one.who or "somebody" for one in every if one.answer == STOP}
     for one in questions:
         words = "|".join(one.options) or "'your own words'"
         which = f"--question {quote(one.key)} " if len(questions) > 1 else ""
@@ -55,6 +60,7 @@ def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
             command=f"trued answer {record.id} {which}{words}",
             question=one.key,
             options=one.options,
+            paused_by=paused.get(asked_first(one.key), ""),
         )
 
 

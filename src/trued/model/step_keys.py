@@ -18,6 +18,7 @@ SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and
 
 
 EXAMINERS = ("examiner", "second-examiner")  # roles that know held-out cases
+_AGAIN = " (asked again, "
 
 
 def scope_of(key: str) -> str:
@@ -28,6 +29,16 @@ def scope_of(key: str) -> str:
 def outer_scope(key: str) -> str:
     """The outermost scope: `feature F1` for `feature F1/task F1-T2/dev#3`; "" for a step without a scope."""
     return key.partition("/")[0] if "/" in key else ""
+
+
+def asked_again(key: str, number: int) -> str:
+    """The key of a question that is asked for this time: a question that paused the run is asked again."""
+    return key if number == 1 else f"{key}{_AGAIN}{number})"
+
+
+def asked_first(key: str) -> str:
+    """The key under which the question was asked for the first time."""
+    return key.partition(_AGAIN)[0]
 
 
 def inner_scope(key: str) -> str:

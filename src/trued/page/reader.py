@@ -404,7 +404,7 @@ class Reader:
             return waits(self.store, record, to_decide)
         asked = journal.questions(record.id, only_open=True)
         given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)  # decisions come with steps
-        stamp = (steps, record.state, record.why, len(asked), given)
+        stamp = (steps, record.state, record.why, [one.key for one in asked], given)
         found = self._waits.get(record.id)
         if found is None or found[0] != stamp:
             found = self._waits.put(record.id, (stamp, waits(self.store, record)))

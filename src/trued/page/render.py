@@ -33,6 +33,7 @@ def environment() -> Environment:
     made.filters.update(
         iso=iso, agent_name=agent_name, money=money, cost=cost, escaped=escaped, time_of_day=time_of_day
     )
+    made.filters["question_first"] = question_first
     made.globals.update(run_url=run_url, call_url=call_url, requirement_url=requirement_url, query=query)
     return made
 
@@ -46,6 +47,15 @@ def piece(template: str, **values: object) -> str:
 def macro(template: str, name: str) -> Callable[..., Markup]:
     """A macro of a template as a function, for small parts that are rendered very often."""
     return cast("Callable[..., Markup]", getattr(environment().get_template(template).module, name))
+
+
+def question_first(text: str) -> tuple[str, str]:
+    """The question in a text, and the rest of the text: what a person has to decide stands first."""
+    lines = text.split("\n")
+    number = next((place for place in (0, len(lines) - 1) if "?" in lines[place]), 0)
+    asked, mark, more = lines[number].partition("?")
+    others = [*lines[:number], *lines[number + 1 :]]
+    return asked + mark, "\n".join([*others, more.strip()]).strip()
 
 
 def document(view: PageView, address: str, *, can_act: bool = True) -> str:

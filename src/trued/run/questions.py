@@ -9,6 +9,7 @@ from typing import TypeVar
 from trued.errors import Waiting
 from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
+from trued.model.step_keys import asked_again
 from trued.run.context import RunContext
 
 LOOK_S = 0.3  # how often to poll the journal while somebody sits at the terminal
@@ -62,13 +63,13 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
     Raises `Waiting` if nobody is there, or if the answer is "stop".
     """
     for number in count(1):
-        name = key if number == 1 else f"{key} (asked again, {number})"
+        name = asked_again(key, number)
         answered_before = context.journal.question(name, text, options)
         answer = answered_before or await ask_person(context, name, text, options)
         if answer[0] != Answer.STOP:
             return answer
         if not answered_before:
-            context.journal.question(f"{key} (asked again, {number + 1})", text, options)
+            context.journal.question(asked_again(key, number + 1), text, options)
             who = answer[2] or "a person"
             raise Waiting(f"paused by {who} after {text.splitlines()[0]}; continue with: trued resume {context.run}")
     raise AssertionError("there is always a next question")

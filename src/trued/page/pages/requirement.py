@@ -44,7 +44,7 @@ def requirement(reader: Reader, params: Params) -> PageView:
             most=TRIALS,
         ),
     }
-    return run_page(reader, record, "ledger", name, pieces)
+    return run_page(reader, record, "", name, pieces)
 
 
 ROUTE = PageRoute("/r/{run}/ledger/{requirement:path}", requirement)

@@ -62,7 +62,11 @@ def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
 def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], params: Params) -> str:
     only, zoom = params.get("only", ""), params.get("lanes", "")
     only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""  # each is cached: allow only known values
-    links = Links(lambda call: call_url(record.id, call.key), "#ledger", run_url(record.id, "people"))
+    links = Links(
+        call=lambda call: call_url(record.id, call.key),
+        refuted=lambda requirement: f"{requirement_url(record.id, requirement)}#history",
+        people=run_url(record.id, "people"),
+    )
 
     def made(material: Material) -> str:
         now = _now(record, material)

@@ -1,5 +1,7 @@
 """Tokens, money and time: by role and agent, beside their limits, and what subscriptions report."""
 
+import re
+
 from trued.engine.limits import limits_in_force
 from trued.engine.spending import spending_lines
 from trued.page.pages.common import run_page
@@ -10,7 +12,13 @@ from trued.reporting.html.spending import spent as by_role
 from trued.reporting.html.spending import spent_by_all
 
 LINES = 200  # sums of tasks and roles
+_COMMAS = re.compile(r"(?<=\d),(?=\d{3})")
 STEERABLE = ("running", "queued", "limited", "interrupted", "waiting", "planned")  # states in which limits still count
+
+
+def _grouped(line: str) -> str:
+    """The line with its numbers written as everywhere on the page: 12 345 instead of 12,345."""
+    return _COMMAS.sub("\N{NARROW NO-BREAK SPACE}", line)
 
 
 def spent(reader: Reader, params: Params) -> PageView:
@@ -26,7 +34,7 @@ def spent(reader: Reader, params: Params) -> PageView:
         "limits": piece(
             "spent/limits.html.j2",
             record=record,
-            lines=list(spending_lines(reader.store, record.id))[:LINES],
+            lines=[_grouped(one) for one in spending_lines(reader.store, record.id)][:LINES],
             limit=limit,
             quotas=list(reader.progress(record).quotas.items())[:20],
             can_steer=reader.can_steer and record.state in STEERABLE,

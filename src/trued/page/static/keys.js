@@ -30,6 +30,15 @@ const reach = (place) => { place.scrollIntoView({ block: "start" }); return plac
 const run = $("#tabs a")?.getAttribute("href");
 const transcript = () => $("#log, #transcript .log, #claims a[href$='#transcript']");
 const waits = () => { const first = $(".for-you"); if (!first) { location.href = "/#waits"; return; } first.scrollIntoView({ block: "start" }); first.querySelector("input:not([type=hidden]), textarea, a, button")?.focus(); };
+// Leads back from a confirmation, such as that of "Cancel run …": closes it, and the focus returns to what opened it.
+function close(inside) {
+  const opened = inside?.closest("details:has([data-close])[open]") ?? $("details[open]:has([data-close])");
+  if (!opened) return false;
+  opened.open = false;
+  opened.querySelector("summary").focus();
+  return true;
+}
+document.addEventListener("click", (event) => event.target.closest?.("[data-close]") && close(event.target));
 const keys = {
   j: () => step(1), k: () => step(-1), w: waits,
   l: () => { if ($("#ledger")) reach($("#ledger")).querySelector("summary, a.row")?.focus(); else if (run) location.href = `${run}#ledger`; },
@@ -37,7 +46,7 @@ const keys = {
   f: () => { const log = $(".log[data-follow]"); if (!log) return; log.toggleAttribute("data-held"); if (!log.hasAttribute("data-held")) log.scrollTop = log.scrollHeight; },
   "/": () => $("input[type=search]")?.focus(),
   "?": () => { name(); $("#keys")?.showModal(); },
-  Escape: () => document.activeElement?.blur(),
+  Escape: () => { if (!close(document.activeElement)) document.activeElement?.blur(); },
 };
 // The help lists only the keys that work on this page.
 const works = { j: () => rows().length, Enter: () => rows().length, l: () => run, t: () => run, f: () => $(".log[data-follow]"), "/": () => $("input[type=search]") };

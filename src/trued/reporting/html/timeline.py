@@ -147,6 +147,7 @@ class Links:
 
     call: Callable[[ReportedCall], str] = lambda call: call.link
     ledger: str = "#ledger"
+    refuted: Callable[[str], str] = lambda requirement: "#ledger"  # the verdict that refuted a requirement
     people: str = "#people"
 
 
@@ -306,7 +307,7 @@ def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
 def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
     refuted = [name for name, grade in proof.grades.items() if grade == Grade.REFUTED]
     if refuted:
-        yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.ledger)
+        yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.refuted(refuted[0]))
 
 
 def _bar_kind(one: CheckRun) -> str:
