@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
@@ -86,13 +86,23 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Stretches:
+    """Bars that are made again each time they are iterated over: all those of a long run take five megabytes."""
+
+    make: Callable[[], Iterator[Stretch]]
+
+    def __iter__(self) -> Iterator[Stretch]:
+        return self.make()
+
+
+@dataclass(frozen=True)
 class LaneDraft:
     """A lane before it is drawn."""
 
     name: str
     detail: str
     kind: str
-    stretches: Sequence[Stretch]
+    stretches: Iterable[Stretch]
     title: Callable[[Any, str], str]  # makes a bar's title from what it shows and its kind
     link: Callable[[Any], str]
     marks: Sequence[Mark] = ()
@@ -200,7 +210,8 @@ def timeline(
     axis = _axis(material, _busy(lanes))
     total = axis.end - axis.start
     if 0 < last_s < total:
-        lanes = [near for lane in lanes if (near := _since(lane, axis.end - last_s)).stretches or near.marks]
+        every_near = [_since(lane, axis.end - last_s) for lane in lanes]
+        lanes = [near for near in every_near if near.stretches or near.marks]
         axis = _axis(material, _busy(lanes), axis.end - last_s)
     resumes = tuple(
         Mark(stored.at, "crash", f"the engine was started again ({event.after or 'killed'})", x=axis.x(stored.at))
@@ -213,8 +224,9 @@ def timeline(
     return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, total)
 
 
-def _busy(lanes: Iterable[LaneDraft]) -> list[Stretch]:
-    return [one for lane in lanes for one in lane.stretches if one.kind != "wait"]
+def _busy(lanes: Iterable[LaneDraft]) -> list[tuple[float, float]]:
+    """When work began and ended, in order."""
+    return sorted((one.began, one.ended) for lane in lanes for one in lane.stretches if one.kind != "wait")
 
 
 def _since(lane: LaneDraft, begin: float) -> LaneDraft:
@@ -244,7 +256,7 @@ def _agents(every: Sequence[ReportedCall], links: Links, now: float) -> Iterator
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     for (role, agent), own in by_agent.items():
-        bars = [one for call in own for one in _stretches(call, now)]
+        bars = Stretches(partial(_work, own, now))
         lies = sum(bool(call.refuted) for call in own)
         says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
@@ -252,6 +264,10 @@ def _agents(every: Sequence[ReportedCall], links: Links, now: float) -> Iterator
         yield LaneDraft(
             role, agent_name(agent), "agent", bars, _work_title, lambda of: links.call(_parts(of)[0]), marks, says=says
         )
+
+
+def _work(own: Sequence[ReportedCall], now: float) -> Iterator[Stretch]:
+    return (one for call in own for one in _stretches(call, now))
 
 
 def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
@@ -294,14 +310,18 @@ def _work_title(of: CallOrWait, kind: str) -> str:
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
     # a check whose evidence comes from an earlier run took no time in this one
     runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
-    bars = [Stretch(one.began, one.began + one.seconds, _bar_kind(one), one) for one in runs.values()]
+    bars = Stretches(partial(_check_bars, runs.values()))
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
-    if bars or marks:
-        failed = sum(bar.kind == "check failed" for bar in bars)
-        says = f"{counted(len(bars), 'check run')}, {failed} failed on the head"
+    if runs or marks:
+        failed = sum(_bar_kind(one) == "check failed" for one in runs.values())
+        says = f"{counted(len(runs), 'check run')}, {failed} failed on the head"
         yield LaneDraft(
             "engine", "its own checks", "engine", bars, _check_title, lambda _: links.ledger, marks, says=says
         )
+
+
+def _check_bars(runs: Iterable[CheckRun]) -> Iterator[Stretch]:
+    return (Stretch(one.began, one.began + one.seconds, _bar_kind(one), one) for one in runs)
 
 
 def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
@@ -348,13 +368,14 @@ def _subject(requirement: str) -> str:
 # -- geometry --------------------------------------------------------------------------------------------------------
 
 
-def _axis(material: Material, bars: Sequence[Stretch], begin_at: float = 0.0) -> Axis:
+def _axis(material: Material, work: Sequence[tuple[float, float]], begin_at: float = 0.0) -> Axis:
+    """The axis of a run. `work`: as `_busy` returns it."""
     seen = material.progress
-    times = [seen.began, seen.last] + [time for bar in bars for time in (bar.began, bar.ended)]
+    worked = list(_union(work))
+    times = [seen.began, seen.last, *(time for stretch in worked for time in stretch)]
     start = seen.began or min((time for time in times if time > 0), default=material.record.created_at)
     zero, start = start, max(start, begin_at)
     end = max([start + 0.1, *times])
-    worked = list(_union(bars))
     busy = sum(end - begin for begin, end in worked)
     quiet = []
     last = start
@@ -365,16 +386,16 @@ def _axis(material: Material, bars: Sequence[Stretch], begin_at: float = 0.0) ->
     return Axis(start, end, quiet[:8], zero)
 
 
-def _union(bars: Iterable[Stretch]) -> Iterator[tuple[float, float]]:
+def _union(work: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:
     begin = end = None
-    for bar in sorted(bars, key=lambda bar: bar.began):
+    for began, ended in work:
         if begin is None or end is None:
-            begin, end = bar.began, bar.ended
-        elif bar.began <= end:
-            end = max(end, bar.ended)
+            begin, end = began, ended
+        elif began <= end:
+            end = max(end, ended)
         else:
             yield begin, end
-            begin, end = bar.began, bar.ended
+            begin, end = began, ended
     if begin is not None and end is not None:
         yield begin, end
 
@@ -394,7 +415,7 @@ def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     return Lane(lane.name, lane.detail, lane.kind, tuple(bars), marks, tracks, lane.says)
 
 
-def _bars_to_draw(stretches: Sequence[Stretch], axis: Axis, most: int) -> list[Span]:
+def _bars_to_draw(stretches: Iterable[Stretch], axis: Axis, most: int) -> list[Span]:
     """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
     by_kind: dict[str, list[Span]] = {}
     for one in sorted(stretches, key=lambda one: one.began):
