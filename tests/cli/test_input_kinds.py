@@ -25,7 +25,7 @@ def test_tickets_and_prose_are_taken_without_w(each: Each, trued: Trued, project
     for done, name in zip(taken, ("ticket", "solo", "solo"), strict=True):
         assert done.returncode == 3, done.stderr  # nobody writes cases, so a person is asked first
         assert f"using {name}" in done.stderr
-    assert ["plain words" in one.stderr or "one agent, one pass" in one.stderr for one in taken] == [False, False, True]
+    assert ["plain words" in one.stderr or "one agent builds it" in one.stderr for one in taken] == [False, False, True]
     runs = json.loads(trued("ls", "--json", cwd=project).stdout)
     assert sorted(one["workflow"] for one in runs) == ["solo", "solo", "ticket"]
 

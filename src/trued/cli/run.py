@@ -337,5 +337,5 @@ def _choice_sentence(goal: str, record: RunRecord) -> str:
     if is_file(goal):
         return f"{goal}: using {record.workflow}, chosen by the file's content; -w NAME chooses another workflow"
     if record.workflow == words.name:
-        return f"using {words.name}: one agent, one pass. With a plan, {plan.name} lets a second agent check each chunk"
+        return f"using {words.name}: one agent builds it. With a plan, {plan.name} lets a second agent check each chunk"
     return ""
