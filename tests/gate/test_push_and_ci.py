@@ -159,6 +159,13 @@ def test_what_the_gate_cannot_find_is_not_pushed(yard: Yard, bare_remote: Path) 
     surroundings = {**yard.variables, **objects}
     done = subprocess.run(words, cwd=yard.repository, env=surroundings, capture_output=True, text=True, check=False)
     assert (done.returncode, "is not in" in done.stderr) == (1, True)
+    # a tag of the repository's own that leads there
+    made = f"object {wrong}\ntype commit\ntag v1\ntagger A <a@example.org> 0 +0000\n\nv1\n"
+    make = ["git", "hash-object", "-t", "tag", "-w", "--stdin"]
+    tag = subprocess.run(make, cwd=yard.repository, env=surroundings, input=made, capture_output=True, text=True).stdout
+    words[-1] = f"{tag.strip()}:refs/tags/v1"
+    done = subprocess.run(words, cwd=yard.repository, env=surroundings, capture_output=True, text=True, check=False)
+    assert (done.returncode, "is not in" in done.stderr) == (1, True), done.stderr
     assert refs(yard, bare_remote) == {}
     # without the gate's state nothing is checked, and that is said
     surroundings = {**yard.variables, "TRUED_HOME": str(yard.top / "another")}
@@ -254,6 +261,14 @@ def test_a_branch_that_is_behind_is_judged_as_merged(yard: Yard) -> None:
     yard.git("commit", "-qam", "done")
     passed = yard.trued(*words, "honest")
     assert (passed.returncode, "what a merge of both gives is checked" in passed.stderr) == (0, True)
+    # so it does in a shallow clone, if it has the commit where the work began; else more has to be fetched
+    for depth, code in ((2, 0), (1, 2)):
+        place = yard.top / f"shallow{depth}"
+        address = f"file://{yard.repository}"
+        yard.git("clone", "-q", "--depth", str(depth), "--no-single-branch", address, str(place), at=yard.top)
+        remote = [one if one != "main" else "origin/main" for one in words]
+        shallow = yard.trued(*remote, "origin/honest", "--repo", str(place))
+        assert (shallow.returncode, "fetch more history" in shallow.stderr) == (code, code == 2), shallow.stderr
     # nothing can be said about work that conflicts
     yard.git("switch", "-q", "main")
     yard.write("slug.py", RED.replace("text", "words") + shout)

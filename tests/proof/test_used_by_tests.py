@@ -85,6 +85,35 @@ async def test_no_ordinary_word_makes_a_helper_the_product(tmp_path: Path, helpe
     assert helper in only(found).why[0]
 
 
+GROWS = "\n\ndef add(a, b):\n    return a + b\n"
+MIXIN = "\n\nclass Case:\n    pass\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("helper", "more", "imported"),
+    [
+        pytest.param("", GROWS, "from kit.testing import *", id="all names"),
+        pytest.param("", GROWS, "import kit.testing\n\nadd = getattr(kit.testing, 'add', add)", id="by its name"),
+        pytest.param(
+            MIXIN,
+            "    def setup_method(self):\n        global same\n        import tests.test_core as own\n"
+            "        own.same = lambda a, b: None\n",
+            "from kit.testing import Case\n\n\nclass TestMore(Case):\n    def test_more(self):\n        pass",
+            id="what the runner calls",
+        ),
+    ],
+)
+async def test_a_helper_that_grows_does_not_blind_tests(tmp_path: Path, helper: str, more: str, imported: str) -> None:
+    tests = str(BASE["tests/test_core.py"]).replace("\n\n\ndef test_add", f"\n{imported}\n\n\ndef test_add", 1)
+    before = f"{BASE['kit/testing.py']}{helper}"
+    base = {**BASE, "kit/testing.py": before, "tests/test_core.py": tests, "tests/__init__.py": ""}
+    after = before.removesuffix("    pass\n") + more if helper else before + more
+    found = await verdict(tmp_path, base, {"kit/core.py": WRONG, "kit/testing.py": after})
+    assert only(found).grade <= Grade.TESTED, only(found).why
+
+
 @pytest.mark.slow
 async def test_what_the_product_begins_to_use_and_what_replaces_a_test_cost_nothing(tmp_path: Path) -> None:
     base = {**BASE, "kit/money.py": "def cents(a):\n    return a\n"}

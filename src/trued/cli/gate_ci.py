@@ -92,6 +92,9 @@ def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
     """What a merge of `work` into `tip` would give: one of them if it contains the other, else a merge commit in a
     temporary repository. The base may have gained tests since the work began. Without a common history it is `work`."""
     start = here.common_base(tip, work)
+    if not start and here.is_shallow:
+        what = f"{work[:12]} and {tip[:12]} have no commit in common in this shallow clone"
+        raise BadInput(what, then="fetch more history (actions/checkout: fetch-depth: 0)")
     if start in ("", tip, work):
         yield tip if start == work else work
         return

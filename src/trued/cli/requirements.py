@@ -135,6 +135,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     Words without a check of their own get a manual check if an exported requirement would otherwise cover them.
     """
     from trued.inputs.requirements.file_text import LOOK, why_not_portable
+    from trued.inputs.requirements.guard_phrases import guard_kind
     from trued.model import ManualCheck, requests
     from trued.proof.room.bench import check_hash
 
@@ -148,7 +149,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
             left.append(f"{one.id}: an agent wrote its cases, and nobody has approved them")
         elif len(portable) < len(own):
             left.append(f"{one.id}: {next(filter(None, map(why_not_portable, own)))}")
-        elif not one.checks and not one.parts:
+        if not portable and not one.parts and not guard_kind(one.text):
             unchecked.append(one)
     if not kept:
         what = f"run {record.id} has no case that a person wrote or approved"
@@ -156,7 +157,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     for one in unchecked:
         if any(by.id in one.covers or one.id in by.parts for by in kept):
             kept.append(one.model_copy(update={"checks": (ManualCheck(steps=(LOOK,)),), "covers": ()}))
-        else:
+        elif not one.checks:
             left.append(f"{one.id}: it has no check")
     made = requests.Requirements(
         environment=contract.environment, serve=contract.serve, interface=contract.interface, requirements=tuple(kept)

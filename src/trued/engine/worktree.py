@@ -42,6 +42,11 @@ class Checkout:
     def tree(self, commit: str) -> str:
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
 
+    @property
+    def is_shallow(self) -> bool:
+        """Whether the repository has only the newest part of its history."""
+        return (self.common / "shallow").is_file()
+
     def kind(self, name: str) -> str:
         return self._git_output("cat-file", "-t", name)
 

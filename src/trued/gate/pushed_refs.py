@@ -44,7 +44,7 @@ def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tu
         if not one.commit:
             passed.append(f"{one.remote} is deleted: nothing to check")
         elif not commit:
-            if not (kind := checkout.kind(one.commit)):
+            if not (kind := checkout.kind(f"{one.commit}^{{}}")):
                 what = f"{one.commit[:12]}, pushed to {one.remote}, is not in {checkout.root}"
                 raise BadInput(what, then="fetch it into the repository, then push again")
             passed.append(f"{one.remote} is a {kind}, not a commit: not checked")

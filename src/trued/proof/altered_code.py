@@ -80,6 +80,16 @@ def altered_names(before: str, after: str, exported: Collection[str] = ()) -> fr
     return frozenset(found | ({MODULE} if moved or _has_side_effects(was, now) else set()))
 
 
+def added_names(before: str, after: str) -> frozenset[str]:
+    """The functions, variables, classes and imports that a Python file has gained, and `Class.member` for each new
+    member of a class. Empty for a file that cannot be parsed."""
+    try:
+        was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(now.bound.keys() - was.bound.keys())
+
+
 def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
     """The variables and classes that both files bind equally often, in the order of the first."""
     return [name for name in one.order if one.bindings[name] == other.bindings[name]]

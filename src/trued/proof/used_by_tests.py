@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
-from trued.proof.altered_code import altered_names
+from trued.proof.altered_code import added_names, altered_names
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
@@ -23,6 +23,7 @@ from trued.protocols import Workspace
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
+_TAKES_ALL = re.compile(r"\bimport[ \t]*\(?[ \t]*\*|\bpytest_plugins\b|\bload_tests\b")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
 _NAMING = (
@@ -50,16 +51,21 @@ async def altered_helpers(
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, left)).items()}
-    altered = [path for path in left if meant[path] != path or not _has_only_grown(path, texts, after)]
+    asking = "\n".join(texts.get(one, "") for one in tests)
+    altered = [path for path in left if meant[path] != path or not _has_only_grown(path, texts, after, asking)]
     return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
 
 
-def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether a Python file still has everything that it had on the base, so that it blinds no test."""
-    if not path.endswith(".py") or path not in after:
+def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
+    """Whether a Python file still has everything that it had on the base, and what is new reaches no test: no test has
+    a word for it, takes all names of a file, or loads plugins; and no class has gained a member that a runner calls."""
+    if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
-    words = frozenset(re.findall(r"\w+", before.get(path, "")))  # a removed import counts as altered, too
-    return not altered_names(before.get(path, ""), after[path], words)
+    was, now = before.get(path, ""), after[path]
+    words = frozenset(re.findall(r"\w+", was))  # a removed import counts as altered, too
+    new = added_names(was, now)
+    members = {one for one in new if one.partition(".")[0] not in new}  # of classes that the base has
+    return not altered_names(was, now, words) and not members and new.isdisjoint(re.findall(r"\w+", tests))
 
 
 def _code_that_the_user_names(contract: Contract) -> str:

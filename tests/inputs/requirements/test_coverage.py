@@ -294,21 +294,24 @@ def test_a_users_requirement_that_repeats_a_sentence_covers_it_without_being_tol
 
 
 @pytest.mark.spec("DAY-11", "LAW-12")
+@pytest.mark.parametrize("text", ["Add double. Add no new dependencies.", "Add no new dependencies"])
+def test_what_is_to_be_kept_is_never_covered_without_being_told(text: str) -> None:
+    goal = Goal(text="Add double. Add no new dependencies.")
+    found = user_requirements(None, goal, users(Requirement(id="mine", text=text)))
+    assert "Add no new dependencies." in [one.text for one in found if one.id != "mine"]
+
+
+@pytest.mark.spec("DAY-11", "LAW-12")
 def test_a_plans_criterion_and_a_line_of_prose_are_covered_by_their_own_words() -> None:
     text = f"{PLAN.text}\n## Looks\n\nIt is small.\n\nIt is old.\n"
     plan = parse_plan(text, "docs/PLAN.md")
-    given = users(Requirement(id="1", text="Tests pass."), Requirement(id="2", text="it is small"))
+    given = users(Requirement(id="1", text="Be fast."), Requirement(id="2", text="it is small"))
     part = plan_to_seal(plan, Settings(), given)
     found = user_requirements(part, Goal(text=text, source=plan.source), given)
-    assert [one.covers for one in found[:2]] == [("tests pass",), ("It is small.",)]
-    assert [one.text for one in found[2:]] == [
-        "add `f`",
-        "docs",
-        "be fast",
-        "be right",
-        "`f` is documented",
-        "It is old.",
-    ]
+    assert [one.covers for one in found[:2]] == [("be fast",), ("It is small.",)]
+    left = {one.text for one in found[2:]}
+    assert left >= {"be right", "tests pass", "`f` is documented", "It is old."}
+    assert not left & {"be fast", "It is small."}
 
 
 @pytest.mark.spec("LAW-1", "LAW-12")

@@ -505,3 +505,23 @@ async def test_a_module_that_the_change_removes_stands_for_no_package() -> None:
 async def test_a_path_into_node_modules_names_a_package() -> None:
     head = {"web/a.js": "const _ = require('../node_modules/lodash/lodash.js');\n"}
     assert await read(head, BASE) == "unread web/a.js, which imports lodash"
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("name", ["./node_modules//lodash", "./node_modules/./lodash", "./node%5Fmodules/lodash"])
+async def test_no_spelling_of_a_path_hides_a_package(name: str) -> None:
+    assert (await read({"web/a.js": f"const _ = require({name!r});\n"}, BASE)).startswith("unread web/a.js")
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("a.css", "@import url(pkg/x.css);", "unread a.css, which imports pkg"),
+        ("a.html", '<script type="application/ld+json">{"@type": "Person"}</script>', "proven"),
+        ("a.scss", '@error "no"; @return "a";\n// @import "x";\n', "proven"),
+        ("a.css", ".a { background: url(https://a.example/x.png) }", "unread a.css"),
+    ],
+)
+async def test_a_style_sheet_names_packages_only_in_rules_that_load(path: str, text: str, found: str) -> None:
+    assert await read({path: f"{text}\n"}, BASE) == found

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from trued.errors import BadInput
 from trued.inputs.clauses import comparable, one_line
-from trued.inputs.requirements.guard_phrases import quoted_command
+from trued.inputs.requirements.guard_phrases import guard_kind, quoted_command
 from trued.inputs.sentences import sentence_criteria, sentences
 from trued.model import (
     EXISTING_TESTS,
@@ -179,15 +179,17 @@ class _Words:
         return entry
 
     def said_by(self, one: Requirement) -> Iterator[str]:
-        """What the text of the user's requirement repeats: sentences or criteria, or the id of the whole goal. Case and
-        a final period do not matter. Leaves out what its `covers` names already."""
+        """The sentences or criteria that the text of the user's requirement repeats; all of them, if it is the whole
+        goal. Case and a final period do not matter. Leaves out what its `covers` names already, and sentences that ask
+        to keep something: the engine has checks of its own for them."""
         if any(one_line(entry) in self.whole for entry in one.covers):
             return
         same = comparable(one.text)
         named = {comparable(words) for entry in one.covers for words in (entry, entry.partition(":")[2])}
-        found = dict.fromkeys(criterion.text for _, criterion in self.words if comparable(criterion.text) == same)
+        texts = dict.fromkeys(criterion.text for _, criterion in self.words if not guard_kind(criterion.text))
+        found = [text for text in texts if comparable(text) == same]
         if not found and self.goal and comparable(self.goal.text) == same:
-            found = {self.goal.id: None}
+            found = list(texts)
         yield from (text for text in found if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:

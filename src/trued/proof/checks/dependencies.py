@@ -48,8 +48,11 @@ _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECAS
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
-_STYLE_RULE = re.compile(r"@(?!charset\b)[\w-]+\s*(?:url\(\s*)?[\"']~?([^\"'\n]+)[\"']")
-_STYLE_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_STYLE_RULE = re.compile(
+    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*"
+    r"(?:[\"']~?([^\"'\n]+)[\"']|url\(\s*[\"']?~?([^\"'()\s]+))"
+)
+_STYLE_COMMENT = re.compile(r"/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
 _XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # a name, not an address
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
@@ -224,7 +227,8 @@ def _imported_in_page(text: str) -> set[str]:
 def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
     """The packages that rules of a style sheet name: a bundler looks for whatever is no file of the project."""
     beside, found = PurePosixPath(path).parent, set[str]()
-    for name in _STYLE_RULE.findall(_STYLE_COMMENT.sub("", text)):
+    for quoted, bare in _STYLE_RULE.findall(_STYLE_COMMENT.sub("", text)):
+        name = quoted or bare
         place = beside / name
         near = {str(place.with_name(f"{mark}{place.name}{end}")) for mark in ("", "_") for end in ("", ".css", ".scss")}
         if not name.startswith((".", "/", "http:", "https:", "sass:")) and not near.intersection(files):

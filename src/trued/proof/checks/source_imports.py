@@ -7,6 +7,7 @@ command must be known.
 """
 
 import ast
+import posixpath
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
@@ -364,7 +365,10 @@ def _script(text: str) -> SourceText:
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
-    named = {one.rpartition("node_modules/")[2] for one in named}  # a path into that folder names a package, too
+    # A path into that folder names a package, too. A name that is written in another alphabet of escapes is not read.
+    hidden |= {one for one in named if "%" in one or "\\" in one}
+    inside = {one for one in named if "node_modules/" in one}
+    named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
     tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
     return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))

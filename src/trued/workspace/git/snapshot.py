@@ -77,7 +77,10 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
     """Merge two commits as a forge would, in the private repository. Returns the new commit. Nothing of the repository
     is run. Raises BadInput if they conflict."""
     git = await _repository(worktree, private)
-    code, out, stderr = await git.attempt("merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+    cut = worktree.common / "shallow"  # where a shallow clone ends
+    known = {"GIT_SHALLOW_FILE": str(cut)} if cut.is_file() else {}
+    words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+    code, out, stderr = await git.attempt(*words, variables=known)
     tree, *conflicts = out.decode(errors="replace").split("\n")
     if code == CONFLICT:
         named = few([one for one in conflicts if one], NAMED)
