@@ -138,3 +138,42 @@ def test_exported_cases_serve_the_same_sentence_and_the_part_without_a_case_is_s
     rows = world.data("ledger", world.data("ls")[0]["id"])["requirements"]
     grades = {one["id"]: one["grade"] for one in rows}
     assert (done.returncode, grades) == (3, {"goal": "proven", "goal-rest": "unproven"}), done.stderr
+
+
+WRITERS = """
+def initializer(order, folder):
+    files = {"id": "files", "description": "`golden.txt` is the product", "steps": ["The file is there"]}
+    new = {"id": "new", "description": "`python -m pytest tests/test_new.py` passes", "steps": []}
+    return {"features": [{**files, "verification_method": "manual"}, new], "test": "pytest -q"}
+
+
+def examiner(order, folder):
+    return {"interface": ["tiny:other(x)"], "cases": []}
+
+
+def coder(order, folder):
+    raise RuntimeError("the contract is enough")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-11", "LAW-7", "LAW-12")
+def test_agents_requirements_and_entry_points_become_the_users_own_only_with_an_approval(world: World) -> None:
+    script, own, specification = (world.top / name for name in ("agents.py", "mine.yaml", "SPEC.md"))
+    script.write_text(WRITERS)
+    double = "`tiny.double(x)` returns twice its argument"
+    specification.write_text(f"# Numbers\n\n{double}. `tiny.triple(x)` returns three times its argument.\n")
+    cases = ", ".join(f'{{call: "tiny:double", args: [{n}], returns: {2 * n}}}' for n in (21, 5))
+    own.write_text(
+        f'requirements:\n  - {{id: mine, text: "{double}", checks: [{{kind: examples, cases: [{cases}]}}]}}\n'
+    )
+    given = ("--requirements", str(own), "--agent", f"scripted:{script}", "--yes")
+    assert world.trued("run", str(specification), "-w", "handoff", *given).returncode == 5
+    name = world.data("ls")[0]["id"]
+    assert world.trued("cancel", name).returncode == 0
+    exported = parse_requirements(world.data("requirements", "export", name)["text"], "x.yaml")
+    assert ([one.id for one in exported.requirements], exported.interface) == (["mine"], ())
+    assert world.trued("approve", name, "--as", "Bea", "--reason", "I read them").returncode in (0, 130)
+    exported = parse_requirements(world.data("requirements", "export", name)["text"], "x.yaml")
+    assert {one.id for one in exported.requirements} == {"mine", "files", "new"}
+    assert exported.interface == ("tiny:other(x)",)

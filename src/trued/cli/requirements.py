@@ -112,9 +112,10 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
         by = approved[-1].who if approved else ""
         users = store.inputs(record.id)
-    if not by and contract.authors:  # an agent may have chosen how the project is started
-        serve = (users.requirements and users.requirements.serve) or users.settings.serve
-        contract = contract.model_copy(update={"serve": serve, "interface": ()})
+    if not by:  # an agent may have chosen the entry points, and how the project is started
+        own = users.requirements
+        serve, interface = (own.serve, own.interface) if own else (None, ())
+        contract = contract.model_copy(update={"serve": serve or users.settings.serve, "interface": interface})
     given, left = _exportable(record, contract, approved=bool(by))
     who = f", approved by {by}" if by else ""
     heading = [f"The cases of run {record.id}{who}.", f"Base: {contract.base}"]
@@ -141,6 +142,9 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
 
     kept, left, unchecked = [], [], []
     for one in contract.requirements:
+        if one.author and not approved:
+            left.append(f"{one.id}: an agent wrote it, and nobody has approved it")
+            continue
         own = [check for check in one.checks if approved or check_hash(check) not in contract.authors]
         portable = tuple(check for check in own if not why_not_portable(check))
         if portable:
