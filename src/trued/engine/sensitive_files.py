@@ -3,7 +3,7 @@
 import hashlib
 import posixpath
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons
+BY_GIT = "your git runs or reads it, by its settings"  # another reason, known only where the user's git is
 # these files are sensitive in any folder, and so are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
@@ -62,8 +63,11 @@ def _fits(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
-async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) -> SensitiveChanges:
-    """The sensitive files that differ between two commits."""
+async def sensitive_changes(
+    workspace: "GitWorkspace", before: str, after: str, used_by_git: Collection[str] = ()
+) -> SensitiveChanges:
+    """The sensitive files that differ between two commits. `used_by_git`: files and folders that the user's own git
+    runs or reads by itself."""
     # imported here: this module needs all roles, and `sensitivity_of` does not
     from trued.engine.trust import TABLE, settings_table
 
@@ -71,6 +75,7 @@ async def sensitive_changes(workspace: "GitWorkspace", before: str, after: str) 
     behind = {
         place: kind for commit in (before, after) for place, kind in (await _behind_links(workspace, commit)).items()
     }
+    behind |= {place: BY_GIT for place in used_by_git if place not in behind}
     found = {path: sensitivity_of(path) or _kind_below(path, behind) for path in changed}
     named = {path: kind for path, kind in found.items() if kind}
     old, new = [await workspace.blobs(commit) for commit in (before, after)]
@@ -112,8 +117,12 @@ def _resolved(path: str, links: Mapping[str, str]) -> str:
 
 
 def _kind_below(path: str, places: Mapping[str, str]) -> str:
-    """The reason of the place that is this path or a folder above it; "" if there is none."""
-    return next((kind for place, kind in places.items() if place in (path, ".") or path.startswith(f"{place}/")), "")
+    """The reason of the place that is this path or a folder above it; "" if there is none. A file or link may also
+    take the place of a folder above it."""
+    for place, kind in places.items():
+        if place in (path, ".") or path.startswith(f"{place}/") or place.startswith(f"{path}/"):
+            return kind
+    return ""
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:

@@ -143,6 +143,35 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
     assert (await place.land(honest)).landed
 
 
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize(
+    ("setting", "path"),
+    [
+        (("core.hooksPath", "hooks"), "hooks/pre-commit"),
+        (("core.hooksPath", "{repo}/my hooks"), "my hooks/pre-commit"),
+        (("core.hooksPath", "linked"), "tools/hooks/post-commit"),
+        (("include.path", "../tools/git.cfg"), "tools/git.cfg"),
+        (("filter.tidy.clean", "python ./tools/tidy.py --all"), "tools/tidy.py"),
+        ((), "tools/check.sh"),
+    ],
+)
+async def test_what_the_users_own_git_runs_asks_for_trust(place: Landable, setting: tuple[str, ...], path: str) -> None:
+    """Hooks, included settings and programs may lie in the project, at any path; other files land as ever."""
+    (place.repository / "linked").symlink_to("tools/hooks")
+    place.committed({"tools/other.txt": "an ordinary file\n", "tools/hooks/pre-push": "#!/bin/sh\n"})
+    if setting:
+        place.git("config", setting[0], setting[1].replace("{repo}", str(place.repository)))
+    else:
+        (place.repository / ".git" / "hooks").mkdir(exist_ok=True)
+        (place.repository / ".git" / "hooks" / "pre-commit").symlink_to("../../tools/check.sh")
+    place.git("config", "alias.all", "!cat tools/other.txt")
+    record = await place.run({"tiny.py": DOUBLE, path: "#!/bin/sh\ntouch /tmp/mine\n"})
+    landing = await place.land(record)
+    assert (landing.landed, landing.code, [*landing.asks]) == (False, 3, [path])
+    honest = await place.run({"tiny.py": DOUBLE, "tools/other.txt": "another text\n"})
+    assert (await place.land(honest)).landed
+
+
 @pytest.mark.spec("USE-11")
 @pytest.mark.parametrize("moved", [False, True])
 async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landable, moved: bool) -> None:

@@ -186,7 +186,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if isinstance(candidate, LandingResult):
         return candidate
     await context.target.ready(tip, candidate.commit)
-    found = await sensitive_changes(context.workspace, tip, candidate.commit)
+    found = await sensitive_changes(context.workspace, tip, candidate.commit, await context.target.used_by_git())
     if refused := await ask_consent(context, candidate, found):
         return refused
     part = bool(context.request.through)  # only a part of the run lands: its commit has not been proven as a whole yet

@@ -30,7 +30,8 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
     candidate = LandingCandidate(
         record.head, record.base, HOW, journal_part(context.onto, record.head, record.base, HOW)
     )
-    found = await sensitive_changes(context.workspace, record.base, record.head)
+    used = await context.target.used_by_git()
+    found = await sensitive_changes(context.workspace, record.base, record.head, used)
     if refused := await ask_consent(context, candidate, found):
         return refused
     forge = _forge(context)

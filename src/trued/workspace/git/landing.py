@@ -4,10 +4,11 @@ force."""
 import asyncio
 import contextlib
 import os
+import re
 import shutil
 import stat
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -30,6 +31,9 @@ QUIET = (
 )
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+# Settings whose whole value is a path, and what separates the words of a command
+_PATHS = ("core.hookspath", "core.attributesfile")
+_BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
 _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
@@ -66,6 +70,28 @@ class TargetBranch:
             }
         return who
 
+    async def used_by_git(self) -> set[str]:
+        """Files and folders of the project that the user's own git runs or reads by itself: hooks, included settings,
+        and what other settings name. Aliases are left out: git runs them only if the user asks for them."""
+        roots = [path for path, _ in await self._worktrees()]
+        _, out, _ = await self._git("config", "--list", "--includes", "--show-origin", "-z")
+        origins, settings = (out.split("\0")[first::2] for first in (0, 1))
+        found = [origin.removeprefix("file:") for origin in origins]
+        for origin, setting in zip(origins, settings, strict=False):
+            key, _, value = setting.partition("\n")
+            if key.startswith("include") and key.endswith(".path"):  # relative to the file that includes it
+                found.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
+            elif not key.startswith("alias."):
+                words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one]
+                found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
+        hooks = Path(await self.store.source()) / "hooks"
+        found += [str(one) for one in hooks.glob("*") if one.is_symlink()]
+        return {inside for one in found for root in roots for inside in _inside(root, one)}
+
+    def _expanded(self, path: str) -> str:
+        """The path, with the user's own folder in place of `~`."""
+        return f"{self._environ.get('HOME', '~')}{path[1:]}" if path.startswith("~/") else path
+
     # -- before anything is changed ------------------------------------------------------------------------------------
 
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
@@ -94,19 +120,22 @@ class TargetBranch:
 
     async def _trees(self) -> tuple[Path, ...]:
         """Working trees that have the branch checked out."""
-        code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
-        if code != 0:
-            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {last_line(stderr)}")
-        found = []
-        for entry in out.split("\0\0"):
-            lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
-            if lines.get("branch") == self.ref:
-                found.append(Path(lines["worktree"]))
+        found = [path for path, ref in await self._worktrees() if ref == self.ref]
         for tree in found:
             if not (tree / ".git").exists():
                 what = f"{self.branch} is checked out in {tree}, which does not exist"
                 raise BadInput(what, then="run `git worktree prune`, then land again")
         return tuple(found)
+
+    async def _worktrees(self) -> list[tuple[Path, str]]:
+        """All working trees of the repository, each with the branch that is checked out there ("" for none)."""
+        code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
+        if code != 0:
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {last_line(stderr)}")
+        entries = [
+            dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in out.split("\0\0")
+        ]
+        return [(Path(one["worktree"]), one.get("branch", "")) for one in entries if "worktree" in one]
 
     async def _require_clean(self, tree: Path, new: str) -> None:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
@@ -271,6 +300,15 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
             "wait for the git that is running there, and land again",
         )
     return f"git could not move {branch}: {last_line(stderr)}", "", "nothing was changed"
+
+
+def _inside(root: Path, path: str) -> Iterator[str]:
+    """The path relative to a working tree, as it is written and with links followed, if it lies in that tree."""
+    whole = root / path
+    for top, place in ((root, os.path.normpath(whole)), (root.resolve(), whole.resolve())):
+        inside = os.path.relpath(place, top)
+        if inside.split("/")[0] not in (".", "..", ".git"):
+            yield inside
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
