@@ -1,7 +1,9 @@
 """The real command line: what it prints for newcomers, for scripts, and for bad input."""
 
 import json
+import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -301,6 +303,19 @@ def test_doctor_tries_and_makes_nothing(trued: Trued, home: Path) -> None:
     assert done.returncode == (6 if any(one["state"] == "broken" for one in found.values()) else 0)
     assert all(one["fix"] for one in found.values() if one["state"] == "broken")
     assert not home.exists()
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(("version", "state"), [("2.29.2", "broken"), ("2.34.1", "missing"), ("2.38.0", "ok")])
+def test_doctor_says_what_an_old_git_cannot_do(trued: Trued, tmp_path: Path, version: str, state: str) -> None:
+    program = tmp_path / "old" / "git"
+    program.parent.mkdir()
+    real = shutil.which("git")
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exec echo "git version {version}"\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    done = trued("doctor", "--json", variables={"PATH": f"{program.parent}:{os.environ['PATH']}"})
+    (found,) = [one for one in json.loads(done.stdout) if one["name"] == "git"]
+    assert (found["state"], "gate ci" in found["says"], "2.38" in found["fix"]) == (state, *[state == "missing"] * 2)
 
 
 @pytest.mark.spec("LAW-7", "USE-7")

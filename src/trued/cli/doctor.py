@@ -25,6 +25,7 @@ from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
 from trued.support.redaction import plain
+from trued.workspace.git.rebase import NEEDED as MERGING
 from trued.workspace.sandbox.levels import probe_levels
 
 GIT = (2, 30)  # the first version with everything that the private store uses
@@ -150,6 +151,9 @@ def _git() -> Diagnosis:
     version = tuple(int(part) for part in numbers[0].split(".")[:2] if part.isdigit()) if numbers else ()
     if version < GIT:
         return Diagnosis("git", "broken", f"{said} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
+    if version < MERGING:
+        less = "cannot merge without a working tree, so a branch that is behind cannot be landed or judged by `gate ci`"
+        return Diagnosis("git", "missing", f"{said} {less}", f"install git {MERGING[0]}.{MERGING[1]} or newer")
     return Diagnosis("git", "ok", said.removeprefix("git version "))
 
 
