@@ -137,3 +137,34 @@ def test_the_list_is_the_same_after_kill_9_and_nothing_that_was_answered_is_aske
     assert waiting(world) == []
     second = world.trued("approve", row["id"], "look", "--as", "bob", "--reason", "me too")
     assert "ann has accepted look already" in one_sentence(second)
+
+
+BLIND_SPOT = """
+WORDS = "`python -m loud WORD` prints WORD in upper case"
+
+
+def examiner(order, folder):
+    def case(word):
+        shown = {"stdout": f"{word.upper()}\\n", "exit": 0, "quotes": WORDS}
+        return {"run": ["python", "-m", "loud", f"{word}\\u200b"], **shown}
+    cases = [{"requirement": "goal", "cases": [case("abc"), case("hello")]}]
+    return {"interface": ["python -m loud WORD"], "cases": cases}
+
+
+def solo(order, folder):
+    code = "import sys\\nword = sys.argv[1]\\nprint(word[:-1].upper() if word.endswith('\\u200b') else 'no')\\n"
+    (folder / "loud.py").write_text(code)
+    return {"implemented": ["loud"], "files": [{"path": "loud.py", "what": "new"}]}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("USE-6", "LAW-7", "RUN-8")
+def test_who_approves_cases_sees_what_is_invisible_in_them(world: World) -> None:
+    """The program answers only to words that end with a character that no terminal shows."""
+    script = world.top / "agents.py"
+    script.write_text(BLIND_SPOT)
+    given = ("--agent", f"scripted:{script}", "--yes")
+    assert world.trued("run", "`python -m loud WORD` prints WORD in upper case", *given).returncode == 3
+    shown = world.trued("approve", world.data("ls")[0]["id"], "--as", "Bea", "--reason", "I read them").stderr
+    assert r"$ python -m loud 'abc\u200b' → prints 'ABC\n'" in shown

@@ -3,6 +3,7 @@
 from trued.cli.format import case, line
 from trued.model import BrowserCheck, Check, DependenciesCheck, ExamplesCheck, ManualCheck, PageBefore
 from trued.support.plurals import counted
+from trued.support.visible_text import visible
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:
@@ -13,12 +14,12 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
     if isinstance(check, ManualCheck):
         return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
     if isinstance(check, BrowserCheck):
-        return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
+        return [visible(f"browser: {check.page}: {', '.join(_expected(check))}")]
     if isinstance(check, DependenciesCheck):
         declared = "exactly what they declare on the base" if check.unchanged else "no new package"
         return [f"dependencies: the manifests declare {declared}"]
     files = f" on {', '.join(check.files)}" if check.files else ""
-    return [line(f"{check.kind}: {check.command}{files}")]
+    return [visible(f"{check.kind}: {check.command}{files}")]
 
 
 def _expected(check: BrowserCheck) -> list[str]:

@@ -19,6 +19,7 @@ from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
 from trued.reporting.views import as_seen, ledger, run_data
 from trued.reporting.views.notes import sort_notes
 from trued.support.plurals import counted
+from trued.support.visible_text import visible
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate
@@ -159,7 +160,7 @@ def contract_lines(
         for text in _requirement(one, cases=cases):
             console.print(text, soft_wrap=True)
     for term in _terms(contract, cases=cases):
-        console.print(Text(line(term, 600)), soft_wrap=True)
+        console.print(Text(line(term)), soft_wrap=True)
     agents: dict[str, str] = store.stored_inputs(record.id)["settings"].get("agents", {})
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
@@ -198,9 +199,9 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
     """What applies to the whole contract: interface, server, authors of the cases, caps, notes."""
     if contract.interface:
         yield "interface (visible to every agent):"
-        yield from (f"  {one}" for one in contract.interface)
+        yield from (f"  {visible(one)}" for one in contract.interface)
     if contract.serve:
-        yield f"server: {' '.join(contract.serve.command)} (port in {contract.serve.port_env})"
+        yield f"server: {visible(' '.join(contract.serve.command))} (port in {contract.serve.port_env})"
     if contract.unserved:
         yield f"pages are not checked: {contract.unserved}"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():

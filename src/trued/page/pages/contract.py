@@ -1,5 +1,8 @@
 """The contract: requirements in the user's words, their checks, caps, who wrote the cases, and every amendment."""
 
+from collections.abc import Sequence
+
+from trued.model import Case
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -8,6 +11,8 @@ from trued.reporting.html.ledger import checks_of
 from trued.reporting.views.cases import described
 
 CASES = 20  # of one requirement
+LONGEST = 2_000  # characters of a case
+WHOLE = "`trued approve` in a terminal shows all"
 NOTES = 100
 
 
@@ -19,7 +24,7 @@ def contract(reader: Reader, params: Params) -> PageView:
     paging = paged(sealed.requirements if sealed else (), params)
     shows_cases = sealed is not None and (material.ended or not sealed.held_out)
     cases = {
-        one.id: [described(case)[:400] for check in one.checks for case in getattr(check, "cases", ())][:CASES]
+        one.id: _cases([case for check in one.checks for case in getattr(check, "cases", ())])
         for one in (paging.items if shows_cases else ())
     }
     pieces = {
@@ -45,6 +50,13 @@ def contract(reader: Reader, params: Params) -> PageView:
         ),
     }
     return run_page(reader, record, "contract", "Contract", pieces)
+
+
+def _cases(every: Sequence[Case]) -> list[str]:
+    """The cases for a person to read before they approve them. What is left out is said."""
+    texts = [described(one) for one in every[:CASES]]
+    shown = [one if len(one) <= LONGEST else f"{one[:LONGEST]} … (cut: {WHOLE})" for one in texts]
+    return shown + ([f"… and {len(every) - CASES} more: {WHOLE}"] if len(every) > CASES else [])
 
 
 def _authors(sealed: object) -> list[object]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trued.support.plurals import counted
+from trued.support.visible_text import visible
 
 if TYPE_CHECKING:
     from trued.model import Case
@@ -20,9 +21,10 @@ def base_outcomes(cases: Mapping[str, int]) -> str:
 
 
 def described(one: "Case") -> str:
-    """The complete case as a person would write it. Its texts may be hostile: the caller makes them safe to show."""
+    """The complete case as a person would write it, on one line. Nothing in it is invisible or looks like something
+    else: a person approves what they see."""
     limit = f", within {one.within_s:g} s" if "within_s" in one.model_fields_set else ""
-    return f"{case_action(one)} → {expected(one)}{limit}"
+    return f"{visible(case_action(one))} → {visible(expected(one))}{limit}"
 
 
 def case_action(one: "Case") -> str:

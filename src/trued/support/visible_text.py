@@ -1,0 +1,42 @@
+"""Shows what a reader would not see, or would take for something else, in a text that a person approves."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+# Characters that count as printable, and that a terminal or browser shows as nothing or as a blank
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_FOREIGN = re.compile("[\u0370-\u052f]")  # Greek and Cyrillic
+_LOOK_ALIKES = frozenset("аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅԌԚԜονιγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+_WORD = re.compile(r"\w+")
+
+
+def visible(text: str) -> str:
+    """The text with an escape such as `\\u200b` for each character that is invisible, an unusual blank, or looks like
+    an ASCII character or like a letter of a Latin word without being one."""
+    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # the text has no other Greek or Cyrillic letters
+
+    def written(word: re.Match[str]) -> str:
+        read_as_latin = only_look_alikes or re.search("[A-Za-z]", word[0])
+        return _FOREIGN.sub(lambda one: _escape(one[0]), word[0]) if read_as_latin else word[0]
+
+    return "".join(_characters(_WORD.sub(written, text)))
+
+
+def _characters(text: str) -> Iterator[str]:
+    before = ""
+    for one in text:
+        yield _escape(one) if (not one.isascii() and _is_deceptive(before, one)) or not one.isprintable() else one
+        before = one
+
+
+def _is_deceptive(before: str, one: str) -> bool:
+    """Whether the character is invisible, stands for an ASCII character, or joins the one before it into a letter that
+    could also be one character."""
+    ordinary = unicodedata.normalize("NFKC", one)
+    joined = bool(before) and unicodedata.combining(one) and len(unicodedata.normalize("NFC", before + one)) == 1
+    return bool(_BLANK.match(one) or joined or (len(ordinary) == 1 and ordinary.isascii()))
+
+
+def _escape(one: str) -> str:
+    return one.encode("unicode_escape").decode()
