@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -166,5 +167,12 @@ def test_who_approves_cases_sees_what_is_invisible_in_them(world: World) -> None
     script.write_text(BLIND_SPOT)
     given = ("--agent", f"scripted:{script}", "--yes")
     assert world.trued("run", "`python -m loud WORD` prints WORD in upper case", *given).returncode == 3
-    shown = world.trued("approve", world.data("ls")[0]["id"], "--as", "Bea", "--reason", "I read them").stderr
+    name = world.data("ls")[0]["id"]
+    shown = world.trued("approve", name, "--as", "Bea", "--reason", "I read them").stderr
     assert r"$ python -m loud 'abc\u200b' → prints 'ABC\n'" in shown
+    mine, theirs = pty.openpty()
+    command = [sys.executable, "-m", "trued", "diff", name]
+    subprocess.run(command, cwd=world.repository, env=world.variables, stdout=theirs, check=True, timeout=300)
+    assert rb"word.endswith('\u200b')" in os.read(mine, 65536)
+    os.close(theirs)
+    os.close(mine)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trued.support.visible_text import visible
+from trued.support.visible_text import visible, visible_lines
 
 
 @pytest.mark.spec("USE-6", "LAW-7")
@@ -25,8 +25,15 @@ def test_what_nobody_would_see_is_shown(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 
-@pytest.mark.parametrize(
-    "text", ["", "plain 'text' → 42", "Größe, café", "он \u0441 нами", "λόγος \u03b1", "日本語テスト", "½ € …", "❤"]
-)
+LANGUAGES = ["Größe, café", "он \u0441 нами", "λόγος \u03b1", "日本語テスト", "你好\uff0c世界\uff01", "½ € …"]
+
+
+@pytest.mark.parametrize("text", ["", "plain 'text' → 42", *LANGUAGES])
 def test_ordinary_text_in_any_language_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
+
+
+@pytest.mark.spec("USE-6")
+def test_code_in_a_control_sequence_is_shown_in_a_diff_and_tabs_and_windows_lines_stay() -> None:
+    hidden = '+\tnote = "\x1b]0;"; evil(); "\x07"\r\n ok\r\n'
+    assert visible_lines(hidden) == '+\tnote = "\\x1b]0;"; evil(); "\\x07"\n ok\n'

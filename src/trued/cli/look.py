@@ -345,8 +345,10 @@ def diff(
         return
     from rich.text import Text
 
+    from trued.support.visible_text import visible_lines  # only a diff at a terminal needs it
+
     console = out()
-    for one in plain(text.decode("utf-8", "replace")).splitlines():
+    for one in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):
         console.print(Text(one, _colour(one)), soft_wrap=True)
 
 

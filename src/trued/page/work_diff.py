@@ -17,6 +17,7 @@ from trued.engine.run_store import RunStore
 from trued.model import RunRecord
 from trued.reporting.html.calls import ReportedCall
 from trued.support.hashing import folder_name
+from trued.support.visible_text import visible_lines
 from trued.workspace.git.clones import Clone
 from trued.workspace.git.command import git_command, git_environment
 from trued.workspace.git.store import Store
@@ -86,7 +87,7 @@ def _git_diff(place: str, base: str, head: str, path: str) -> str | None:
     output = _git(
         place, *LARGE, "diff-tree", "-p", "-r", *PLAIN, base, head, "--", f":(top,literal){path}", most=4 * SHOWN
     )
-    return None if output is None else output.decode("utf-8", "replace")[:SHOWN]
+    return None if output is None else visible_lines(output.decode("utf-8", "replace")[:SHOWN])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ _WORD = re.compile(r"\w+")
 def visible(text: str) -> str:
     """The text with an escape such as `\\u200b` for each character that is invisible, an unusual blank, or looks like
     an ASCII character or like a letter of a Latin word without being one."""
+    if text.isascii() and text.isprintable():
+        return text
     only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # the text has no other Greek or Cyrillic letters
 
     def written(word: re.Match[str]) -> str:
@@ -21,6 +23,11 @@ def visible(text: str) -> str:
         return _FOREIGN.sub(lambda one: _escape(one[0]), word[0]) if read_as_latin else word[0]
 
     return "".join(_characters(_WORD.sub(written, text)))
+
+
+def visible_lines(text: str) -> str:
+    """A text of many lines, such as a diff, each as `visible` shows it. Tabs and ends of lines stay."""
+    return "\n".join("\t".join(map(visible, one.removesuffix("\r").split("\t"))) for one in text.split("\n"))
 
 
 def _characters(text: str) -> Iterator[str]:
@@ -35,7 +42,8 @@ def _is_deceptive(before: str, one: str) -> bool:
     could also be one character."""
     ordinary = unicodedata.normalize("NFKC", one)
     joined = bool(before) and unicodedata.combining(one) and len(unicodedata.normalize("NFC", before + one)) == 1
-    return bool(_BLANK.match(one) or joined or (len(ordinary) == 1 and ordinary.isascii()))
+    stands_for_ascii = len(ordinary) == 1 and ordinary.isascii() and unicodedata.east_asian_width(one) != "F"
+    return bool(_BLANK.match(one) or joined or stands_for_ascii)
 
 
 def _escape(one: str) -> str:
