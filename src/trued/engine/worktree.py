@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput, TruedError
+from trued.workspace.git.command import NO_FILE
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
@@ -16,7 +17,7 @@ MOST_INSIDE = 50  # most nested repositories that are checked
 # GIT_ variables that the user sets; others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # A commit is what its own bytes say: whoever can write to `.git` cannot give it another tree or other parents.
-_BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
+_BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git process that runs longer is taken to hang
 TIMED_OUT = -1  # instead of an exit code
+NO_FILE = f"{os.devnull}/none"  # there can be no file; git would print a hint about an empty file of grafts
 
 
 class GitFailed(StateFailed):
@@ -56,7 +57,7 @@ def git_environment() -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_GRAFT_FILE": os.devnull,
+        "GIT_GRAFT_FILE": NO_FILE,
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_TEMPLATE_DIR": "",
         "GIT_TERMINAL_PROMPT": "0",
