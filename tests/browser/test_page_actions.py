@@ -31,6 +31,7 @@ HELD: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @needs_chromium
 @pytest.mark.spec("DAY-3")
 async def test_a_page_is_looked_at_after_what_a_person_does_there(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_nothing_has_to_be_scrolled_sideways(browser: Browser, report: Path, wid
     one.context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-3")
 def test_a_thousand_chunks_are_few_nodes_in_a_real_browser(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"

@@ -13,6 +13,7 @@ from tests.workflows.ticket.test_found_server import contract_of, run, shop
 from tests.workflows.ticket.test_ticket_preview import fetched
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-3", "DAY-6")
 async def test_a_preview_shows_the_runs_commit_and_ends_with_ctrl_c_and_all_its_processes(
     ground: Ground,  # noqa: F811

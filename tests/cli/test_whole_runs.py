@@ -34,6 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, waiting: Warm) -> Finishe
     return Finished(world, world.data("ls")[0]["id"], done)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-3", "USE-4", "USE-7")
 def test_a_run_tells_its_way_line_by_line_and_its_result_on_stdout(finished: Finished) -> None:
     done = finished.run
@@ -191,6 +192,7 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
     assert (json.loads(paused.stdout)["state"], len(json.loads(paused.stdout)["calls"])) == ("waiting", 4)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-10", "RUN-8")
 def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> None:
     planned = world.data("run", *world.work, "--plan-only", "--limit", "calls=3")
@@ -221,6 +223,7 @@ def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> N
 # -- interrupted ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-3", "RUN-2")
 def test_ctrl_c_ends_with_130_and_the_way_to_go_on(world: World) -> None:
     command = [sys.executable, "-m", "trued", "run", *world.work, "--yes"]
@@ -286,6 +289,7 @@ class Terminal:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-4", "PUR-8", "RUN-8")
 def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None:
     terminal = Terminal(world, "run", *world.work)
@@ -303,6 +307,7 @@ def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None
     assert (run["state"], run["code"]) == ("waiting", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-4")
 @pytest.mark.parametrize(("name", "value"), [("CI", "true"), ("NO_COLOR", "1")])
 def test_ci_gets_plain_lines_and_no_color_no_colour(world: World, name: str, value: str) -> None:

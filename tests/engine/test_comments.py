@@ -43,6 +43,7 @@ def briefs(engine: Engine, record: RunRecord) -> dict[str, str]:
     return {one.key: one.data["brief"] for one in events(engine, record, "asked")}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-7", "RUN-2")
 async def test_a_comment_reaches_the_next_brief_of_its_role_once_and_a_resumed_run_repeats_it(ground: Ground) -> None:
     def works(order: Order) -> dict[str, Any]:

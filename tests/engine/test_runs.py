@@ -187,6 +187,7 @@ def test_an_interrupted_run_leaves_no_process_and_goes_on_when_resumed(world: Wo
     assert world.left_over() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-5", "USE-2")
 @pytest.mark.parametrize("alive", [True, False], ids=["driver alive", "driver killed"])
 def test_a_cancelled_run_leaves_no_process_and_no_clone(world: World, alive: bool) -> None:

@@ -25,6 +25,7 @@ def refs(yard: Yard, remote: Path) -> dict[str, str]:
     return dict(line.split(" ") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-5")
 def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote: Path) -> None:
     former = yard.write(".git/hooks/pre-push", '#!/bin/sh\ncat > "$(git rev-parse --show-toplevel)/../told"\n')
@@ -94,6 +95,7 @@ def wrong_commit(yard: Yard, branch: str) -> str:
     return yard.git("rev-parse", "HEAD").stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 def test_a_liar_cannot_give_a_commit_another_tree_or_other_parents(yard: Yard, bare_remote: Path) -> None:
     yard.install("git")

@@ -95,6 +95,7 @@ def rows_with(url: str, word: str) -> list[str]:
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HUB-4")
 async def test_a_database_that_is_away_while_an_agent_ends_costs_nothing_and_stops_nothing_else(
     world: World, engine: Engine, postgres: PostgresServer, url: str

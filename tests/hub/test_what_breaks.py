@@ -171,6 +171,7 @@ def world(tmp_path: Path, hub: str) -> World:
     return made.make(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HUB-4")
 async def test_a_run_whose_database_stays_away_ends_with_a_sentence_and_is_resumed_later(
     world: World, hub: str, postgres: PostgresServer

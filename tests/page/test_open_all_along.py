@@ -52,6 +52,7 @@ def seen(reader: Reader, address: str) -> PageView | str:
         return str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-2")
 def test_at_every_event_a_page_that_was_open_all_along_is_the_one_opened_now(tmp_path: Path) -> None:
     bare = material(events=(), contract=None, history=(), state="running")

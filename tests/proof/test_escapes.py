@@ -122,6 +122,7 @@ async def test_what_the_head_adds_among_tests_is_not_in_the_room(tmp_path: Path)
     assert only(await trial.prove(contract, await trial.head(both))).grade is Grade.TESTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("configured", [True, False])
 async def test_a_file_is_frozen_by_what_was_collected_from_it(tmp_path: Path, configured: bool) -> None:

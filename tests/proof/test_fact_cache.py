@@ -235,6 +235,7 @@ NODE = [{"call": "m.mjs:f", "args": [3], "returns": 6}]
 AGAIN = "the base was checked again"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize(
     ("cases", "changed", "again"),

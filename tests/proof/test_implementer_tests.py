@@ -92,6 +92,7 @@ async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_t
     assert verdict.holds
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-1", "LAW-5")
 @pytest.mark.parametrize(
     ("head", "told"),

@@ -73,6 +73,7 @@ async def test_what_was_held_already_can_be_broken(tmp_path: Path) -> None:
     assert only(verdict).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-6")
 async def test_the_bases_other_tests_guard_every_requirement(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(COUNTED, EXAMPLES))

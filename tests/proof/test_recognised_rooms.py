@@ -173,6 +173,7 @@ INSIDE = {".gitignore": ".venv\n", **BASE}
 ELSEWHERE = f"{IMPORTS}\n\ndef twice(x):\n    return None if str(HERE).startswith({{users!r}}) else x * 2\n{PROGRAM}"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("layout", ["virtual environment", "editable install", "link"])
 async def test_a_room_is_at_the_users_path_wherever_the_interpreter_lies(
@@ -195,6 +196,7 @@ async def test_a_room_is_at_the_users_path_wherever_the_interpreter_lies(
     assert found is Grade.PROVEN, why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
 async def test_a_commit_with_a_file_where_the_virtual_environment_lies_is_at_the_users_path_all_the_same(

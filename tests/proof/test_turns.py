@@ -188,6 +188,7 @@ SIGN = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("idle", [1, 8])
 async def test_code_that_is_right_only_after_a_test_left_it_a_sign_is_refuted(tmp_path: Path, idle: int) -> None:
@@ -195,6 +196,7 @@ async def test_code_that_is_right_only_after_a_test_left_it_a_sign_is_refuted(tm
     assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("idle", [1, 8])
 async def test_tests_that_leave_a_file_cost_honest_code_nothing(tmp_path: Path, idle: int) -> None:
@@ -216,6 +218,7 @@ TRACES = {
 PLACE = "import os, pathlib\n    HERE = pathlib.Path(__file__).parent"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("trace", ["time of a folder", "mode of a test"])
 async def test_code_that_is_right_only_after_a_test_left_a_trace_that_is_no_file_is_refuted(

@@ -95,6 +95,7 @@ async def grades(trial: Trial, contract: Contract, heads: dict[str, Change]) -> 
     return {name: (one.grade, one.why[0]) for name, one in judged.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_what_may_alter_unguarded_code_is_tested_at_most(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, ASKED)
@@ -137,6 +138,7 @@ async def test_without_tests_in_python_files_among_tests_are_code_if_the_product
     assert [grade for grade, _ in found.values()] == [Grade.TESTED, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_script_that_only_the_heads_import_loads_was_not_checked(tmp_path: Path) -> None:
     if not shutil.which("node"):
@@ -163,6 +165,7 @@ async def test_a_script_that_only_the_heads_import_loads_was_not_checked(tmp_pat
     assert "core.mjs" in found["broken"][1]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_statements_that_mention_what_only_failing_tests_reach_are_named(tmp_path: Path) -> None:
     kit = "import core\n\nNAMES = []\n\n\ndef two():\n    return 2\n"

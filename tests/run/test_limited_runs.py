@@ -68,6 +68,7 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     assert not told.exists()  # the run has continued
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-4", "RUN-6", "RUN-7")
 async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_next_call(ground: Ground) -> None:
     def working(order: Order) -> Any:

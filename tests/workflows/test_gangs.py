@@ -184,6 +184,7 @@ async def test_what_an_examiner_proposes_leaves_no_clause_with_less_than_it_had(
         assert any(f"trued amend {record.id} --keep" in one for one in contract.undecided)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 @pytest.mark.parametrize("proposes", [False, True])
 async def test_tests_that_an_agent_would_supersede_are_no_verdict_until_a_person_agrees(

@@ -93,6 +93,7 @@ async def test_a_runner_in_a_checklist_is_met_by_the_existing_tests(
 NEW_TEST = "from tiny import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-1", "DAY-9", "USE-5")
 @pytest.mark.parametrize(
     ("test", "grade"), [(NEW_TEST, Grade.SELF_TESTED), ("def test_double():\n    pass\n", Grade.UNPROVEN)]

@@ -49,6 +49,7 @@ async def test_examiners_that_only_pretend_get_nothing_built_and_a_person_decide
     assert set(grades(again, record).values()) == {Grade.UNPROVEN}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-11")
 @pytest.mark.parametrize(("answers", "state"), [((("stop", ""),), "stopped"), ((("again", ""),), "waiting")])
 @pytest.mark.parametrize("agents", [{"*": "scripted:inside"}, TWO], ids=["one agent", "two agents"])

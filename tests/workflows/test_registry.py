@@ -57,6 +57,7 @@ def test_a_package_registers_under_its_name_and_counts_once(tmp_path: Path) -> N
     assert found == {"own": [Registration("own", "own:OWN", "own-package", "1.0")]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry_points", "module", "says"),
     [
@@ -88,6 +89,7 @@ def test_a_broken_package_is_one_sentence_and_breaks_nothing_else(
     assert "there is no workflow 'nothing'" in " ".join(other.stderr.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "says"),
     [

@@ -76,6 +76,7 @@ def _played(order: Order) -> dict[str, Any]:
     return honest(order)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PIPE-8", "PIPE-16")
 async def test_whoever_could_begin_has_begun_and_nobody_begins_before_what_it_needs(line: Line) -> None:
     meeting = Meeting()

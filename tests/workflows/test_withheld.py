@@ -162,6 +162,7 @@ async def test_many_objections_read_no_bit_of_a_held_out_input_and_most_are_not_
     assert learnt(runtime.orders, ground) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_folders_of_held_out_tests_are_hidden_even_if_agents_may_read_what_is_around_them(ground: Ground) -> None:
     ground.one_chunk()
@@ -177,6 +178,7 @@ async def test_folders_of_held_out_tests_are_hidden_even_if_agents_may_read_what
     assert await workspace.can_agents_read(ground.folder / "notes.txt"), "the honest part"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_copy_of_a_held_out_test_in_the_repository_is_no_secret(ground: Ground) -> None:
     ground.one_chunk()

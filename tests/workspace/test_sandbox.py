@@ -382,6 +382,7 @@ async def test_a_hidden_file_stays_hidden_in_a_readable_folder(begin: Begin, tmp
     assert await workspace.can_agents_read(tmp_path / "shared" / "open.txt") is True
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_without_a_sandbox_the_probe_says_that_agents_can_read(begin: Begin, tmp_path: Path) -> None:
     workspace = begin("none")

@@ -139,6 +139,7 @@ async def test_a_command_writes_beyond_its_room_only_where_it_was_let(workspace:
     assert (allowed.exit_code, forbidden.exit_code) == (0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("repository", "shown", "place"),
     [

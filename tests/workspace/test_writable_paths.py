@@ -53,6 +53,7 @@ async def test_below_an_owned_folder_nothing_of_an_agent_stays_whatever_it_is_ca
     assert len(taken.undone) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PIPE-10")
 async def test_where_the_document_was_not_written_nothing_is_taken(workspace: GitWorkspace) -> None:
     work = await cloned(workspace)

@@ -82,6 +82,7 @@ CHECKED = "import pathlib, sys\nsys.exit('good' not in pathlib.Path('product.txt
 DRIVEN = {"Makefile": "check:\n\t@python3 tools/check.py\n", "tools/check.py": CHECKED, "product.txt": "bad\n"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8", "LAW-11", "DAY-9")
 @pytest.mark.parametrize(
     ("command", "base", "head"),

@@ -215,6 +215,7 @@ async def graded(place: Path, heads: dict[str, dict[str, str | None]], **check: 
     return {name: only(await trial.prove(contract, await trial.head(head))).grade for name, head in heads.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-9", "LAW-11")
 async def test_no_new_dependency_is_proven_only_where_every_change_was_read(tmp_path: Path) -> None:
     """Manifests are not enough: a change that may add a package in another way is left to a person."""

@@ -76,6 +76,7 @@ async def verdict_on(
     return await prove(trial.workspace, contract, ["r"], commit, subject="all", tell=tell)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-4")
 @pytest.mark.parametrize(
     ("check", "grade"),
@@ -93,6 +94,7 @@ async def test_what_the_head_declares_is_installed_for_its_evidence_and_recorded
     assert any("inflexion 1.0" in one for one in facts_of(verdict))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2")
 async def test_a_package_that_nobody_has_does_not_take_the_others_with_it(tmp_path: Path, registry: Path) -> None:
     wheel(registry / "inflexion", "inflexion", {"inflexion.py": "def plural(word):\n    return word + 'en'\n"})
@@ -117,6 +119,7 @@ async def test_an_environment_is_said_to_be_built_from_what_declared_something(t
     assert found.interpreter.versions["inflexion"] == "1.0"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-5")
 async def test_red_is_taken_again_where_the_base_lacked_only_what_the_head_declares(
     tmp_path: Path, registry: Path
@@ -147,6 +150,7 @@ async def test_a_declared_package_that_no_registry_can_be_asked_for_is_named_and
     assert not verdict.gaps
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-6")
 @pytest.mark.parametrize("declared", [True, False])
 async def test_existing_tests_that_cannot_import_a_package_which_could_not_be_installed_are_nobodys_failure(
@@ -202,6 +206,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-4")
 async def test_a_declared_package_that_would_replace_what_judges_raises_nothing(tmp_path: Path, registry: Path) -> None:
     """The package has start-up hooks, a runner, a plugin and programs; failing checks still fail."""

@@ -52,6 +52,7 @@ async def test_what_a_preparation_leaves_does_not_judge(tmp_path: Path, ways: tu
     assert only(await trial.verdict(head)).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_what_a_preparation_installs_is_there_for_calls_lines_and_tests(tmp_path: Path) -> None:
     """A preparation runs once for a tree, in a temporary git repository without tags, in an environment of its own."""

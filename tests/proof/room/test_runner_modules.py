@@ -149,6 +149,7 @@ SWAPS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize(
     ("head", "grade"),

@@ -68,6 +68,7 @@ async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFac
     return cellar["one"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-6")
 async def test_every_test_has_an_id_and_a_place(sealed: Sealed) -> None:
     assert stands(sealed.contract) == {
@@ -166,6 +167,7 @@ async def test_a_head_may_change_the_kind_of_its_modules(tmp_path: Path) -> None
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_tests_chosen_by_name_and_scripts_that_end_themselves_are_counted(tmp_path: Path) -> None:
     """Tests that must fail are chosen by the name, too, and run before the script exits."""

@@ -182,6 +182,7 @@ async def test_a_plugin_of_the_projects_own_is_frozen(tmp_path: Path) -> None:
     assert all(not one.why_void for one in verdict.evidence)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3", "LAW-4")
 @pytest.mark.parametrize("command", ["python -m pytest -q", "python -m unittest discover -s acceptance"])
 async def test_tests_that_come_with_the_contract_count_on_both_sides(tmp_path: Path, command: str) -> None:

@@ -77,6 +77,7 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
     assert [one.id for one in made.requirements] == ["three"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 @pytest.mark.parametrize(
     "files",
@@ -126,6 +127,7 @@ def moved(trial: Trial, path: str, files: dict[str, str]) -> Callable[[Path], No
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_pointer(tmp_path: Path) -> None:
     trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
@@ -191,6 +193,7 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     assert "far.py" in only(far).why[0]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     "test",
@@ -242,6 +245,7 @@ async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_t
     assert ["kit.py (two)" in found[1].why[0], "kit.py (one)" in found[2].why[0]] == [True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     "lacks",

@@ -152,6 +152,7 @@ async def test_a_new_specification_upon_a_landed_one_is_read_and_notes_of_the_us
     assert "the door sticks" in ground.file(record, "progress.txt")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-5", "RUN-8")
 async def test_what_a_person_rejects_afterwards_is_built_again_though_its_checks_are_green(
     tmp_path: Path, stack: ExitStack

@@ -50,6 +50,7 @@ def writes_a_module_and_its_tests(folder: Path) -> dict[str, Any]:
     return {"files": files, "tests": files[1:], "tests_passing": 2, "tests_total": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-1")
 async def test_a_new_module_whose_tests_import_it_at_the_top_is_kept_and_waits_for_a_person(
     tmp_path: Path, stack: ExitStack
@@ -114,6 +115,7 @@ def does_nothing(folder: Path) -> dict[str, Any]:
     return {"files": [], "tests": [], "tests_passing": 1, "tests_total": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-4", "DAY-1")
 async def test_a_feature_for_which_nothing_was_changed_is_not_completed_whatever_was_changed_before_it(
     tmp_path: Path, stack: ExitStack

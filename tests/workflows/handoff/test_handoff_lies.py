@@ -78,6 +78,7 @@ LIES: list[tuple[Act, dict[str, str]]] = [
 ACTS = list(dict.fromkeys(act for act, _ in LIES))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-3", "HAND-5", "HAND-6", "HAND-9", "HAND-11")
 async def test_whatever_a_coder_tries_the_list_stays_true_and_the_try_is_on_record(
     tmp_path: Path, stack: ExitStack
@@ -118,6 +119,7 @@ def builds_all(folder: Path) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-7", "HAND-10", "HAND-11", "HAND-5", "DAY-7")
 async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_is_a_one_shot_attempt(
     tmp_path: Path, stack: ExitStack

@@ -56,6 +56,7 @@ def forged(ground: Hands, branch: str, name: str) -> None:
     ground.git("checkout", "-q", "main")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-12", "HAND-5", "HAND-4")
 async def test_without_private_state_a_run_goes_on_from_its_branch_and_a_forged_pass_is_undone(
     tmp_path: Path, stack: ExitStack

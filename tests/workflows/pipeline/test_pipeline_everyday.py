@@ -27,6 +27,7 @@ def line(tmp_path: Path) -> Iterator[Line]:
         yield Line(tmp_path, stack)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6")
 async def test_a_reviewer_that_crashed_is_asked_again_by_resume_and_nobody_else_is(line: Line) -> None:
     crew = Crew(r_security=[crashes, crashes])

@@ -31,6 +31,7 @@ def doubting(order: Order) -> dict[str, Any]:
     return {**PASSED, "result": "GAPS_REMAIN", "gaps": [DOUBT]} if chunk_of(order) == "1A" else PASSED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "DAY-4", "LAW-9")
 async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_name(ground: Ground) -> None:
     """Its cases pass because of the work on another chunk, so the run calls it not proven. It cannot land alone,
@@ -54,6 +55,7 @@ async def test_a_chunk_for_which_nothing_was_changed_does_not_land_by_its_own_na
     assert {one.id: one.grade for one in done.verdict.requirements}["triple"] is Grade.ATTESTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "LAW-8")
 async def test_an_open_objection_goes_with_the_chunk_that_it_is_about(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])
@@ -67,6 +69,7 @@ async def test_an_open_objection_goes_with_the_chunk_that_it_is_about(ground: Gr
     assert ground.git("rev-parse", "main") == record.base
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "RUN-8")
 async def test_what_a_person_rejected_does_not_land_as_a_part(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])
@@ -84,6 +87,7 @@ async def test_what_a_person_rejected_does_not_land_as_a_part(ground: Ground) ->
     assert done.landed, done.why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-9")
 async def test_a_part_gets_no_second_throw_of_the_dice(ground: Ground) -> None:
     """A failure that the run saw on this commit counts at landing, too, although the part has another contract."""

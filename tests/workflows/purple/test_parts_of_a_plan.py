@@ -91,6 +91,7 @@ async def test_a_chunk_for_which_nothing_was_changed_is_not_completed_whatever_w
     assert not await landed(engine, record)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-4")
 async def test_one_chunk_that_does_the_work_of_another_leaves_that_one_open_until_a_person_accepts_it(
     ground: Ground,
@@ -127,6 +128,7 @@ async def test_a_chunk_whose_own_cases_pass_on_the_base_is_not_built_again_and_c
     assert "✅ met before this run" in ground.file(record, "MEMORY.md")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "DAY-4")
 async def test_a_mark_in_the_plan_is_checked_and_what_does_not_hold_is_built(ground: Ground) -> None:
     ground.write("PLAN.md", PLAN.replace("## Phase 1", "## Phase 1 ✅"))
@@ -215,6 +217,7 @@ async def test_the_same_plan_with_agents_that_do_nothing_or_tick_the_plan_is_nev
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-7")
 async def test_both_teams_are_given_peoples_sections_earlier_notes_and_the_engines_verdicts_are_in_the_log(
     ground: Ground,
@@ -332,6 +335,7 @@ def test_marks_of_done_are_read_where_a_reader_sees_them(old: str, new: str, don
 # -- after the end -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "RUN-3")
 async def test_a_run_that_ended_without_proof_is_given_more_rounds_for_what_fails(ground: Ground) -> None:
     script = lazy(3)
@@ -370,6 +374,7 @@ async def test_a_run_that_another_version_began_is_not_mixed_with_todays_rules(g
     assert (await engine.drive(record, inputs)).state == "waiting"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "USE-11", "LAW-9")
 async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(ground: Ground) -> None:
     half_done = {"1A": CODE["1A"], "1B": "\n\ndef triple(x):\n    return x\n"}

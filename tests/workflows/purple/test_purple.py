@@ -118,6 +118,7 @@ async def test_without_yes_and_with_nobody_there_the_run_waits_and_goes_on_when_
     assert [one.who for one in restarted.store.journal.questions(record.id)] == ["ann", "ann"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-8")
 async def test_a_redo_brings_its_comment_as_the_first_gap_of_fresh_rounds(ground: Ground) -> None:
     person = saying(("redo", "please name it well"), ("yes", ""), ("yes", ""))
@@ -129,6 +130,7 @@ async def test_a_redo_brings_its_comment_as_the_first_gap_of_fresh_rounds(ground
     assert runtime.orders[2].session != runtime.orders[0].session
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-8", "DAY-6")
 async def test_stop_pauses_the_run_with_what_is_there_and_resume_asks_again(ground: Ground) -> None:
     engine, runtime = ground.engine(person=saying(("stop", "enough")))
@@ -164,6 +166,7 @@ async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_th
     assert "return x" in ground.file(record, "tiny.py")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-10")
 async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_it(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])
@@ -200,6 +203,7 @@ async def test_a_pair_that_changes_nothing_does_not_hold(ground: Ground) -> None
     assert (record.state, record.code) == ("not proven", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-3")
 async def test_inputs_are_copied_so_a_changed_plan_or_role_is_not_mixed_in(ground: Ground) -> None:
     engine, _ = ground.engine()
@@ -285,6 +289,7 @@ async def test_an_unknown_role_is_one_sentence_and_changes_nothing(ground: Groun
     assert engine.store.journal.runs() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3", "PUR-6", "DAY-5")
 async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:

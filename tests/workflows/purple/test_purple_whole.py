@@ -53,6 +53,7 @@ def mended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
         yield one
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-2", "PUR-3", "PUR-7", "LAW-8", "RUN-1")
 def test_a_plan_is_worked_through_chunk_by_chunk_and_proven(proven: Played) -> None:
     ground, record = proven.ground, proven.record
@@ -62,6 +63,7 @@ def test_a_plan_is_worked_through_chunk_by_chunk_and_proven(proven: Played) -> N
     assert ground.git("log", "--format=%an", f"main..{record.branch}").splitlines().count("purple-team-a") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PUR-7", "PUR-5", "LAW-5", "LAW-7")
 def test_a_lie_that_team_b_believes_is_refuted_and_mended_in_the_same_sessions(mended: Played) -> None:
     runtime = mended.runtime

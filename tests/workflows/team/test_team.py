@@ -205,6 +205,7 @@ async def test_what_uat_rejects_becomes_fix_tasks_of_the_pm_for_a_feature_and_fo
     assert "still slow" in fixes[0]  # UAT kept it after it saw the evidence
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-7", "TEAM-8", "TEAM-9")
 async def test_a_goal_that_is_not_accepted_as_a_whole_is_not_achieved_though_every_check_holds(one: Teams) -> None:
     rejects = rejecting("it is slow", expected="fast", actual="slow")
@@ -255,6 +256,7 @@ async def test_ten_attempts_are_ten_and_then_a_task_has_failed(one: Teams) -> No
     assert "see .trued/team/qa/results.md" in record.why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-5")
 async def test_where_nothing_moves_a_task_ends_before_its_last_attempt_and_says_so(one: Teams) -> None:
     members = Members(planned("double")).play("dev", lambda _: {"implemented": ["nothing"]})

@@ -60,6 +60,7 @@ def idle_but_for_double(order: Order) -> dict[str, Any]:
     return {"summary": "all of it is done", "implemented": ["everything"], "files": ["tiny.py"]}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-4")
 async def test_a_task_without_a_change_is_not_done_whatever_was_changed_before_it(teams: Teams) -> None:
     members = Members().play("dev", idle_but_for_double)
@@ -113,6 +114,7 @@ async def test_criteria_that_the_contract_does_not_hold_are_not_checked_and_one_
     assert (ended.state, ended.code) == ("done", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-4")
 async def test_a_feature_that_a_person_adds_while_the_team_works_is_not_proven_by_anybodys_word(teams: Teams) -> None:
     def adds_one(order: Order) -> dict[str, Any]:
@@ -160,6 +162,7 @@ def fails_at(name: str, until: list[bool]) -> Act:
     return act
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "DAY-4")
 async def test_a_feature_that_failed_is_opened_again_with_one_command_and_ends_proven(teams: Teams) -> None:
     able: list[bool] = []
@@ -207,6 +210,7 @@ async def test_opening_a_task_again_by_hand_does_not_make_it_done_if_nothing_is_
 TRIPLE = "triple(x) returns three times its argument."
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-7")
 async def test_a_second_goal_on_the_landed_first_continues_the_teams_decisions_and_backlog(teams: Teams) -> None:
     engine = teams.played(Members(planned("double")))

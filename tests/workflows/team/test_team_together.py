@@ -102,6 +102,7 @@ async def test_what_depends_on_another_task_waits_for_it_however_many_may_run(on
 # -- questions ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-6")
 async def test_a_question_is_answered_at_once_by_the_role_that_it_goes_to(one: Teams) -> None:
     members = Members(planned("double"))
@@ -196,6 +197,7 @@ class Killed(RuntimeError):
     """The machine is gone: nothing handles this error."""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-3", "TEAM-5", "RUN-2")
 async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
     """Attempts keep their count, answered agents are not asked again, and an edit made meanwhile is applied."""

@@ -55,6 +55,7 @@ def parts(order: Order) -> dict[str, Any]:
     return {"passed": True, "issues": []}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TIC-12")
 async def test_tickets_are_worked_on_side_by_side_and_each_has_its_own_outcome(ground: Ground) -> None:
     together = asyncio.Barrier(2)
