@@ -153,6 +153,8 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
             left.append(f"{one.id}: an agent wrote its cases, and nobody has approved them")
         elif len(portable) < len(own):
             left.append(f"{one.id}: {next(filter(None, map(why_not_portable, own)))}")
+        elif not one.checks and guard_kind(one.text):
+            left.append(f"{one.id}: it has no check")
         if not portable and not one.parts and not guard_kind(one.text):
             unchecked.append(one)
     if not kept:

@@ -23,7 +23,9 @@ from trued.protocols import Workspace
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#(]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
-_TAKES_ALL = re.compile(r"\bimport[ \t]*\(?[ \t]*\*|\bpytest_plugins\b|\bload_tests\b")
+_TAKES_ALL = re.compile(
+    r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
+)
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
 _NAMING = (
@@ -51,20 +53,23 @@ async def altered_helpers(
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, left)).items()}
-    asking = "\n".join(texts.get(one, "") for one in tests)
-    altered = [path for path in left if meant[path] != path or not _has_only_grown(path, texts, after, asking)]
+    users = {path: [texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)] for path in left}
+    altered = [
+        path for path in left if meant[path] != path or not _has_only_grown(path, texts, after, "\n".join(users[path]))
+    ]
     return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
 
 
 def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
-    """Whether a Python file still has everything that it had on the base, and what is new reaches no test: no test has
-    a word for it, takes all names of a file, or loads plugins; and no class has gained a member that a runner calls."""
+    """Whether a Python file still has everything that it had on the base, and what is new reaches no test that uses the
+    file: none of them (`tests`) has a word for it, asks for all names of a file, or loads plugins; and no class has
+    gained a member that a runner calls."""
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
     was, now = before.get(path, ""), after[path]
     words = frozenset(re.findall(r"\w+", was))  # a removed import counts as altered, too
     new = added_names(was, now)
-    members = {one for one in new if one.partition(".")[0] not in new}  # of classes that the base has
+    members = {one for one in new if "." in one and one.partition(".")[0] in words}  # of classes that the base has
     return not altered_names(was, now, words) and not members and new.isdisjoint(re.findall(r"\w+", tests))
 
 

@@ -1,5 +1,6 @@
 """Attempts to land unproven work fail."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,18 +153,26 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
         (("core.hooksPath", "linked"), "tools/hooks/post-commit"),
         (("include.path", "../tools/git.cfg"), "tools/git.cfg"),
         (("filter.tidy.clean", "python ./tools/tidy.py --all"), "tools/tidy.py"),
+        (("filter.tidy.clean", "python tidy.py"), "tidy.py"),
+        (("filter.tidy.clean", "$(git rev-parse --show-toplevel)/tools/tidy.py"), "tools/tidy.py"),
         ((), "tools/check.sh"),
+        (("", "../tools/hooks"), "tools/hooks/pre-commit"),
     ],
 )
 async def test_what_the_users_own_git_runs_asks_for_trust(place: Landable, setting: tuple[str, ...], path: str) -> None:
     """Hooks, included settings and programs may lie in the project, at any path; other files land as ever."""
     (place.repository / "linked").symlink_to("tools/hooks")
     place.committed({"tools/other.txt": "an ordinary file\n", "tools/hooks/pre-push": "#!/bin/sh\n"})
-    if setting:
+    hooks = place.repository / ".git" / "hooks"
+    if setting and not setting[0]:  # the folder of hooks is itself a link
+        if hooks.is_dir():
+            shutil.rmtree(hooks)
+        hooks.symlink_to(setting[1])
+    elif setting:
         place.git("config", setting[0], setting[1].replace("{repo}", str(place.repository)))
     else:
-        (place.repository / ".git" / "hooks").mkdir(exist_ok=True)
-        (place.repository / ".git" / "hooks" / "pre-commit").symlink_to("../../tools/check.sh")
+        hooks.mkdir(exist_ok=True)
+        (hooks / "pre-commit").symlink_to("../../tools/check.sh")
     place.git("config", "alias.all", "!cat tools/other.txt")
     record = await place.run({"tiny.py": DOUBLE, path: "#!/bin/sh\ntouch /tmp/mine\n"})
     landing = await place.land(record)

@@ -519,6 +519,9 @@ async def test_no_spelling_of_a_path_hides_a_package(name: str) -> None:
     ("path", "text", "found"),
     [
         ("a.css", "@import url(pkg/x.css);", "unread a.css, which imports pkg"),
+        ("a.scss", '$a: "x // y"; @import "evil";', "unread a.scss, which imports evil"),
+        ("a.scss", '@use "./b", "evil";', "unread a.scss, which imports evil"),
+        ("a.less", '@import (reference) "evil";', "unread a.less"),
         ("a.html", '<script type="application/ld+json">{"@type": "Person"}</script>', "proven"),
         ("a.scss", '@error "no"; @return "a";\n// @import "x";\n', "proven"),
         ("a.css", ".a { background: url(https://a.example/x.png) }", "unread a.css"),

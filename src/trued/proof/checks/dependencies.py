@@ -48,11 +48,13 @@ _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECAS
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
+_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|url\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
-    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*"
-    r"(?:[\"']~?([^\"'\n]+)[\"']|url\(\s*[\"']?~?([^\"'()\s]+))"
+    r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
+    rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
 )
-_STYLE_COMMENT = re.compile(r"/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
+# a string, which may contain what looks like a comment, or a comment
+_STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
 _XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # a name, not an address
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
@@ -227,8 +229,9 @@ def _imported_in_page(text: str) -> set[str]:
 def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
     """The packages that rules of a style sheet name: a bundler looks for whatever is no file of the project."""
     beside, found = PurePosixPath(path).parent, set[str]()
-    for quoted, bare in _STYLE_RULE.findall(_STYLE_COMMENT.sub("", text)):
-        name = quoted or bare
+    rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda one: one[1] or "", text))
+    names = [one for rule in rules for one in re.findall(_STYLE_NAME, rule)]
+    for name in (one.removeprefix("url(").rstrip(")").strip().strip("\"'").removeprefix("~") for one in names):
         place = beside / name
         near = {str(place.with_name(f"{mark}{place.name}{end}")) for mark in ("", "_") for end in ("", ".css", ".scss")}
         if not name.startswith((".", "/", "http:", "https:", "sass:")) and not near.intersection(files):

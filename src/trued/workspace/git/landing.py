@@ -31,6 +31,7 @@ QUIET = (
 )
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+USAGE = 129  # git's exit code for words that it does not know
 # Settings whose whole value is a path, and what separates the words of a command
 _PATHS = ("core.hookspath", "core.attributesfile")
 _BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
@@ -81,11 +82,13 @@ class TargetBranch:
             key, _, value = setting.partition("\n")
             if key.startswith("include") and key.endswith(".path"):  # relative to the file that includes it
                 found.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
-            elif not key.startswith("alias."):
-                words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one]
+            elif not key.startswith(("alias.", "branch.")):
+                words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one or "." in one]
                 found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
-        hooks = Path(await self.store.source()) / "hooks"
-        found += [str(one) for one in hooks.glob("*") if one.is_symlink()]
+                # what begins with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
+                found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
+        hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
+        found += map(str, (hooks, *hooks.glob("*")))
         return {inside for one in found for root in roots for inside in _inside(root, one)}
 
     def _expanded(self, path: str) -> str:
@@ -130,6 +133,9 @@ class TargetBranch:
     async def _worktrees(self) -> list[tuple[Path, str]]:
         """All working trees of the repository, each with the branch that is checked out there ("" for none)."""
         code, out, stderr = await self._git("worktree", "list", "--porcelain", "-z")
+        if code == USAGE:  # git before 2.36 does not know -z
+            code, out, stderr = await self._git("worktree", "list", "--porcelain")
+            out = out.replace("\n", "\0")
         if code != 0:
             raise BadInput(f"git cannot list the working trees of {self.store.repo}: {last_line(stderr)}")
         entries = [
@@ -305,7 +311,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 def _inside(root: Path, path: str) -> Iterator[str]:
     """The path relative to a working tree, as it is written and with links followed, if it lies in that tree."""
     whole = root / path
-    for top, place in ((root, os.path.normpath(whole)), (root.resolve(), whole.resolve())):
+    for top, place in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
         inside = os.path.relpath(place, top)
         if inside.split("/")[0] not in (".", "..", ".git"):
             yield inside
