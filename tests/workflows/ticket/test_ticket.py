@@ -212,7 +212,7 @@ async def test_a_verifier_edits_nothing_and_its_pictures_are_claims(desk: Ground
     (claimed,) = events(engine, record, "pictures claimed")
     assert list(claimed.data["pictures"]) == ["proof.png"]
     assert claimed.data["missing"] == ["page.html", "../../secret.png", "/etc/passwd", "missing.png"]
-    assert "claims, no evidence" in request_of(desk, record)
+    assert "claims, not evidence" in request_of(desk, record)
     verdict = engine.store.verdict(record.id)
     assert verdict
     assert all("proof.png" not in one.artifacts for one in verdict.evidence)
