@@ -365,7 +365,7 @@ def _script(text: str) -> SourceText:
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
-    # A path into that folder names a package, too. A name that is written in another alphabet of escapes is not read.
+    # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.
     hidden |= {one for one in named if "%" in one or "\\" in one}
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
