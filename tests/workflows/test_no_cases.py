@@ -30,7 +30,8 @@ async def test_another_agent_examines_once_more_and_its_cases_count_as_any_exami
     assert record.grade is Grade.EXAMINED  # the implementer's agent wrote the cases: approval needed
     contract = engine.store.contract(record.id)
     assert contract
-    assert [one for one in contract.undecided if "could be used" in one]
+    (note,) = [one for one in contract.undecided if "could be used" in one]
+    assert note in contract.reported  # something that happened, not something that is unchecked
 
 
 @pytest.mark.spec("DAY-11", "LAW-2")

@@ -198,6 +198,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         guards=tuple(terms.guards),
         caps=dict(terms.caps),
         undecided=(*terms.undecided, *([PREPARED] if asked.environment.prepare else [])),
+        reported=tuple(one for one in terms.undecided if isinstance(one, FactNote)),
         unserved=terms.unserved,
     )
     contract, facts = (

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from trued.errors import Stopped, Waiting
-from trued.model import Requirements
+from trued.model import FactNote, Requirements
 from trued.model.events.people import QuestionAsked
 from trued.run.examination.admissibility import is_open
 from trued.run.examination.examiner import Examination, ExaminerConversation, examine, other_examiner
@@ -47,7 +47,7 @@ async def _examine_again(steps: Steps, asked: Requirements, before: Examination)
         return replace(found, sessions=sessions, undecided=tuple(dict.fromkeys((*before.undecided, *found.undecided))))
     asked_again = agent in before.examiners
     these = f"{agent} was asked again, and these are its new ones" if asked_again else f"these are by {agent}"
-    note = f"no case of {', '.join(before.examiners)} could be used; {these}"
+    note = FactNote(f"no case of {', '.join(before.examiners)} could be used; {these}")
     return replace(found, sessions=sessions, undecided=(note, *found.undecided))
 
 
