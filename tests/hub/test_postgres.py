@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from pathlib import Path
 
 import psycopg
@@ -15,6 +16,7 @@ from tests.hub.conftest import Hub, record
 from tests.postgres import PASSWORD, PostgresServer
 from trued.errors import Busy, StateFailed
 from trued.hub.postgres import PostgresJournal
+from trued.hub.roles import prepare_hub
 from trued.hub.schema import MIGRATIONS
 from trued.model.events.run import RunResumed
 
@@ -88,6 +90,16 @@ def test_a_login_that_is_refused_is_not_called_a_database_that_is_away(login: st
     with pytest.raises(StateFailed, match=r"does not let this login in .*~/\.pgpass") as refused:
         PostgresJournal(postgres.url.replace(f"trued:{PASSWORD}", login), retry_s=0.0)
     assert "resume" not in str(refused.value)
+
+
+def test_a_database_that_does_not_hold_unicode_is_refused_with_the_command_that_makes_another(
+    postgres: PostgresServer,
+) -> None:
+    name = f"plain_{uuid.uuid4().hex}"
+    with psycopg.connect(postgres.url, autocommit=True) as db:
+        db.execute(f"create database {name} encoding 'SQL_ASCII' template template0")
+    with pytest.raises(StateFailed, match=r"not encoded as UTF8.*--encoding=UTF8"):
+        prepare_hub(postgres.url.replace("/postgres?", f"/{name}?"))
 
 
 @pytest.mark.slow

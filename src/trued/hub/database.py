@@ -147,6 +147,10 @@ class Database:
             self._check(self._version_found())
             return
 
+        if not self.rows("select current_setting('server_encoding') = 'UTF8' as fits")[0]["fits"]:
+            create = "createdb --encoding=UTF8 --template=template0"
+            raise StateFailed(f"the database of {self.name} is not encoded as UTF8: create another one by `{create}`")
+
         def convert(db: Connection) -> None:
             db.execute("select pg_advisory_xact_lock(hashtext('trued schema'))")  # other processes wait
             db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(self.schema)))

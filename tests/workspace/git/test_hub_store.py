@@ -115,6 +115,25 @@ async def test_a_store_that_is_away_is_waited_for_and_then_named(
 
 
 @pytest.mark.spec("HUB-4", "HUB-6")
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        ("export GIT_TEST_ASSUME_DIFFERENT_OWNER=1", "its folder belongs to another user.*safe.directory"),
+        ("echo the disk is on fire >&2; exit 1", "tried for .*: the disk is on fire;"),
+    ],
+)
+async def test_why_a_store_cannot_be_read_is_said_and_not_what_git_always_adds(
+    tmp_path: Path, shared: Path, before: str, why: str
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text(f'#!/bin/sh\n{before}\nfor word; do last="$word"; done\nexec sh -c "$last"\n')
+    ssh.chmod(0o755)
+    variables = {"HOME": "/nonexistent", "PATH": "/usr/bin:/bin", "GIT_SSH_COMMAND": str(ssh)}
+    with pytest.raises(StateFailed, match=why):
+        await HubStore(f"ssh://git@host{shared}", variables, **QUICK).refs("r-one")
+
+
+@pytest.mark.spec("HUB-4", "HUB-6")
 async def test_a_store_that_works_on_what_it_got_is_not_asked_again_and_the_users_settings_for_pushes_do_not_count(
     tmp_path: Path, repository: Path, shared: Path
 ) -> None:

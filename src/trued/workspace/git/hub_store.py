@@ -59,8 +59,12 @@ _SCP = re.compile(r"(?:[\w.-]+@)?[\w.-]+:(?!//)[^\s]+")
 _REFUSED = re.compile(
     r"not our ref|rejected|shallow update|Permission denied|"
     r"Authentication failed|could not read Username|Host key verification|no matching host key|prohibited|"
-    r"certificate|unable to find|repository .* not found|bad object|fsck|missing necessary objects",
+    r"certificate|unable to find|repository .* not found|bad object|fsck|missing necessary objects|dubious ownership",
     re.IGNORECASE,
+)
+# What git prints after the real reason, whatever that was.
+_ALWAYS_SAID = re.compile(
+    r"fatal: Could not read from remote|Please make sure you have the correct access|and the repository exists"
 )
 
 
@@ -320,7 +324,8 @@ async def _read_output(process: Process, silence_s: float, at_the_end_s: float) 
 def _message_lines(stderr: str) -> list[str]:
     """Git's messages in a form for people, without progress, logins and control characters."""
     lines = [printable_address(line).strip() for line in re.split(r"[\r\n]+", stderr)]
-    return [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
+    shown = [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
+    return [line for line in shown if not _ALWAYS_SAID.match(line)] or shown
 
 
 def _sentence(stderr: str) -> str:
@@ -332,6 +337,9 @@ def _sentence(stderr: str) -> str:
     if lost := next((line for line in lines if "not our ref" in line), ""):
         name = lost.rpartition(" ")[2][:12]
         return f"it lacks {name}, which another machine made; `trued resume` on that machine sends it again"
+    if any("dubious ownership" in line for line in lines):
+        allow = "git config --global --add safe.directory FOLDER"
+        return f"its folder belongs to another user; use that user's login, or allow it there: `{allow}`"
     return next((line for line in lines if _REFUSED.search(line)), _last(stderr))
 
 
