@@ -262,7 +262,7 @@ def test_a_branch_that_is_behind_is_judged_as_merged(yard: Yard) -> None:
     yard.write("slug.py", GREEN + shout)
     yard.git("commit", "-qam", "done")
     passed = yard.trued(*words, "honest")
-    assert (passed.returncode, "what a merge of both gives is checked" in passed.stderr) == (0, True)
+    assert (passed.returncode, "the result of merging both is checked" in passed.stderr) == (0, True)
     # so it does in a shallow clone, if it has the commit where the work began; else more has to be fetched
     for depth, code in ((2, 0), (1, 2)):
         place = yard.top / f"shallow{depth}"

@@ -91,7 +91,7 @@ def load(name: str) -> Any:
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
     gc.freeze()  # loaded modules stay: later collections need not scan them
     own: typer.Typer = module.app
-    for one in own.registered_commands:  # builds this one command only
+    for one in own.registered_commands:  # build only the wanted command, not the module's others
         if one.callback and name == (one.name or get_command_name(one.callback.__name__)):
             short, markup = own.pretty_exceptions_short, own.rich_markup_mode
             return get_command_from_info(one, pretty_exceptions_short=short, rich_markup_mode=markup)
@@ -153,7 +153,7 @@ def _repair_streams() -> None:
 
 
 def _clean_path() -> None:
-    """Remove relative and empty entries from PATH, by which a repository could pass off a program of its own as git."""
+    """Remove relative and empty entries from PATH: with them, a program in the repository could run instead of git."""
     if path := os.environ.get("PATH", ""):
         os.environ["PATH"] = ":".join(entry for entry in path.split(":") if entry.startswith("/")) or os.defpath
 

@@ -30,7 +30,7 @@ def answer(
     question: Annotated[
         str,
         typer.Option(
-            metavar="KEY", help="Which question, where several are open: its key, or a part of it.", show_default=False
+            metavar="KEY", help="If several questions are open: the question's key, or part of it.", show_default=False
         ),
     ] = "",
     as_json: AsJson = False,

@@ -39,7 +39,7 @@ app = typer.Typer(rich_markup_mode=None)
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
 NAMED = 24  # length of the run's name before each line
-_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between two ROLE=AGENT; an agent may be a command line with a ";" in it
+_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates ROLE=AGENT pairs; AGENT may be a command line that contains ";"
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,11 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The given workflows. Without any: the input's default workflow and, unless agents are compared, the baseline."""
+    """The given workflows. If none is given: the input's default one and, unless agents are compared, the baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
-    in_words = not is_file(goal) and " " in goal.strip()  # for a sentence the default may be the baseline itself
+    in_words = not is_file(goal) and " " in goal.strip()  # a sentence's default workflow may be the baseline itself
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
 

@@ -16,7 +16,7 @@ from trued.support.plurals import counted
 
 RunFigures: TypeAlias = Mapping[str, Any]
 
-NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of a name that may wrap, and between columns
+NAME, NARROW, GAP = 80, 18, 3  # the most characters of a name, and of one that may wrap; those between columns
 LINE = 600  # characters of a note
 NONE = "–"
 ALIKE = "proven (shared)"  # of the requirements that all contracts have in common, how many are proven
@@ -34,8 +34,8 @@ def _gaps(run: RunFigures) -> Text:
 
 def _cost(run: RunFigures) -> Text:
     least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
-    told = run["cost"] or run["cost_usd"]
-    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if told else NONE)
+    is_known = run["cost"] or run["cost_usd"]
+    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if is_known else NONE)
 
 
 # name of the row → how its cells are written

@@ -1,4 +1,4 @@
-"""The command `doctor`: what this machine has and lacks for a run, each with the exact fix."""
+"""The command `doctor`: checks what a run needs on this machine, and prints the exact fix for each problem."""
 
 import os
 import shutil

@@ -19,12 +19,12 @@ from trued.reporting.views.notes import Notes, sort_notes
 from trued.support.plurals import counted, few
 
 NAMES = 12  # requirements that are named in one line; the others are counted
-ROWS = 6  # failed requirements that are explained, and texts to read first; `trued ledger` lists all
+ROWS = 6  # the most failed requirements, findings or requirements to accept that are shown; `trued ledger` lists all
 CASES = 2  # failed cases of one requirement; `trued why` has them all
 TEXT = 160  # characters of a requirement's text
 VALUE = 300  # characters of an expected or actual result
 QUESTION_LINES = 8
-BY_PEOPLE = ("accepted ", "the contract is approved ")  # how reasons begin that record a person's decision
+BY_PEOPLE = ("accepted ", "the contract is approved ")  # the first words of reasons that record a person's decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
 
 
 def wrapped(head: Text, words: str, indent: int, console: Console, style: str = "") -> Iterator[Text]:
-    """`head` and then `words`, wrapped at the terminal's width, later lines indented; on a pipe one line."""
+    """`head` followed by `words`: wrapped on a terminal, with later lines indented; one line on a pipe."""
     whole = head.copy().append(words, style)
     if not console.is_terminal or console.width < indent + 30 or whole.cell_len <= console.width:
         yield whole

@@ -40,8 +40,8 @@ def line(text: object, length: int = 0) -> str:
 
 
 def sentences_line(text: str, length: int) -> str:
-    """A question on one line. A line of it that the next line follows with a capital letter gets a period if it has no
-    punctuation at its end."""
+    """A question's lines, joined into one line. A line without punctuation at its end gets a period if the next line
+    begins with a capital letter."""
     return line(re.sub(r"(?<=[^\s.!?:;,…])[^\S\n]*\n\s*(?=[A-Z])", ". ", plain(text)), length)
 
 

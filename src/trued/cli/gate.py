@@ -298,7 +298,8 @@ def hook_git(
     site = _site(Path())
     if not site.checkout.is_pushed_by(os.environ):
         raise BadInput(
-            f"what is pushed is not from the repository of {site.checkout.root}", then="push from its own working tree"
+            f"the pushed commits are not from the repository of {site.checkout.root}",
+            then="push from its own working tree",
         )
     gate = site.store.gate()
     if gate is None:

@@ -89,8 +89,9 @@ def ci(  # noqa: PLR0913 - each is a flag
 
 @contextmanager
 def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
-    """What a merge of `work` into `tip` would give: one of them if it contains the other, else a merge commit in a
-    temporary repository. The base may have gained tests since the work began. Without a common history it is `work`."""
+    """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began. If
+    one contains the other, no merge is needed. Otherwise the merge commit is made in a temporary repository. Without
+    a common history it is `work`."""
     start = here.common_base(tip, work)
     if not start and here.is_shallow:
         what = f"{work[:12]} and {tip[:12]} have no commit in common in this shallow clone"
@@ -101,7 +102,7 @@ def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
     place = home() / "ci" / f"merged-{secrets.token_hex(6)}.git"
     try:
         commit = asyncio.run(here.merged(place, tip, work))
-        hint(f"trued gate: {work[:12]} is behind {tip[:12]}: what a merge of both gives is checked")
+        hint(f"trued gate: {work[:12]} is behind {tip[:12]}: the result of merging both is checked")
         yield f"{place}@{commit}"
     finally:
         remove_tree_now(place)

@@ -20,7 +20,7 @@ from trued.model import Grade, RunRecord, Verdict
 from trued.reporting.views import ledger
 from trued.support.plurals import few
 
-MOST_NAMED = 6  # requirements
+MOST_NAMED = 6  # requirements that are named in a sentence
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -171,12 +171,12 @@ def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: st
     return own + [f"{one.who}, who {_decision_text(one)}: {one.why}" for one in said]
 
 
-def _decision_text(word: Approval) -> str:
-    way = f", {word.came_by}" if word.way else ""
-    if word.requirement == "*":
+def _decision_text(decision: Approval) -> str:
+    way = f", {decision.came_by}" if decision.way else ""
+    if decision.requirement == "*":
         return f"approved the contract{way}"
-    where = f" at {word.commit[:10]}" if word.commit else ""
-    return f"{'rejected' if word.rejected else 'accepted'} it{where}{way}"
+    where = f" at {decision.commit[:10]}" if decision.commit else ""
+    return f"{'rejected' if decision.rejected else 'accepted'} it{where}{way}"
 
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:

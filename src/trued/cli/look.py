@@ -1,4 +1,4 @@
-"""The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports what only it needs."""
+"""The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports the modules that only it needs."""
 
 import shutil
 import subprocess
@@ -362,7 +362,7 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
 
 
 def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff, first the work, then files that the engine owns; None if the repository `place` lacks the commits."""
+    """The diff of the work, then that of files the engine owns; None if the repository `place` lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
     command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
     command += [*(["--stat"] if stat else []), record.base, record.head, "--"]

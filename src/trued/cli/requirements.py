@@ -131,9 +131,10 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and a reason for each one left out.
+    """The requirements with the checks that may count as the user's own, and a reason for each requirement left out.
 
-    Words without a check of their own get a manual check if an exported requirement would otherwise cover them.
+    A requirement without such a check gets a manual check if it covers an exported requirement or is a part of one, so
+    that the exported one does not seem to prove it.
     """
     from trued.inputs.requirements.file_text import LOOK, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

@@ -155,7 +155,8 @@ def lint(
     kind: Annotated[
         Kind,
         typer.Option(
-            "--as", help="Check fields only (files), trued's sections as well (roles), or a pipeline's rules, too."
+            "--as",
+            help="What to check: only fields (files), also trued's sections (roles), also pipeline rules (pipeline).",
         ),
     ] = Kind.AUTO,
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,

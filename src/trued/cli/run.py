@@ -255,7 +255,7 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """The run as its branch has it, if the journal has lost the run but this repository still has the branch."""
+    """The run as recorded on its branch, if only the branch is left: the journal has lost the run. Otherwise None."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None

@@ -12,7 +12,8 @@ from trued.reporting.views.event_kinds import typed
 from trued.support.redaction import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
-WORDS = {"red": "cases fail, as they must", "guard": "pass already, and must keep passing"}  # on the base
+# what a check's cases do on the base, by their kind
+WORDS = {"red": "cases fail, as they must", "guard": "pass already, and must keep passing"}
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
 
