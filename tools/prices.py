@@ -25,7 +25,7 @@ def main() -> None:
     ]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     head = (
-        "# Dollars for a million tokens: sent, said, sent and cached. Made by tools/prices.py; do not edit.\n"
+        "# Dollars for a million tokens: input, output, cached input. Made by tools/prices.py; do not edit.\n"
         "# Without the surcharge that some models have for a context beyond 200 000 tokens.\n"
         f'source = "genai-prices {version("genai-prices")}"\ndate = "{today}"\n\n[models]\n'
     )

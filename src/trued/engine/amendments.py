@@ -52,8 +52,8 @@ class ContractChange(Value):
         """What changes, as texts for the journal."""
         words = [f"requirements from {self.requirements.name}"] if self.requirements else []
         words += [f"requirements of {self.add.name} added"] if self.add else []
-        words += [f"criteria taken in: {', '.join(self.criteria)}"] if self.criteria else []
-        words += [f"{name} removed" for name in self.remove] + [f"{name} is kept work" for name in self.keep]
+        words += [f"criteria added: {', '.join(self.criteria)}"] if self.criteria else []
+        words += [f"{name} removed" for name in self.remove] + [f"{name} only keeps behaviour" for name in self.keep]
         return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
 
 

@@ -130,7 +130,7 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
-    """The rounds that people granted to an ended run: after which number of finishes, and how many rounds."""
+    """For each time that a person granted more rounds: how often the run had finished by then, and how many rounds."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 

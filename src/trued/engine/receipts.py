@@ -269,16 +269,16 @@ async def write_landing_receipt(store: RunStore, run_id: str, keeping: ReceiptRe
         await write_run_receipt(store, run_id, keeping)
         return
     contract, verdict = found
-    inputs, words = store.inputs(run_id), landed[-1].words
+    inputs, approvals = store.inputs(run_id), landed[-1].words
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
-        approvals=words,
+        approvals=approvals,
         owned=store.owned_files(run_id),
         asked=_unchanged_requirements_file(inputs),
     )
     place = Path(store.journal.run(run_id).repository)
-    await write_receipt(contract, apply_approvals(verdict, words), whole, repository=place, home=store.home)
+    await write_receipt(contract, apply_approvals(verdict, approvals), whole, repository=place, home=store.home)
 
 
 def _unchanged_requirements_file(inputs: Inputs) -> Path | None:

@@ -26,7 +26,7 @@ class TrustedFiles:
         if missing := [name for name in sorted(names) if name not in self.files]:
             raise Untrusted(
                 f"{', '.join(missing)} in {self.root} {'is' if len(missing) == 1 else 'are'} not trusted yet",
-                then=f"look with `trued trust`, or pass --trust {self.what.digest}",
+                then=f"review with `trued trust`, or pass --trust {self.what.digest}",
             )
 
 

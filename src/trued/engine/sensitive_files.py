@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons
-BY_GIT = "your git runs or reads it, by its settings"  # another reason, known only where the user's git is
+BY_GIT = "your git settings make git run or read it"  # another reason, known only where the user's git is
 # these files are sensitive in any folder, and so are FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 VIEWS = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
-MOST_LINKS = 40  # that lead to one file, as in Linux
+MOST_LINKS = 40  # symbolic links that are followed for one path; the limit of Linux
 
 
 class SensitiveChanges(Value):
@@ -117,8 +117,8 @@ def _resolved(path: str, links: Mapping[str, str]) -> str:
 
 
 def _kind_below(path: str, places: Mapping[str, str]) -> str:
-    """The reason of the place that is this path or a folder above it; "" if there is none. A file or link may also
-    take the place of a folder above it."""
+    """Why a changed path is sensitive because of these places: it is one of them, lies below one, or replaces a folder
+    that contained one. "" if none of this is so."""
     for place, kind in places.items():
         if place in (path, ".") or path.startswith(f"{place}/") or place.startswith(f"{path}/"):
             return kind

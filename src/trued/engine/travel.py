@@ -217,7 +217,8 @@ class TravellingJournal:
 
 
 async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
-    """The inputs of a run that another machine can continue. Raises BadInput for what only this machine has."""
+    """The inputs, changed so that another machine can continue the run. Raises BadInput if the run needs something that
+    only this machine has."""
     then = "leave it out, or start the run without a store: TRUED_HUB_STORE="
     if inputs.settings.readable:
         raise BadInput(f"{inputs.settings.readable[0]} is on this machine only: it cannot travel", "readable", then)
@@ -262,7 +263,7 @@ async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
 
 
 async def _large_file(git: Git, files: dict[str, tuple[str, str]], sizes: dict[str, int]) -> str:
-    """The first file that is only a pointer to content elsewhere; "" if there is none."""
+    """The first file that is only a git LFS pointer to content elsewhere; "" if there is none."""
     attributes = [blob for path, (_, blob) in files.items() if path.rpartition("/")[2] == ".gitattributes"]
     if not any(LFS in content for content in await _contents(git, attributes)):
         return ""

@@ -166,7 +166,7 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     said = []
     descends = base.commit == head.commit or await commit_lookup.is_descendant(head, base)
     if descends is False:
-        said.append("the head does not descend from the base: what others did in between is judged with it")
+        said.append("the head does not descend from the base: other people's changes in between are judged with it")
     if descends is None:
         said.append("the head's history does not contain the base: nothing shows that the work began there")
     if any(commit_lookup.is_shallow(one) for one in (base, head)):

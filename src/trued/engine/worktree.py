@@ -16,7 +16,7 @@ ASK_S = 60.0
 MOST_INSIDE = 50  # most nested repositories that are checked
 # GIT_ variables that the user sets; others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-# A commit is what its own bytes say: whoever can write to `.git` cannot give it another tree or other parents.
+# Git reads a commit from its own bytes only: whoever can write to `.git` cannot give it another tree or other parents.
 _BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
 
 
@@ -61,8 +61,8 @@ class Checkout:
         return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
 
     def is_pushed_by(self, hook: Mapping[str, str]) -> bool:
-        """Whether a hook with this environment was started by a git that works on this repository. With `--work-tree`
-        git starts hooks in a folder that may belong to another one."""
+        """Whether a hook with this environment was started by a git that works on this repository. With `--work-tree`,
+        git starts hooks in a folder that may belong to another repository."""
         if not (given := hook.get("GIT_DIR", "")):
             return True
         words = (f"--git-dir={Path(given).absolute()}", "rev-parse", "--path-format=absolute", "--git-common-dir")

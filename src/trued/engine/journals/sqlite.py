@@ -320,8 +320,8 @@ class SqliteJournal:
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
-        the id `before`, newest first.
+        """Find the events of a run that contain all these words in kind, key or lean data. Returns their total number,
+        and the newest of them before the id `before`, newest first.
 
         `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
         """

@@ -1,4 +1,4 @@
-"""Lands a finished run: the commit that was proven or, if the target branch has moved, a new commit that is proven."""
+"""Lands a finished run: its proven commit or, if the target branch has moved, a new commit that is proven first."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -255,14 +255,14 @@ def _landing_candidate(context: LandingContext, commit: str, tip: str, how: str)
 
 
 async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> SecondProof:
-    """Prove the new commit. The run's verdict is about another commit, and checks must also fail on the new base."""
+    """Prove the new commit: the run's verdict is about another commit, and what a check shows depends on the base."""
     known = context.store.evidence(context.record.id) if context.request.through else ()
     proof = RebasedProof(context.store, context.record, context.inputs, context.workspace, context.objections, known)
     sealed, verdict, key = await proof.seal_and_prove(context.contract, candidate.tip, candidate.commit, candidate.part)
-    words = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))
+    carried = carried_approvals(context.contract, sealed, context.store.approvals(context.record.id))
     accept = context.inputs.settings.accept
-    again = SecondProof(sealed, verdict, words.contract, accept, key)
-    lacking = needed_approvals(again, words.single)
+    again = SecondProof(sealed, verdict, carried.contract, accept, key)
+    lacking = needed_approvals(again, carried.single)
     if not lacking:
         return again
     journal, key = context.store.writer(context.record), f"{candidate.part}/carried"
@@ -277,7 +277,7 @@ async def _prove_again(context: LandingContext, candidate: LandingCandidate) -> 
         await journal.once(key, digest([one.requirement for one in lacking]), step)
         requirements = tuple(one.requirement for one in lacking)
         journal.emit(ApprovalsCarried(requirements=requirements, who=who), candidate.part)
-    return replace(again, words=(*words.contract, *lacking))
+    return replace(again, approvals=(*carried.contract, *lacking))
 
 
 async def _confirm_approvals(
@@ -291,8 +291,8 @@ async def _confirm_approvals(
 
 def _not_proven(context: LandingContext, candidate: LandingCandidate, again: SecondProof) -> LandingResult:
     name, outcome = context.record.id, again.outcome
-    words = carried_approvals(context.contract, again.contract, context.store.approvals(name))
-    lacking = [one.requirement for one in needed_approvals(again, words.single)]
+    carried = carried_approvals(context.contract, again.contract, context.store.approvals(name))
+    lacking = [one.requirement for one in needed_approvals(again, carried.single)]
     then = f"`trued diff {name}` shows the work; run it again from {context.onto}, or fix it by hand and `trued verify`"
     if lacking:
         then = f"{', '.join(lacking)} was accepted for {context.record.head[:12]}: trued land {name} --carry keeps that"
@@ -324,7 +324,7 @@ async def _move_branch(
         who=context.request.who,
         contract=f"{candidate.part}/contract" if again else "",
         verdict=again.step if again else "",
-        words=again.words if again else (),
+        words=again.approvals if again else (),
     )
     journal = context.store.writer(record)
     given = landed.model_dump_json()
@@ -359,7 +359,7 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:
         old = f"`git show {candidate.tip[:12]}:PATH`"
-        said.append(f"{few(there, 3)} described an earlier run, now this one; old version: {old}")
+        said.append(f"{few(there, 3)} described an earlier run; this run's version replaced that (old version: {old})")
     if candidate.how == FAST:
         store = context.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{context.record.base}")

@@ -28,13 +28,13 @@ class SecondProof:
 
     contract: Contract
     found: Verdict
-    words: tuple[Approval, ...]
+    approvals: tuple[Approval, ...]
     accept: Grade
     step: str  # the key of the verdict's step
 
     @property
     def outcome(self) -> Outcome:
-        return conclude(apply_approvals(self.found, self.words), self.accept)
+        return conclude(apply_approvals(self.found, self.approvals), self.accept)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Ap
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
         return ()
-    whole = replace(again, words=(*again.words, *useful))
+    whole = replace(again, approvals=(*again.approvals, *useful))
     return useful if whole.outcome.state == "done" else ()
 
 
