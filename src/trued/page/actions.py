@@ -3,7 +3,7 @@
 A form names its action (`data-do`) and the action's fields:
 
     answer   run, key (the question's), answer, comment
-    comment  run, call, role, comment, when (next: in the role's next brief; now: the call is stopped for it)
+    comment  run, call, role, comment, when (next: in the role's next brief; now: the call stops, and continues with it)
     cancel   run
     resume   run
     limit    run, limit (usd=5; one or more)
@@ -163,7 +163,7 @@ class Actions:
 
         def do(store: RunStore) -> str:
             record_comment(store, store.journal.run(record.id), text, who=self.who, to=to, now=now, way="page")
-            return "the call is stopped for it" if now else "it goes into the next brief"
+            return "the call stops, and continues with your comment" if now else "it goes into the next brief"
 
         words = ("trued", "comment", record.id, text, *_option("--to", to), *(("--now",) if now else ()))
         return Action(f"comment for {to or 'every role'} of {record.id}: {text}", words, do)

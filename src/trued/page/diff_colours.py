@@ -1,4 +1,4 @@
-"""Syntax highlighting for diffs: each token gets a CSS class. It stays text and is escaped as all text is."""
+"""Syntax highlighting for diffs: each token gets a CSS class. Tokens stay text and are escaped like all text."""
 
 import re
 import time

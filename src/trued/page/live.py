@@ -15,7 +15,10 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = 0.1, 0.4  # how often to check whether the journal's files have changed; while it is calm
+LOOK_S, CALM_LOOK_S = (
+    0.1,
+    0.4,
+)  # how often to check whether the journal's files have changed, and how often while it is calm
 CALM_S = 5.0  # it is calm when nothing has changed for this long
 PAINT_S = 0.28  # least time between two renderings of a page: on average, an event shows after half of that
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
@@ -69,8 +72,9 @@ class JournalFiles:
         self._changed = True
 
     def may_have_changed(self) -> bool:
-        """Whether a file has changed since the last call, or between the two calls before: a writer changes the file
-        a little before others can read what it wrote, and two writes within a few milliseconds may get one time."""
+        """Whether this call or the last one found a change. The last one counts, too, because a writer changes the file
+        a little before others can read what it wrote, and two writes within a few milliseconds can get the same
+        time."""
         stamp = [_stamp(one) for one in self._paths]
         before, self._changed = self._changed, stamp != self._stamp
         self._stamp = stamp
@@ -98,7 +102,8 @@ class Painting:
 
     @cached_property
     def message(self) -> bytes:
-        """The message to the page's script: these pieces, and the ids of all in order; it removes other elements."""
+        """The message to the page's script: these pieces, and the ids of all pieces in order. The script removes the
+        elements of all other pieces."""
         view = self.view
         parts = {"title": view.title, "layout": view.layout, "event": view.event, "order": list(view.pieces)}
         return json.dumps({**parts, "pieces": dict(self.pieces)}, ensure_ascii=False).encode()

@@ -304,7 +304,7 @@ class PageServer:
         return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
-        """A stream's first message, for a tab that gets no stream; if other tabs stream this page, what they show."""
+        """All pieces of a page, for a tab that gets no stream: what tabs with a stream of this page show, if any."""
         address = request.query_params.get("address", "")
         shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
         return Response(shown.message, media_type="application/json")

@@ -53,7 +53,7 @@ def contract(reader: Reader, params: Params) -> PageView:
 
 
 def _cases(every: Sequence[Case]) -> list[str]:
-    """The cases for a person to read before they approve them. What is left out is said."""
+    """The cases for a person to read before they approve them, with a remark if cases are cut or left out."""
     texts = [described(one) for one in every[:CASES]]
     shown = [one if len(one) <= LONGEST else f"{one[:LONGEST]} … (cut: {WHOLE})" for one in texts]
     return shown + ([f"… and {len(every) - CASES} more: {WHOLE}"] if len(every) > CASES else [])

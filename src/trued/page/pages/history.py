@@ -16,7 +16,7 @@ from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, s
 
 AGENTS = 12  # agents with a row of their own in the first figure
 LINES = 6  # agents in the plot over time: more cannot be told apart
-WEEKS = 26  # weeks in the plots; the tables have all that was asked for
+WEEKS = 26  # the newest weeks, in the plots; the tables add up the whole chosen time
 CHOICES = 200  # choices of one filter
 ROWS = 50  # rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}

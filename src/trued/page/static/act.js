@@ -103,7 +103,7 @@ async function finished(told) {
 
 const post = (path) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json", "X-Tab-Key": key() }, body: "{}" });
 
-// A page that is opened meanwhile shows it again, but only in the session that proposed it.
+// A page that is opened meanwhile shows the open decision again, but only in the session that proposed it.
 async function pending() {
   if (!asked || watching || !key()) return;
   try {

@@ -10,7 +10,7 @@ const shown = (element) => element.checkVisibility?.() ?? true;
 
 // -- light or dark: the system's, until somebody chooses --
 const root = document.documentElement;
-const store = { get: (name) => { try { return localStorage.getItem(name); } catch { return null; } }, set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* it is for this page alone */ } } };
+const store = { get: (name) => { try { return localStorage.getItem(name); } catch { return null; } }, set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* the choice is lost with this page */ } } };
 if (store.get("theme")) root.dataset.theme = store.get("theme");
 for (const one of document.querySelectorAll("#theme, #help")) one.hidden = false;
 $("#theme")?.addEventListener("click", () => {

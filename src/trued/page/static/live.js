@@ -61,8 +61,8 @@ function restore(root, was) {
   }
 }
 
-// While somebody writes in a form with data-ended (its text for a call that has ended), the form survives the replacement
-// of its piece: it moves into the new piece with its words and its addressee. restore() restores the focus.
+// A form with data-ended (a sentence that it shows once its call has ended) survives the replacement of its piece while
+// somebody writes in it: it moves into the new piece with its words and its addressee. restore() restores the focus.
 const isField = (element) => element?.matches("textarea, input[type=text]") ?? false;
 const isInHand = (form) => [...form.elements].some((one) => isField(one) && (one.value !== one.defaultValue || one === document.activeElement));
 function keepForms(old, next) {
@@ -187,7 +187,7 @@ async function count() {
       waiting = now.waits; heard = Math.max(heard, now.event); entitle();
       document.dispatchEvent(new CustomEvent("news", { detail: now.news }));
     }
-  } catch { /* the next one may come through */ }
+  } catch { /* the next request may succeed */ }
   if (document.hidden) timer = setTimeout(count, HIDDEN_MS);
 }
 
