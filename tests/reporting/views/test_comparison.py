@@ -96,7 +96,7 @@ def test_other_goals_and_other_commits_are_said_to_be_other_work() -> None:
     elsewhere = B.record.model_copy(update={"base": "d" * 40})
     found = compared([A, replace(B, goal="another", record=elsewhere)])
     assert (found["same_goal"], found["same_base"]) == (False, False)
-    assert [one for one in found["notes"] if "not of the same work" in one] == found["notes"][:2]
+    assert [one for one in found["notes"] if "not about the same work" in one] == found["notes"][:2]
 
 
 @pytest.mark.spec("USE-8")

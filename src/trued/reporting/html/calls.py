@@ -242,8 +242,8 @@ def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterato
 
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
     """The events of the engine and of the agent, by time, in at most `room` characters."""
-    told_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
-    lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in told_elsewhere]
+    shown_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
+    lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in shown_elsewhere]
     for row in spooled.events:
         rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
         lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), _every_fact(rest)))

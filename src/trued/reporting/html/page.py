@@ -80,7 +80,7 @@ class ReportPage:
     gaps: tuple[Finding, ...]
     objections: tuple[Finding, ...]
     undecided: tuple[str, ...]  # what no check covers
-    notes: tuple[str, ...]  # what the engine did: whose files, which environment
+    notes: tuple[str, ...]  # facts about how the checks ran, such as their environment
     approvals: tuple[Approval, ...]
     comments: tuple[Comment, ...]
     questions: tuple[Question, ...]

@@ -348,7 +348,7 @@ def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]
     ]
     if bars or marks:
         says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
-        detail = "asked, and waited for"
+        detail = "questions and decisions"
         yield LaneDraft("people", detail, "person", bars, _question_title, lambda _: links.people, marks, says=says)
 
 
@@ -357,8 +357,8 @@ def _question_title(one: Question, _: str) -> str:
     return f"{one.key}: {said}"
 
 
-def _decision_verb(word: Approval) -> str:
-    return "rejected" if word.rejected else "approved"
+def _decision_verb(decision: Approval) -> str:
+    return "rejected" if decision.rejected else "approved"
 
 
 def _subject(requirement: str) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TITLE = 120  # characters of the goal's title, which a person wrote
 IDS = 5  # requirements that are named; more are counted
 ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen the id: other forms are only counted
-TELLING = (RunEnded.KIND, QuestionAsked.KIND)
+NOTIFIED = (RunEnded.KIND, QuestionAsked.KIND)
 ENDS = {
     "done": "is done",
     "waiting": "waits for you",
@@ -68,7 +68,7 @@ def notifications(store: "RunStore", after: int) -> list[Notification]:
         made
         for run in store.journal.runs_changed(after)
         if run in records
-        for event in store.journal.events_of_kind(run, *TELLING, lean=True)
+        for event in store.journal.events_of_kind(run, *NOTIFIED, lean=True)
         if event.id > after and (made := notification_of(store, records[run], event))
     ]
     return sorted(found, key=lambda one: one.id)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trued.errors import TruedError
 from trued.model import Event, RunRecord
-from trued.reporting.notifications import TELLING, Notification, notification_of, notifications
+from trued.reporting.notifications import NOTIFIED, Notification, notification_of, notifications
 from trued.support.processes import inside_agent
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Notifier:
 
     def notify_of(self, record: RunRecord, event: Event) -> None:
         """Notify of an event of a run that this process drives, if it is worth a notification; return at once."""
-        if event.kind not in TELLING or inside_agent():
+        if event.kind not in NOTIFIED or inside_agent():
             return
         with contextlib.suppress(*HARMLESS):
             if made := notification_of(self._store, record, event):

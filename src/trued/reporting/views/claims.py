@@ -10,7 +10,7 @@ from trued.model.history import claim_of
 from trued.model.step_keys import scope_of
 from trued.reporting.views.rows import Call
 
-FIRST = ("impl-agent",)  # roles that build before the first round that checks their work
+FIRST = ("impl-agent",)  # they build before the first round: the next verdict of any scope is about their work
 ADVISERS = frozenset(  # they plan, or review something that no check covers: no check can refute their claims
     {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
     | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}

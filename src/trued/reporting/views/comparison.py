@@ -262,9 +262,9 @@ def _is_script(agent: str) -> bool:
 def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
     """Sentences on what the grades rest on."""
     if len({one.goal for one in every}) > 1:
-        yield "they had different goals: their figures are not of the same work"
+        yield "they had different goals: their figures are not about the same work"
     if len({one.record.base for one in every}) > 1:
-        yield "they began at different commits: their figures are not of the same work"
+        yield "they began at different commits: their figures are not about the same work"
     unsealed = [row["name"] for row in rows if not row["contract"]]
     if unsealed:
         yield f"no contract was sealed in {_join_names(unsealed)}: nothing was judged there"

@@ -1,4 +1,4 @@
-"""Sorts a run's notes: reasons of one requirement, what no check covers, and what the engine only reports."""
+"""Sorts a run's notes: why a requirement has no check, what no check covers, and facts about how checks ran."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -96,7 +96,7 @@ class Progress:
 
     @property
     def cost(self) -> str:
-        """How the cost is known (reported, computed or ceiling): as its least certain part is."""
+        """How the cost is known: reported, computed or ceiling. The least certain of all calls counts."""
         known = {one.cost for one in self.calls}
         return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 

@@ -66,7 +66,7 @@ class HistoryFilter:
 
 
 def since(text: str, now: float) -> float:
-    """The time that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for an empty text. Raises BadInput."""
+    """The time that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for "". Raises BadInput for any other text."""
     if not text:
         return 0.0
     if found := re.fullmatch(r"(\d{1,4})([dwmy])", text):

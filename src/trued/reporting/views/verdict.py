@@ -79,7 +79,7 @@ class Verification:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Notes that only report what was done: whose files were used, which environment."""
+        """Notes with facts about how the checks ran, such as whose files and which environment they used."""
         return facts_of(self.verdict)
 
     @property
