@@ -23,7 +23,7 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
 
 
 def _expected(check: BrowserCheck) -> list[str]:
-    """What the page must show and what it must not show."""
+    """What the check does on the page, and what the page must and must not show, in words."""
     first = check.before or PageBefore()
     words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
     words += map(str, check.actions)

@@ -137,7 +137,7 @@ def _variants(
 
 
 def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
-    """The comparison with this id, or one made of these runs; None if `words` is a goal."""
+    """The comparison with this id, or one made of these runs; without words, the newest one; None for a goal."""
     if not words:
         return _newest_comparison(store)
     if len(words) > 1:

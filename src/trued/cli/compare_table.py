@@ -16,7 +16,7 @@ from trued.support.plurals import counted
 
 RunFigures: TypeAlias = Mapping[str, Any]
 
-NAME, NARROW, GAP = 80, 18, 3  # the most characters of a name, and of one that may wrap; those between columns
+NAME, NARROW, GAP = 80, 18, 3  # characters: of a name, of a name that may wrap, between two columns
 LINE = 600  # characters of a note
 NONE = "–"
 ALIKE = "proven (shared)"  # of the requirements that all contracts have in common, how many are proven

@@ -19,7 +19,9 @@ from trued.reporting.views.notes import Notes, sort_notes
 from trued.support.plurals import counted, few
 
 NAMES = 12  # requirements that are named in one line; the others are counted
-ROWS = 6  # the most failed requirements, findings or requirements to accept that are shown; `trued ledger` lists all
+ROWS = (
+    6  # failed requirements, findings, and requirements to accept: so many of each are shown; `trued ledger` lists all
+)
 CASES = 2  # failed cases of one requirement; `trued why` has them all
 TEXT = 160  # characters of a requirement's text
 VALUE = 300  # characters of an expected or actual result

@@ -299,7 +299,7 @@ def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
         return fitting[0]
     number = len(fitting) or "no"
     raise BadInput(
-        f"{number} calls of {record.id} are named {given!r}", then=f"one of: {'; '.join(keys) or 'none yet'}"
+        f"{number} calls of {record.id} have {given!r} in their key", then=f"one of: {'; '.join(keys) or 'none yet'}"
     )
 
 
@@ -323,7 +323,7 @@ def diff(
     run: RunName = None,
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
-    """Show what the run changed: its base against its last accepted commit. The engine's own log files come last."""
+    """Show what the run changed: its base against its newest commit. The engine's own log files come last."""
     with open_store() as store:
         record = selected_run(store, run)
         record = record.model_copy(update={"head": newest(record)})

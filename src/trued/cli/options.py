@@ -321,7 +321,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. For a sentence too long for a file name the system raises an error: it is none."""
+    """Whether the goal names a file. For a sentence that is too long for a file name, the system raises an error."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

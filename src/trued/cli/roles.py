@@ -156,7 +156,7 @@ def lint(
         Kind,
         typer.Option(
             "--as",
-            help="What to check: only fields (files), also trued's sections (roles), also pipeline rules (pipeline).",
+            help="Rules: for fields (files), also for trued's sections (roles), also for pipelines (pipeline).",
         ),
     ] = Kind.AUTO,
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,
