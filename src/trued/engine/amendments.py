@@ -43,7 +43,9 @@ class ContractChange(Value):
     remove: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    criteria: tuple[str, ...] = ()  # criteria to add to the contract: ids, ids of their parts, or EVERY
+    criteria: tuple[
+        str, ...
+    ] = ()  # criteria to add: their ids, ids of the parts of the work that they belong to, or EVERY
     who: str
     why: str
 

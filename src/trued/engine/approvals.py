@@ -36,7 +36,8 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements, or on none if one is refused. None stands for the contract.
+    """Record a decision on all of these requirements; if it is refused for one of them, nothing is recorded. In the
+    list, `None` stands for the contract.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """

@@ -172,8 +172,8 @@ class Engine:
     ) -> RunRecord:
         """Continue a run. `more`: higher limits, recorded with the name `who`; `reopened`: parts to open again.
 
-        A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run whose
-        files a person has edited.
+        A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
+        be continued (`is_continuable`).
         """
         record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):

@@ -43,8 +43,8 @@ def limits_in_force(store: RunStore, run_id: str) -> RunLimits:
 
 
 def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange]") -> list[LimitStep]:
-    """The effect of each of these changes; nothing is recorded. Raises BadInput for a run that has ended, an unknown
-    role, and a limit that would not change."""
+    """The effect of each of these changes; nothing is recorded. Raises BadInput for a run that will spend nothing any
+    more, an unknown role, and a limit that would not change."""
     from trued.inputs.settings.limits import PARTS, QUOTA, apply_limits, limit_of
 
     if given and record.state in LIMITS_FIXED:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # imported where a verdict is read
 
 STOP = "stop"  # the answer that pauses a run
 SIGNED = "--as NAME --reason TEXT"
-NAMED = 5  # most criteria that one sentence names
+NAMED = 5  # criteria that one sentence names; more are counted
 
 
 class Wait(Value):

@@ -187,6 +187,6 @@ def _remarks(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
     yield from (f"the ticket does not say: {one}" for one in (ticket.missing if ticket else ()))
     for stored in events:
         if refuted := ClaimRefuted.read(stored):
-            yield f"an implementer's claim: {refuted.what}"
+            yield f"an implementer's claim that git contradicts: {refuted.what}"
         elif (preview := PreviewShown.read(stored)) and preview.why:
             yield f"preview {preview.url}: {preview.why}"

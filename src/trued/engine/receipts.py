@@ -183,7 +183,8 @@ def _statement_lines(stated: Statement) -> list[str]:
         said.append(f"not judged as work, because the receipt says that trued wrote them: {', '.join(account.owned)}")
     taken = account.taken
     said.append(
-        f"taken {taken.began or 'at no time'} by {taken.engine}, isolation: {', '.join(taken.levels) or 'none'}"
+        f"evidence taken {taken.began or 'at no time'} by {taken.engine},"
+        f" isolation: {', '.join(taken.levels) or 'none'}"
     )
     return said
 

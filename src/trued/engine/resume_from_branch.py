@@ -57,7 +57,8 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The named branch; else the branch of a run that has this specification and is not in the journal; else None.
+    """The named branch (for "HEAD", None); else the branch of a run that has this specification and is not in the
+    journal; else None.
 
     `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
     else what git shows (`find_branch_start`).

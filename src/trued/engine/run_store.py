@@ -285,8 +285,8 @@ class RunStore:
     # -- approvals -----------------------------------------------------------------------------------------------------
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, except those of an earlier contract. If one no longer applies to the work that was
-        judged last, its `stale` says why."""
+        """Approvals and rejections, except approvals of an earlier contract as a whole. If one no longer applies to the
+        work that was judged last, its `stale` says why."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:

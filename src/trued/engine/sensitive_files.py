@@ -68,7 +68,7 @@ async def sensitive_changes(
 ) -> SensitiveChanges:
     """The sensitive files that differ between two commits. `used_by_git`: files and folders that the user's own git
     runs or reads by itself."""
-    # imported here: this module needs all roles, and `sensitivity_of` does not
+    # imported here: `trust` loads all roles, which `sensitivity_of` does not need
     from trued.engine.trust import TABLE, settings_table
 
     changed = await workspace.changed_files(before, after)

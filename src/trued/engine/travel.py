@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ARTIFACTS = "artifacts"  # below a run's folder: kept pictures and files, each named by its hash
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
-PLACE = "place"  # a file with the state folder's name, unique among all machines, which a hub's journal writes
+PLACE = "place"  # a file that a hub's journal writes: the state folder's name, unique among all machines
 LFS = b"filter=lfs"
 
 

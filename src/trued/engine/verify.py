@@ -115,7 +115,7 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
 async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
-    """Prove a head against a sealed contract. A requirements file in the head's history counts as visible."""
+    """Prove a head against a sealed contract. Its cases count as visible if the head's history has their file."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"

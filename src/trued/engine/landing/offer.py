@@ -57,7 +57,7 @@ async def offer(context: LandingContext, *, proven: bool) -> LandingResult:
 
 
 async def _push_without_forge(context: LandingContext, file: str) -> str:
-    """Push the branch to a remote whose pull requests trued cannot open, and say what is left to a person."""
+    """Push the branch to a remote whose pull requests trued cannot open; return what a person has to do."""
     record, settings = context.record, context.inputs.settings.forge
     address = "" if settings.kind == "local" else remote_address(Path(record.repository), settings.remote)
     if not address:
