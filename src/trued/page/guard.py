@@ -72,7 +72,7 @@ class PageAddress:
 
 
 class BrowserRequest:
-    """What the gate reads of a request: its method, path and headers."""
+    """What `PageGate` reads of a request: its method, path and headers."""
 
     def __init__(self, scope: Scope) -> None:
         self.method, self.path = str(scope["method"]), str(scope["path"])

@@ -165,7 +165,7 @@ class PageServer:
             log_config=None,
             access_log=False,
             server_header=False,
-            date_header=False,  # the gate adds it: uvicorn would wake up every second to have it ready
+            date_header=False,  # `PageGate` adds it: uvicorn would wake up every second to have it ready
             proxy_headers=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=500,
@@ -218,7 +218,7 @@ class PageServer:
     # -- routes --------------------------------------------------------------------------------------------------------
 
     def app(self) -> ASGIApp:
-        """The application: all routes behind the one gate."""
+        """The application: all routes, behind one `PageGate`."""
         return PageGate(self.routes(), self.address, self.sessions, look=self.options.look)
 
     def routes(self) -> Starlette:

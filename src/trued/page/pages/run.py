@@ -78,7 +78,7 @@ def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], p
 
 
 def _now(record: RunRecord, material: Material) -> float:
-    """Where the bars of running calls end: now, or at the newest event if that is so old that nobody may be working."""
+    """Where the bars of running calls end: now, or at the newest event if it is so old that probably nobody works."""
     now = time.time()
     return now if record.state == "running" and now - material.now < QUIET_S else material.now
 

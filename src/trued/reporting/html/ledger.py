@@ -294,7 +294,7 @@ class _TrialMaker:
     """Turns evidence into trials for the report, without cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
-        from trued.proof.room.bench import check_hash  # imported for evidence that is shown whole, not for its lines
+        from trued.proof.room.bench import check_hash  # imported here: only evidence that is shown in full needs it
 
         self._ended, self._room = ended, room
         self._checks = {
@@ -330,7 +330,7 @@ class _TrialMaker:
 
     def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
-            from trued.proof.checks.examples import case_id, case_in_words  # as above
+            from trued.proof.checks.examples import case_id, case_in_words  # imported here: as in `__init__`
 
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {

@@ -1,4 +1,4 @@
-"""Compares runs: the same figures of each, from the journal, and what makes them not comparable."""
+"""Compares runs: the same figures for each, from its journal, and notes on what makes the runs hard to compare."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
