@@ -58,7 +58,7 @@ def selected_run(store: "RunStore", name: str | None) -> RunRecord:
 
 
 def check_writable(path: Path | None, flag: str) -> None:
-    """Raise BadInput if the file cannot be written: better now than after the work."""
+    """Raise BadInput, before any work, if the file's folder does not exist or the path is itself a folder."""
     if path is None:
         return
     if not path.absolute().parent.is_dir():

@@ -96,7 +96,8 @@ def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> 
 
 
 def _newer_verification() -> "LastVerification | None":
-    """The last `trued verify` result, if it concerns this repository and is newer than its last run."""
+    """The last `trued verify` result, if it concerns this repository and is newer than its last run; else None. Raises
+    BadInput if it concerns another repository and nothing was run in this one."""
     from trued.engine.last_verification import load_verification
 
     kept, here = load_verification(home()), top_of(Path.cwd())

@@ -167,7 +167,8 @@ def report_bug(error: BaseException) -> None:
 
 
 def _opened_in_browser(path: Path) -> bool:
-    """Open the file in the desktop's browser: its command line shows the file's name, not the code in the file."""
+    """Open the file in the desktop's browser; return whether a program for that was started. Its command line shows the
+    file's name, not the code in the file."""
     program = "open" if sys.platform == "darwin" else "xdg-open"
     if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False

@@ -244,7 +244,7 @@ def _confirm_cancel(record: RunRecord) -> None:
 
 
 def unfinished(store: RunStore) -> list[str]:
-    """Ids of this repository's unfinished runs that no process drives, oldest first."""
+    """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if it has none."""
     here = top_of(Path.cwd())
     found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
     drivers = store.journal.drivers()

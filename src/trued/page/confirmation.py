@@ -66,7 +66,8 @@ class Confirmations:
         return self._terminal is not None
 
     def propose(self, words: str, act: Callable[[], Awaitable[str]], session: int) -> ProposedDecision:
-        """Ask in the terminal, for this session. Raises BadInput without a terminal, or while a decision is pending."""
+        """Ask in the terminal, for this session. Raises BadInput without a terminal, while a decision is pending, and
+        for a text that does not fit on a screen."""
         if self._terminal is None:
             raise BadInput("the page was started without a terminal")
         if self._open is not None:

@@ -146,7 +146,9 @@ class PageGate:
         return _refusal(403)
 
     def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:
-        """Refuse a request whose method, path or number of headers no browser would send here; None if it may pass."""
+        """Refuse a request that the page's own script would not send; None if it may pass. Refused are other methods,
+        bad paths, too many headers, a POST that is not JSON from this origin, and with `look` any POST but the login.
+        """
         if request.method not in ("GET", "POST"):
             return _refusal(405)
         if not request.path.startswith("/"):
