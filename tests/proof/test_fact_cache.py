@@ -197,9 +197,9 @@ def test_facts_of_a_base_are_known_with_their_pictures_or_not_at_all(tmp_path: P
     pictured = [one.model_copy(update={"artifacts": {"screenshot.png": name}}) for one in facts]
     assert baseline.keep_base(contract, "tree", "bubblewrap", pictured)
     assert baseline.of_base(contract, "tree", "bubblewrap") == ()
-    baseline.show(contract, "tree", "bubblewrap", b"picture")
+    baseline.keep_artifact(contract, "tree", "bubblewrap", b"picture")
     (known, *_) = baseline.of_base(contract, "tree", "bubblewrap")
-    assert baseline.shown(contract, "tree", "bubblewrap", known.artifacts["screenshot.png"]) == b"picture"
+    assert baseline.artifact(contract, "tree", "bubblewrap", known.artifacts["screenshot.png"]) == b"picture"
 
 
 async def test_a_base_that_was_looked_at_in_another_room_is_looked_at_again(

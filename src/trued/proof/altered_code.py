@@ -91,7 +91,7 @@ def added_names(before: str, after: str) -> frozenset[str]:
 
 
 def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
-    """The variables and classes that both files bind equally often, in the order of the first."""
+    """The variables and classes that both files bind equally often, in the order in which `one` binds them."""
     return [name for name in one.order if one.bindings[name] == other.bindings[name]]
 
 
@@ -195,8 +195,10 @@ def imported_modules(text: str) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def attributes_of_modules(text: str) -> frozenset[str]:
-    """`module.name` for each name that a Python file uses as an attribute of a module that it imports."""
+def used_attributes(text: str) -> frozenset[str]:
+    """`owner.name` for each attribute that a Python file uses. The owner is the last name before the attribute, or the
+    real name of the module if that name is an alias. It need not be a module, so the result may have too many names,
+    but not too few."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -388,7 +390,7 @@ def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
 
 def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    # whether it is `@price.setter` above `price`, of a property in the same class
+    # `own`: the decorator is `@price.setter` above a function `price`, for a property of the same class
     own = again and isinstance(function, ast.Attribute) and function.attr in PROPERTIES
     own = own and ast.unparse(function) == f"{getattr(one, 'name', '')}.{_last_name(function)}"
     plain = _is_plain(decorator, beside=function)
@@ -451,7 +453,7 @@ def _is_maker(function: ast.expr) -> bool:
 
 
 def _factory(value: ast.AST) -> ast.expr | None:
-    """The function that a `defaultdict(…)` calls for a missing key; None if this is no such expression."""
+    """The function that a `defaultdict(…)` calls for a missing key; None if `value` is not such an expression."""
     is_one = isinstance(value, ast.Call) and _last_name(value.func) == "defaultdict"
     return value.args[0] if is_one and isinstance(value, ast.Call) and value.args else None
 
@@ -513,7 +515,7 @@ def _without_docstring(one: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
     if ast.get_docstring(one, clean=False) is None:
         return one
     copied = ast.parse(ast.unparse(one)).body[0]
-    assert isinstance(copied, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101  (it was one)
+    assert isinstance(copied, ast.FunctionDef | ast.AsyncFunctionDef)  # noqa: S101  (the text of `one` was parsed again)
     copied.body = copied.body[1:] or [ast.Pass()]
     return copied
 

@@ -86,7 +86,7 @@ async def _run(workspace: Workspace, contract: Contract, command: str, commit: s
             ]
             own += await _changed_scripts(workspace, contract, command, bench) if here != before else []
             # The change may alter files that control the build. `own` only lists them: unlike a command that must keep
-            # passing, a build is not run again with the base's files.
+            # passing, a build need not pass with the base's version of these files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))

@@ -9,7 +9,7 @@ from trued.proof.room.bench import WHOLE_CHECK
 RED_TURNS = 3  # one or two failures can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-HUSHED = ""  # hides the id of a case that failed after held-out cases ran in the same room; the evidence keeps the id
+HUSHED = ""  # the id given to a case that failed after held-out cases ran in the same room; evidence keeps the real id
 _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
@@ -121,9 +121,9 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     If something is missing on the head, the case has failed, unless the base lacked the same thing: a head cannot
-    become unjudged by what it prints. If it does not end in time, it has failed, unless the base never ended in time
-    either. An id may stand for a whole file that the base could not import: it passes if the file has tests and all
-    pass.
+    become unjudged by what it prints. If the case does not end in time, it has failed, unless it never ended in time on
+    the base either. An id may stand for a whole file that the base could not import: it passes if the file has tests
+    and all pass.
     """
     worst, bad, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:

@@ -92,7 +92,7 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     own = next((one for one in approvals if one.requirement == judged.id), None)
     if own and own.rejected and not own.stale:
         return _rejected(judged, own)
-    judged = _remembered(judged, own) if own and own.stale else judged
+    judged = _with_stale_approval(judged, own) if own and own.stale else judged
     contract = next((one for one in approvals if one.requirement == "*"), None)
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
@@ -116,18 +116,18 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     return judged.model_copy(update=update)
 
 
-def _rejected(judged: Judged, word: Approval) -> Judged:
+def _rejected(judged: Judged, rejection: Approval) -> Judged:
     """Refute a requirement that a person rejected: a rejection counts like a failed check."""
-    why = (f"rejected by {word.who}{_because(word)}", *judged.why)
-    gaps = (word.gap, *judged.gaps)
+    why = (f"rejected by {rejection.who}{_because(rejection)}", *judged.why)
+    gaps = (rejection.gap, *judged.gaps)
     return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why})
 
 
-def _remembered(judged: Judged, word: Approval) -> Judged:
+def _with_stale_approval(judged: Judged, approval: Approval) -> Judged:
     """Mention an approval or rejection that was given for an earlier state of the work; it changes no grade."""
     if judged.grade.is_met():
         return judged
-    return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})
+    return judged.model_copy(update={"why": (*judged.why[:1], approval.stale, *judged.why[1:])})
 
 
 def _because(approval: Approval) -> str:

@@ -41,7 +41,8 @@ class FactCache:
     """The cache, as files below the state folder. Without a state folder nothing is kept; unreadable files are ignored.
 
     Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
-    clones with the same content share them; they are returned with the asking contract's commit and requirements.
+    clones with the same content share them. They are returned for the commit and the requirements of the contract that
+    is passed.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -55,13 +56,13 @@ class FactCache:
         evidence = _evidence(found.get("evidence", ())) if found else ()
         if {one.check for one in evidence} != _checks(contract.every):
             return ()
-        if not all(self.shown(contract, tree, level, name) for name in artifact_hashes(evidence)):
+        if not all(self.artifact(contract, tree, level, name) for name in artifact_hashes(evidence)):
             return ()  # a picture is missing, so the facts are incomplete
         return tuple(_with_owner(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
-        """Keep these facts, unless a case could not be judged on this machine, which may differ next time. Returns
-        whether they were kept."""
+        """Keep these facts, unless a case could not be judged for a reason that may be gone next time. A missing module
+        is no such reason, because the cache key contains the interpreter. Returns whether the facts were kept."""
         if any(
             one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
             for each in facts
@@ -73,14 +74,14 @@ class FactCache:
         self._forget_oldest()
         return True
 
-    def show(self, contract: Contract, tree: str, level: str, content: bytes) -> None:
+    def keep_artifact(self, contract: Contract, tree: str, level: str, content: bytes) -> None:
         """Keep a picture or a recording beside the facts that it belongs to."""
         if self.folder is not None:
             folder = self.folder / "base" / _base_name(contract, tree, level)
             _create(folder)
             atomic_files.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
 
-    def shown(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
+    def artifact(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
         """The picture or recording with this hash; b"" if there is none."""
         if self.folder is None:
             return b""
@@ -120,7 +121,7 @@ class FactCache:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def _forget_oldest(self) -> None:
-        """Remove the results on the oldest bases, where checks can be run again. Failures of heads are never
+        """Remove the results on the oldest bases: checks can be run there again. Failures of heads are never
         removed."""
         if self.folder is None:
             return

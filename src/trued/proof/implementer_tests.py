@@ -86,7 +86,8 @@ async def _absent(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """The check's files that the base lacks. If the check names no files and the base has no tests, all new tests."""
+    """The check's files that the base lacks. If the check names no files and collected no test on the base, all new
+    test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
     asked = recognise_runner(check.command, package_scripts(await workspace.read(contract.base, "package.json")))
     if files := files_of_check(check, asked):
@@ -98,8 +99,7 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
 
 
 def _without_absent_files(contract: Contract) -> Contract:
-    """The contract, in which files that a check names and the base lacks are no longer frozen, so that the head may add
-    them."""
+    """The contract without the frozen paths at which the base has no file, so that the head may add files there."""
     return contract.model_copy(update={"frozen": {path: blob for path, blob in contract.frozen.items() if blob}})
 
 

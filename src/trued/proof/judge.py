@@ -88,8 +88,7 @@ class Facts:
     proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
     suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # tests that are not counted, because they depend on the date, or because they fail in another order on the base,
-    # too
+    # tests that are not counted: they depend on the date, or they fail on the base, too, when run in another order
     order_bound: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
@@ -232,7 +231,8 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
 
 
 def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
-    """The verdict, capped if the head altered what only existing tests use: they may notice less than on the base."""
+    """The verdict, capped if the head altered files that only existing tests use: with these files, the tests may
+    notice fewer mistakes than on the base."""
     if helpers and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.used_by_tests_only(helpers)], "attest")
     return judged
@@ -484,8 +484,8 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
-    """The grade of cases that still pass. It is at most `tested` if the head can change the check, or if the head's
-    code runs in the same process as the check."""
+    """The grade of cases that still pass. It is above `tested` only if the user's own cases are among them, and if
+    these are held out."""
     data = [check for check, cases in held if cases and _is_users_data(check, facts)]
     if not data:
         return Grade.TESTED, (words, reasons.INFLUENCED), "attest"

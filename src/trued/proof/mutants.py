@@ -145,7 +145,7 @@ def _sent_texts(case: HttpCase) -> list[str]:
 
 
 def _members(body: str) -> list[str]:
-    """The strings in a JSON object."""
+    """The strings among the values of a JSON object."""
     found = [one for one in _parsed([body]) if isinstance(one, dict)]
     return [value for one in found for value in one.values() if isinstance(value, str)]
 

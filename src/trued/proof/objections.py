@@ -81,8 +81,8 @@ async def split_runnable(
 def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
     """Why the engine does not run this case, or "".
 
-    A case must be about an entry point that the interface, the user's words or the base name, and contain no code of
-    its own. So no case can call a back door of the head.
+    The case's entry point must occur in the interface, in the user's words or on the base, and the case must contain no
+    code of its own. So no case can call a back door of the head.
     """
     if why := why_not_the_projects(case, known):
         return why

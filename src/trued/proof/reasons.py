@@ -44,7 +44,7 @@ RUN_TWICE_FAILED = (
 
 
 def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str:
-    """`5 held-out cases: failed before, pass now`."""
+    """The sentence `5 held-out cases: failed before, pass now`."""
     named = [
         counted(cases, "held-out case" if held_out else "case") if cases else "",
         counted(pages, "page check") if pages else "",
@@ -54,33 +54,34 @@ def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str
 
 
 def may_bring_packages(files: Sequence[str]) -> str:
-    """`changed files may install packages that no manifest declares: Dockerfile`."""
+    """The sentence `changed files may install packages that no manifest declares: Dockerfile`."""
     return f"changed files may install packages that no manifest declares: {listed(files)}"
 
 
 def own_tests_turned(tests: int) -> str:
-    """`the change's own 3 tests: failed before, pass now`."""
+    """The sentence `the change's own 3 tests: failed before, pass now`."""
     return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_now(tests)}"
 
 
 def own_commands_turned(commands: int) -> str:
-    """`1 command: failed before, passes now, but through build files, scripts or settings of the change itself`."""
+    """The sentence `1 command: failed before, passes now, but through build files, scripts or settings of the change
+    itself`."""
     files = "build files, scripts or settings of the change itself"
     return f"{counted(commands, 'command')}: {_now(commands)}, but through {files}"
 
 
 def own_tests_fail(ids: Sequence[str]) -> str:
-    """`2 of the change's own tests fail: tests/test_a.py::test_b, …`."""
+    """The sentence `2 of the change's own tests fail: tests/test_a.py::test_b, …`."""
     return f"{len(ids)} of the change's own tests {'fails' if len(ids) == 1 else 'fail'}: {listed(ids)}"
 
 
 def own_tests_idle(ids: Sequence[str]) -> str:
-    """The change's own tests pass without the change, too."""
+    """The sentence that the change's own tests pass without the change, too."""
     return f"the change's own tests show nothing, because they also pass without the change: {listed(ids)}"
 
 
 def own_tests_absent(files: Sequence[str]) -> str:
-    """A check names test files that exist on neither commit."""
+    """The sentence that a check names test files which exist on neither commit."""
     return f"no test was written: its check runs {listed(files)}, which does not exist"
 
 
@@ -89,7 +90,7 @@ def _now(number: int) -> str:
 
 
 def still_pass(*, tests: int, cases: int, commands: int) -> str:
-    """`4 existing tests still pass`: what passed before the change, by its kind."""
+    """The sentence `4 existing tests still pass`, about everything that passed before the change, by its kind."""
     named = [
         counted(tests, "existing test") if tests else "",
         counted(cases, "case that passed before", "cases that passed before") if cases else "",
@@ -99,29 +100,29 @@ def still_pass(*, tests: int, cases: int, commands: int) -> str:
 
 
 def already_satisfied(cases: int) -> str:
-    """`already satisfied: all 3 cases passed before and still pass`."""
+    """The sentence `already satisfied: all 3 cases passed before and still pass`."""
     every = "its one case passed before the change and still passes"
     return f"{ALREADY_SATISFIED}: {every if cases == 1 else f'all {cases} cases passed before and still pass'}"
 
 
 def unused_tests(paths: Sequence[str]) -> str:
-    """Test files of the change that the checks did not use."""
+    """The sentence that the checks did not use these test files of the change."""
     return f"the change's own tests were not used: {listed(paths)} (name them with `from:` in a requirements file)"
 
 
 def skipped_on_base(ids: Sequence[str]) -> str:
-    """`2 tests are skipped on the base, and not counted: …`."""
+    """The sentence `2 tests are skipped on the base, and not counted: …`."""
     many = "1 test is" if len(ids) == 1 else f"{len(ids)} tests are"
     return f"{many} skipped on the base, and not counted: {listed(ids)}"
 
 
 def not_judged(missing: str) -> str:
-    """Something that the checks need is missing, so they neither pass nor fail."""
+    """The sentence that something is missing which the checks need, so that they neither pass nor fail."""
     return f"could not be judged: {missing}"
 
 
 def written_by(authors: Iterable[Author | None]) -> str:
-    """An agent wrote the cases, and neither a person nor another vendor has confirmed them."""
+    """The sentence that an agent wrote the cases, and that neither a person nor another vendor has confirmed them."""
     names = dict.fromkeys(one.agent or one.role for one in authors if one)
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 
@@ -132,33 +133,33 @@ def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
 
 
 def proposes_to_supersede(tests: Sequence[str]) -> str:
-    """An agent wants tests of the base not to count, and no person has agreed."""
+    """The sentence that an agent wants these tests of the base not to count, and that no person has agreed."""
     return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
-    """No check ran this changed code, and existing tests that may reach it could not be run."""
+    """The sentence that no check ran this changed code, and that existing tests which may reach it could not be run."""
     return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
-    """The change alters code of the base that is reached only by tests that do not pass on the base."""
+    """The sentence that the change alters code of the base which only tests reach that do not pass on the base."""
     return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
-    """Files that only tests use on the base. With the base's version of these files the tests fail, or they were not
-    run because there are too many such files."""
+    """The sentence about changed files that only tests use on the base. With the base's version of these files, the
+    tests fail; or they were not run, because there are too many such files."""
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:
-    """The head adds submodules, or moves them to other commits."""
+    """The sentence that the head adds these submodules, or moves them to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
 
 
 def converted_at_checkout(files: Sequence[str]) -> str:
-    """Files that git changes at checkout, as its attributes say."""
+    """The sentence that git changes these files at checkout, because of their attributes."""
     return f"git converts files at checkout, but the checks used them as they are stored: {listed(files)}"
 
 

@@ -1,4 +1,4 @@
-"""Runs red suites on a head, and finds the test files that pass now and the code that they use.
+"""Runs red suites on base and head, and finds the test files that pass on the head and the code that they use.
 
 A red suite is one in which no test passes on the base. Test-first projects have only such suites. They guard nothing,
 but once they pass, the code that they test counts as checked.

@@ -295,7 +295,7 @@ async def _facts_of_base(
     baseline = FactCache(workspace.kept)
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
         for name in artifact_hashes(facts):
-            await workspace.save_artifact(baseline.shown(contract, tree, level, name))
+            await workspace.save_artifact(baseline.artifact(contract, tree, level, name))
         tell(BaseFactsReused(checks=len({one.check for one in facts})))
         return facts
     facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
@@ -303,7 +303,7 @@ async def _facts_of_base(
         return facts
     if baseline.keep_base(contract, tree, level, facts):
         for name in artifact_hashes(facts):
-            baseline.show(contract, tree, level, await workspace.load_artifact(name) or b"")
+            baseline.keep_artifact(contract, tree, level, await workspace.load_artifact(name) or b"")
     return facts
 
 

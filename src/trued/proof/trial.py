@@ -137,9 +137,9 @@ class CommitTrial:
         self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run checks on the base again, with the head's packages, so that base and head are checked alike: checks that
-        lacked a module which these packages provide, and checks that an earlier version of the engine ran in another
-        kind of room."""
+        """Run some checks on the base again, with the head's packages, so that base and head are checked alike. These
+        are the checks that lacked a module which the packages provide, and the checks that an earlier version of the
+        engine ran in another kind of room."""
         workspace, commit = self.workspace, self.commit
         old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
@@ -243,8 +243,8 @@ class CommitTrial:
         return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run guards that failed only in the second turn on the base, too, in the same two settings: they may have
-        failed like this before the change."""
+        """Find the guards that failed only in the second turn, and run their checks on the base in the same two
+        settings. The guards may have failed like this before the change."""
         await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
 
     async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
@@ -263,8 +263,8 @@ class CommitTrial:
         *,
         passing: bool = False,
     ) -> None:
-        """Run the suspects twice in one room of this commit, and add to `order_bound` the tests that fail in the second
-        run; with `passing`, the tests that pass in the second run and fail when only the date is changed."""
+        """Run the checks of the suspects twice in one room of this commit. Add to `order_bound` the suspects that fail
+        in the second run. With `passing`: those that pass in the second run and fail when only the date is changed."""
         if not suspects:
             return
         carried = self.contract.carried
@@ -426,7 +426,8 @@ def _without_kinds(fact: Evidence, kinds: set[str]) -> Evidence:
 
 
 def is_untraced(check: Check) -> bool:
-    """Whether the check runs code in a process of its own, where the engine cannot see which files are used."""
+    """Whether the check starts a program or a server, or opens a page: then the engine cannot see which files are used.
+    (Commands and tests are not counted here: for them, `CommitTrial.ran` shows whether files were seen.)"""
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)

@@ -7,8 +7,8 @@ other, before they count against the head. If they pass then, they need more pas
 Cases whose answers are data are the only ones that can show `proven`. In the first run they have to pass where no other
 check has run, so that code cannot pass only because a test left it a sign. A sign need not be a file: the time or the
 mode of a folder is enough. So the engine does not look for such signs, but uses another room. The second run of the
-cases is in the same checkout as the tests, as LAW-6 asks. The first run is there as well, if the cases leave something
-behind.
+cases is in the same checkout as the tests, as LAW-6 asks. If the cases leave something behind in the other room, their
+first run is repeated in that checkout, too.
 """
 
 import asyncio
@@ -190,7 +190,8 @@ async def _take_turn(
 
 
 class _UnusedRooms:
-    """Clean rooms in which no check has changed anything: one room, or another one once a check has."""
+    """Provides a clean room in which no check has changed anything. A room that a check has changed is replaced by a
+    new one."""
 
     def __init__(self, fresh: Callable[[], Room]) -> None:
         self._fresh = fresh
@@ -211,7 +212,7 @@ class _UnusedRooms:
             await self._rooms.aclose()
 
     def make_ahead(self) -> None:
-        """Begin to make the first room now, so that it is ready when the checks before have ended."""
+        """Begin to make the first room now, so that it is ready when the earlier checks have ended."""
         self._ahead = asyncio.create_task(self._make())
 
     async def room(self) -> Bench:
@@ -219,7 +220,7 @@ class _UnusedRooms:
             await self._ahead
             self._ahead = None
         if self._bench is None or self.is_touched():
-            await self._rooms.aclose()  # removes the room before
+            await self._rooms.aclose()  # removes the previous room
             await self._make()
         assert self._bench is not None  # noqa: S101  (just made)
         return self._bench

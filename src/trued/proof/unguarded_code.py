@@ -15,12 +15,12 @@ from trued.model import CallCase, Evidence, ExamplesCheck, TestsCheck
 from trued.proof.altered_code import (
     MODULE,
     altered_names,
-    attributes_of_modules,
     defined_names,
     imported_modules,
     names_of_tests,
     new_statements,
     reached_names,
+    used_attributes,
 )
 from trued.proof.case_status import Base, Head, on_base, on_head
 from trued.proof.checks.dependencies import DOCUMENTS
@@ -46,7 +46,7 @@ _RELATIVE = re.compile(r"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 
 
 class UnguardedCode:
-    """The changed code of a trial that nothing guards. `turned`: evidence of the red suites that it runs on the
+    """The changed code of a trial that nothing guards. `turned`: evidence of the red suites, which it runs on base and
     head."""
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class UnguardedCode:
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
-        # One by one: two changes that hide each other's effect would both be undone otherwise.
+        # One by one: if all changes were undone at once, two of them could hide each other's effect.
         return [path for path, before in suspects.items() if await self.trial.tests_failing_with(before)]
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
@@ -139,8 +139,8 @@ class UnguardedCode:
         return {one for path, text in every for one in paths if _may_import(path, text, one)}
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """Those of the loaded files that the base has, that are not Python, and that are loaded only because the head
-        imports them: on the base, they cannot be reached from the entry point of any case."""
+        """The loaded files of the base, other than Python, that no case reaches on the base from its entry point. They
+        are loaded only because the head imports them."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -227,10 +227,10 @@ class UnguardedCode:
         return {one: as_text(before[one]) for one in before}, {one: as_text(after[one]) for one in after}
 
     async def _taken_elsewhere(self) -> dict[str, set[str]]:
-        """Module (last part of its name) → names that files of the base import from it."""
+        """Module (last part of its name) → names that files of the base import from it or use as its attributes."""
         found: dict[str, set[str]] = {}
         for text in (await self._texts_on_base(tests=True)).values():
-            for one in imported_modules(text) | attributes_of_modules(text):
+            for one in imported_modules(text) | used_attributes(text):
                 owner, _, name = one.rpartition(".")
                 found.setdefault(_last_part(owner), set()).add(name)
         return found
@@ -243,7 +243,7 @@ class UnguardedCode:
         return {path: as_text(one) for path, one in texts.items()}
 
     def _entry_files(self) -> list[str]:
-        """The files that calls in cases name, if they are not Python."""
+        """The part before the colon of each call in a case. For JavaScript it is a file, for Python a module."""
         return [case.call.partition(":")[0].removeprefix("./") for case in self._calls()]
 
     def _entry_points(self) -> list[str]:

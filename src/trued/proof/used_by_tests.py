@@ -61,20 +61,24 @@ async def altered_helpers(
 
 
 def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
-    """Whether a Python file still has everything that it had on the base, and what is new reaches no test that uses the
-    file: none of them (`tests`) has a word for it, asks for all names of a file, or loads plugins; and no class has
-    gained a member that a runner calls."""
+    """Whether a Python file has kept everything from the base, and its additions affect no test that uses it.
+
+    `tests`: the text of these tests. It must contain no new name, import no `*`, and load no plugins. No class of the
+    base may have a new member, because a test runner might call it.
+    """
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
     was, now = before.get(path, ""), after[path]
     words = frozenset(re.findall(r"\w+", was))  # a removed import counts as altered, too
     new = added_names(was, now)
-    members = {one for one in new if "." in one and one.partition(".")[0] in words}  # of classes that the base has
+    # new members of classes that the base has
+    members = {one for one in new if "." in one and one.partition(".")[0] in words}
     return not altered_names(was, now, words) and not members and new.isdisjoint(re.findall(r"\w+", tests))
 
 
 def _code_that_the_user_names(contract: Contract) -> str:
-    """The user's own words and checks, as far as they can name code. What an agent wrote makes no file the product."""
+    """The user's own words and checks, as far as they can name code. Text that an agent wrote is left out, because an
+    agent must not decide which files are the product."""
     words = [one.text for one in contract.requirements if not one.author]
     checks = [one for each in contract.requirements for one in each.checks if check_hash(one) not in contract.authors]
     for check in checks:
@@ -87,14 +91,16 @@ def _code_that_the_user_names(contract: Contract) -> str:
 
 
 def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
-    """The files of a new package that is found instead of the module `path`, each to be removed."""
+    """Path → "" for each file of a new package that Python finds instead of the module `path`. They have to be
+    removed."""
     if changed == path:
         return {}
     return dict.fromkeys((one for one in here if one.startswith(changed.removesuffix("__init__.py"))), "")
 
 
 def _meant(path: str, known: Mapping[str, str]) -> str:
-    """The file of the base that a changed file alters: itself, or the module in whose place a new package is found."""
+    """The file of the base that a changed file alters: the file itself; or, for a new package, the module of the same
+    name that Python would no longer find. "" if there is none."""
     module = f"{path.removesuffix('/__init__.py')}.py"
     return path if path in known else module if path.endswith("/__init__.py") and module in known else ""
 
@@ -104,8 +110,9 @@ def _may_help(path: str) -> bool:
 
 
 def _is_asked_for(path: str, text: str) -> bool:
-    """Whether a requirement names the file: by its path, or as a module whose function or submodule it names. One word
-    alone may be an ordinary word: `support`, `checks`."""
+    """Whether this text of the user names the file: by its path, after `-m`, or as a module, with dots or slashes. The
+    name of a top-level module counts only with a function or submodule after it, because alone it may be an ordinary
+    word: `support`, `checks`."""
     module = _module(path)
     code = re.escape(module.replace("/", "."))
     forms = [re.escape(path), rf"-m {code}", rf"{code}[.:]\w+"]
@@ -127,7 +134,7 @@ def _is_named(path: str, text: str) -> bool:
 
 
 def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
-    """Whether the file with this text uses the other one, as far as its text shows."""
+    """Whether the file `path`, which has this text, uses the file `one`, as far as the text shows."""
     folder, _, name = one.rpartition("/")
     above = PurePosixPath(folder).name
     if package := _PACKAGE.match(one):

@@ -115,7 +115,7 @@ async def unread_additions(
 ) -> list[str]:
     """Changed files that may add a package without a manifest, each described in a few words.
 
-    Only what a file did not have on the base counts.
+    Only content that the file did not have on the base counts.
     `places`: folders from which the project's modules are imported, and the modules of Python itself.
     `exact`: another version of a known package counts as an addition, too.
     """
@@ -129,8 +129,8 @@ async def unread_additions(
         return _modules_in(folders, on_base, here)
 
     def mine(path: str) -> frozenset[str]:
-        """The project's modules that this file imports rather than a package of the same name. For a test, that
-        includes the modules beside it."""
+        """The project's modules that Python would import into this file in preference to a package of the same name.
+        For a test, that includes the modules beside it."""
         beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
         return modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside}))
 
@@ -140,7 +140,8 @@ async def unread_additions(
     )
     known = {*on_base, *(str(one) for path in on_base for one in PurePosixPath(path).parents)}
     known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
-    # What changed and is not read as a list of packages could still be named as one: `pip install -r docs/list.md`.
+    # Changed documents are not read as lists of packages, but a command could still use one as such a list:
+    # `pip install -r docs/list.md`. So their paths count as new words.
     known -= {path for path in after if path.endswith(DOCUMENTS) or PurePosixPath(path).name in INERT}
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
@@ -183,7 +184,9 @@ async def unread_additions(
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
-    """Whether what a symbolic link leads to is read as what the link is named, or is a folder of the project."""
+    """Whether a symbolic link adds nothing to the files that are read anyway: it leads to a folder of the commit, or to
+    a file of the commit with the same suffix, which is therefore read in the same way. A link with a name from `INERT`
+    may lead to any file of the commit."""
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
@@ -227,7 +230,8 @@ def _imported_in_page(text: str) -> set[str]:
 
 
 def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
-    """The packages that rules of a style sheet name: a bundler looks for whatever is no file of the project."""
+    """The packages that rules of a style sheet name. A name counts if no file of the project fits it, because a bundler
+    would then look for a package of that name."""
     beside, found = PurePosixPath(path).parent, set[str]()
     rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda one: one[1] or "", text))
     names = [one for rule in rules for one in re.findall(_STYLE_NAME, rule)]
@@ -309,8 +313,8 @@ def _text(content: bytes) -> str:
 async def _unknown_imports(
     workspace: Workspace, base: str, imports: Mapping[str, str], own: Collection[str]
 ) -> list[tuple[str, str]]:
-    """The imports that occur nowhere on the base, and for which the base declares no package. An import of one of the
-    base's own modules (`own`) is no use of a package."""
+    """The imports for which the base declares no package, and which no code of the base contains. If Python code of the
+    base imports one of the base's own modules (`own`), that import does not count, because it loads no package."""
     if not imports:
         return []
     declared = await declared_by(workspace, base)

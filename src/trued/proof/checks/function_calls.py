@@ -109,7 +109,7 @@ def _for_node(value: Any) -> Any:
 
 
 async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
-    """Call the function once, in a process of its own, and compare the answer here."""
+    """Call the function once, in a process of its own, and compare the answer in the engine's process."""
     token = nonce()
     order: dict[str, Any] = {
         "call": case.call,

@@ -24,7 +24,7 @@ from trued.protocols import CommandResult, Server
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
-FINAL_S = 3.0  # a server that has answered with a status in FINAL for this long is taken to have started wrongly
+FINAL_S = 3.0  # the engine stops waiting for a server that has answered with a status in FINAL for this long
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")

@@ -1,4 +1,4 @@
-"""Reads manifests: the packages that they declare, and whether a change of a manifest may add packages otherwise. Pure.
+"""Reads manifests: which packages they declare, and whether a changed manifest may add packages in another way. Pure.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
 word, because some tool may read that word as the name of a package. If there is a new word, reading the manifest is not
@@ -273,7 +273,7 @@ def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known:
 
 
 def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return () if keys[0] in ("scripts", "imports") else keys  # a package.json invents the names below these keys
+    return () if keys[0] in ("scripts", "imports") else keys  # the project itself chooses the names below these keys
 
 
 def _settings(name: str, text: str) -> Iterator[Setting]:

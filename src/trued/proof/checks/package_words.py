@@ -20,7 +20,7 @@ DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
 MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
-COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # a line that begins with # is a comment in these, and in make
+COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # as in makefiles, a line that begins with # is a comment
 _RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
@@ -34,8 +34,8 @@ def new_words(
 ) -> list[str]:
     """Words of the added lines that are new in the file and are not a path of the project (`known`). Any of them may be
     the name of a package. `exact`: numbers count, too, because they may be versions."""
-    spoken = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())  # a comment installs nothing
-    there = {part for word in spoken.split() for part in (word, word.strip(_AROUND))}
+    uncommented = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())  # a comment installs nothing
+    there = {part for word in uncommented.split() for part in (word, word.strip(_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))
     found = []

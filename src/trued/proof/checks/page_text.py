@@ -21,12 +21,12 @@ def quote(text: str) -> str:
 
 
 def expected_to_see(wanted: str, place: str, lines: Sequence[str]) -> str:
-    """`expected to see "Earn 40 points" on /collection; it shows "+ loyalty points"`."""
+    """The sentence `expected to see "Earn 40 points" on /collection; it shows "+ loyalty points"`."""
     return f"expected to see {quote(wanted)} on {place}; {_instead(wanted, lines)}"
 
 
 def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
-    """`expected not to see "Error" on /cart; it shows "Error: no stock"`."""
+    """The sentence `expected not to see "Error" on /cart; it shows "Error: no stock"`."""
     words = collapse_spaces(unwanted)
     whole = next((line for line in lines if words in line), unwanted)
     there = f"it shows {quote(_around(words, whole))}" if words != whole else "it is there"
@@ -34,31 +34,32 @@ def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
 
 
 def before_actions(sentence: str) -> str:
-    """`before the actions: expected not to see "1 item" on /; it is there`."""
+    """The sentence `before the actions: expected not to see "1 item" on /; it is there`."""
     return f"before the actions: {sentence}"
 
 
 def could_not(action: str, place: str, why: str) -> str:
-    """`could not click "Add to cart" on /: there is no such button, link or text`."""
+    """The sentence `could not click "Add to cart" on /: there is no such button, link or text`."""
     return f"could not {collapse_spaces(action)[:LONGEST]} on {place}: {collapse_spaces(why)[:LONGEST]}"
 
 
 def expected_url(wanted: str, place: str, url: str) -> str:
-    """`expected /old to lead to /new; it leads to /`."""
+    """The sentence `expected /old to lead to /new; it leads to /`."""
     return (
         f"expected {place} to lead to {collapse_spaces(wanted)[:LONGEST]}; it leads to {collapse_spaces(url)[:LONGEST]}"
     )
 
 
 def expected_in_tree(wanted: str, place: str, tree: Sequence[str]) -> str:
-    """`expected button "Buy" in the accessibility tree of /cart; …`, with the nearest line that is there."""
+    """The sentence `expected button "Buy" in the accessibility tree of /cart; …`, with the nearest line that is
+    there."""
     near = nearest_text(wanted, tree)
     there = f"the nearest line in it is {near[:LONGEST]}" if near else "no line in it is similar"
     return f"expected {collapse_spaces(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
 
 
 def expected_no_errors(place: str, errors: Sequence[str]) -> str:
-    """`expected no errors on /cart; it reports "TypeError …" and 2 more`."""
+    """The sentence `expected no errors on /cart; it reports "TypeError …" and 2 more`."""
     more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
     return f"expected no errors on {place}; it reports {quote(errors[0])}{more}"
 

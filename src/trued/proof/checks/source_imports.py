@@ -33,7 +33,8 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
-STARTING = ("os", "posix", "subprocess", "asyncio")  # modules that start programs; other modules may hold them
+# Modules that start programs. Other modules have them as attributes: `shutil.os`.
+STARTING = ("os", "posix", "subprocess", "asyncio")
 ALSO_STARTING = ("pty", "ensurepip", "venv")
 _STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE = (
@@ -53,10 +54,10 @@ STARTERS = frozenset(
     }
 )
 MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
-HELD = frozenset(MODULES) - {"code"}  # as attributes of other values; `error.code` is seldom the module `code`
+HELD = frozenset(MODULES) - {"code"}  # as an attribute, `code` is seldom the module: `error.code`
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
-# In JavaScript, comments, strings and patterns are removed before the rest is searched.
+# Comments and strings of JavaScript. They are removed before the rest is searched.
 _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`", re.DOTALL)
 _REQUIRES = re.compile(
     r"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
@@ -361,7 +362,8 @@ def _script(text: str) -> SourceText:
     code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
     said = _ASIDE.sub(lambda found: found[0] if found[0][0] in "\"'`" else " ", text)  # without comments
     hidden = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
-    # What looks like a string may be part of a pattern with a quotation mark in it, so whole lines are searched, too.
+    # Text that looks like a string may be part of a regular expression with a quotation mark in it. So whole lines are
+    # searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
     named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
@@ -375,8 +377,8 @@ def _script(text: str) -> SourceText:
 
 
 def _started_by_script(said: str) -> dict[str, list[Words]]:
-    """Line or call → the commands that it starts, in a script that uses `child_process`. If the script gives one of its
-    functions another name, all commands are unknown."""
+    """Line or call → the commands that it starts, in a script that uses `child_process`. All commands are unknown if
+    the script renames a function of `child_process`, or does not import the functions by their names."""
     if not _CHILDREN.search(said):
         return {}
     imports = list(_CHILDREN_NAMED.finditer(said))

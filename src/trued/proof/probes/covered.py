@@ -36,7 +36,7 @@ def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
         try:
             _, statements, _, missing, _ = measuring.analysis2(file)
         except Exception:  # noqa: S112
-            continue  # it is not Python, or of another version
+            continue  # the file is not Python, or is written for another version of it
         lines += len(statements)
         reached += len(statements) - len(missing)
     return lines, reached

@@ -1,5 +1,5 @@
 // Runs inside the sandbox: starts Node's own test runner, in one process for each file, and reports how every test ended.
-// Only Node's own modules are loaded here, nothing of the project. The Node is the project's.
+// Only Node's own modules are loaded here, nothing of the project. It runs in the Node that the project uses.
 
 import fs from 'node:fs';
 import os from 'node:os';

@@ -199,8 +199,8 @@ def dotted(name: str, root: str) -> str:
     return inner[:-3].replace(os.sep, ".")
 
 
-def told_apart(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
-    """The tests without unittest's placeholders for modules that could not be loaded; the placeholders are reported."""
+def report_unloaded(tests: list[Any], names: Names, channel: UnittestChannel) -> list[Any]:
+    """Report each module that could not be loaded, for which unittest has a placeholder. Returns the other tests."""
     good = []
     for test in tests:
         kind = type(test).__name__
@@ -343,7 +343,7 @@ def main() -> None:
     sys.argv = ["python -m unittest"]
     names = Names(order["room"], [one for one in (order["top"], order["start"], *order["paths"]) if one])
     try:
-        tests = told_apart(found(order, Loading(order)), names, channel)
+        tests = report_unloaded(found(order, Loading(order)), names, channel)
     except (ImportError, TypeError) as error:
         channel.say(ended=4)  # "start directory is not importable"
         sys.stderr.write(str(error) + "\n")

@@ -30,7 +30,8 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
-# What checks see. If you change that, change this text, too: then checks run again on bases with earlier results.
+# Describes what checks find in a room. If you change that, change this text, too: results on a base that were recorded
+# with another text are not used, and the checks run there again.
 ROOM = "at the path of the user's repository, with a .git in the first run"
 
 
@@ -124,9 +125,9 @@ class Bench:
             ),
             writable=(self.stage.folder,) if self.stage else (),
             aliases={**self.interpreter.aliases, **({self.prepared: PREPARED} if self.prepared else {})},
-            # Hide editable installs from test runners, which must not import the project's code from there; a case runs
-            # that code anyway. Also hide them after a preparation: its files may contain the path at which it saw the
-            # room.
+            # Do not show the room at a path to which an editable install leads: test runners would import the project's
+            # code from there. For a case that does no harm, because it runs this code anyway. But after a preparation,
+            # cases must see the room at the same path as the preparation, whose files may contain that path.
             avoided=self.interpreter.outside if probes or self.prepared else (),
             mount_points=self.mount_points,
             within_s=within_s,

@@ -402,7 +402,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
 
 
 def has_changed_objects(bench: Bench) -> bool:
-    """Whether a check may have changed objects of the room's `.git`. The next check would find them changed."""
+    """Whether a check may have changed objects of the room's `.git`. The next check would find the changed objects."""
     return bench.repository is not None and _mark_of_changed_objects(bench.repository).exists()
 
 

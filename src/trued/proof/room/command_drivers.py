@@ -57,7 +57,8 @@ class Drivers:
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
     words: set[str] = field(default_factory=set)  # words of all these texts, among them the programs that are started
-    beside: dict[str, set[str]] = field(default_factory=dict)  # module beside a script at the top → names used there
+    # module beside a script at the top of the project → names that the script uses from it
+    beside: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def tool_settings(self) -> set[str]:
@@ -248,8 +249,8 @@ def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[s
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
     """Whether a module beside a top-level script is the product that the script checks, and not a part of the script.
 
-    It is the product if a requirement names it, if other code of the base imports it, or if the script uses names that
-    the base's version of the module does not have.
+    It is the product if a requirement mentions it or a name that the script uses from it, if other code of the base
+    imports it, or if the script uses names that the base's version of the module does not have.
     """
     name, asked = _module(path), base.beside[path]
     if bench.words & {name, *asked} or await _lacks_names(bench, base, path):

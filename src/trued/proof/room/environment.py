@@ -345,7 +345,7 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
     if ran.exit_code != 0:
         lines = [line for line in cap_output(ran.stderr, ran.stdout).splitlines() if line.strip()]
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
-        said = " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
+        said = " ".join(" ".join(told[:2]).split())[:300] or "the installer printed nothing"
         return f"{UNREACHED}: {said}" if any(map(_UNREACHED.search, lines)) else said
     if replaced := replaced_folder(folder, caller):
         return f"a package has replaced its folder {replaced}"

@@ -43,7 +43,7 @@ _SHARED = {
         *(f".babelrc{one}" for one in ("", *_PLAIN, ".json")),
     ],
 }
-# Runner → further files that it reads if a project uses it. Their presence does not show that the project does.
+# Runner → further files that it reads. Unlike the files above, they do not show that a project uses the runner.
 _READ_ALONG = {
     "vitest": [  # Vite runs them in the process that reports the results
         *(f"postcss.config{one}" for one in (*_PLAIN, ".json")),
@@ -149,7 +149,7 @@ def configured_test_names(path: str, text: str) -> list[str]:
 
 
 def is_compiled(path: str) -> bool:
-    """Whether the file is compiled code, which nobody reviews and which may differ from its source."""
+    """Whether the file is compiled Python code, which nobody reviews and which may differ from its source."""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 
@@ -182,8 +182,9 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Path → blob of settings that builds and test runners share, in every folder. If the base has no file of a name at
-    its top, the blob of that name is "": then no new file of that name is used, in any folder (`is_shared_setting`)."""
+    """Path → blob of settings that builds and test runners share, in every folder. A name that the base lacks at the
+    top of the project has the blob "": then the head's new files of that name are not used, in any folder (see
+    `is_shared_setting`)."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command

@@ -119,7 +119,7 @@ async def _build(workspace: Workspace, folder: Path, program: str, path: str) ->
 
     built, _, said = await run(plain, "build", "std")
     if not built:
-        return said or "go said nothing"
+        return said or "go printed nothing"
     # What follows only saves more time: it compiles what `go vet` needs of each package, and packages that use C.
     _, listed, _ = await run(plain, "list", "-f", _LIST, "std")
     names = [one for one in listed.split() if not _UNIMPORTABLE.search(one)]

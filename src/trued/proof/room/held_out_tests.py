@@ -9,8 +9,11 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """Folder in the `from` of checks → the contract's files that come from it. Files that checks with another `from`
-    list are left out."""
+    """Folder in the `from` of checks → the contract's files that belong to these checks.
+
+    These are the files that the checks list. If one of the checks lists none, all further files belong to it as well,
+    except those that a check with another `from` lists.
+    """
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:

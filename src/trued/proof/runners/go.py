@@ -169,7 +169,7 @@ class GoTestFiles:
         }
 
     def text(self, path: str) -> str:
-        """The content of a test file."""
+        """The content of a file in the room; "" if it cannot be read."""
         try:
             return (self.room / path).read_bytes().decode("utf-8", "replace")
         except OSError:
@@ -267,7 +267,7 @@ async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], co
     return {name: again.how(name) for name in ours}
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canaries: Mapping[str, str]) -> CountedRun:

@@ -5,7 +5,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 WHY = "a copy that must fail"
-# The error has a condition, so that no linter finds unreachable code. No stub of a test can change the condition.
+# The error has a condition, so that no linter reports the rest of the test as unreachable. Nothing that a test replaces
+# (a clock, a module) can change the condition.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"

@@ -122,10 +122,10 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
     counted = replace(counted, ended=ran.exit_code)
     if asked and chosen:
         counted, stray = await _run_made_to_fail(room, chosen, counted, stray)
-    spoken = RunnerFacts(
+    words = RunnerFacts(
         room.runner, check.command, missing_for_scripts, canaries=len(chosen), nothing=nothing_collected(wanted)
     )
-    return counted_fact(bench, ran, counted, spoken, stray=stray)
+    return counted_fact(bench, ran, counted, words, stray=stray)
 
 
 def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
@@ -261,7 +261,7 @@ def _every(room: _Room, path: str) -> str:
 
 @contextmanager
 def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
-    """Add a copy of each file with tests that must fail, under a random name. Yields file → that name."""
+    """Add a copy of each file with tests that must fail, under a random name. Yields path of the copy → that name."""
     with ExitStack() as stack:
         found = {}
         for path in chosen:
@@ -319,7 +319,7 @@ def _title(name: str) -> str:
     return name.partition("::")[2].rpartition(" > ")[2]
 
 
-# -- what comes out ----------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedRun | str:
@@ -374,8 +374,8 @@ def _is_canary(canary: str, file: str, one: ReportedTest) -> bool:
 
 
 def _canary_outcome(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
-    """Returns "failed" if all canaries in this file failed, or if neither the file nor its original could be loaded;
-    else ""."""
+    """Returns "failed" if all canaries with this name failed, or if none of them was reported and nothing else in their
+    file passed (it could not be loaded); else ""."""
     ours = [(file, one) for file, one in placed if _is_canary(canary, file, one)]
     ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
     if not ended:

@@ -7,8 +7,8 @@ MOST = 16  # how many red files are copied; if there are more, every turn makes 
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """All files with a test that was red on the base, because a head may forge only one of these tests; and one other
-    file."""
+    """The files with a test that was red on the base (at most `MOST`), because a head may forge only one of these
+    tests; and one other file."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)
