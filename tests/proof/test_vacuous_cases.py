@@ -68,7 +68,7 @@ def page(**more: Any) -> BrowserCheck:
         (raising("Exception"), "a stub passes it"),
         (raising("builtins.BaseException"), "a stub passes it"),
         (raising("NotImplementedError"), "a stub passes it"),
-        (raising("KeyError"), "neither the user's words nor the base"),
+        (raising("KeyError"), "neither by the user's words nor by the base"),
         (run("python", "-m", "kit", "slug", "A b"), ""),
         (run("python", "-Im", "kit", "slug", "A b"), "not an entry point"),
         (run("python", "-c", "print('a-b')"), "itself contains code"),

@@ -337,7 +337,7 @@ class _Outline:
         return one.arguments is not None and all(map(self._is_pythons, one.arguments))
 
     def is_in_module(self, name: str) -> bool:
-        """Whether the name is `module.function`, where `import module` brought the module."""
+        """Whether the name is `module.function`, and the file contains `import module`."""
         return name.count(".") == 1 and self.bound.get(name.partition(".")[0], "").startswith(" ")
 
     def _is_pythons(self, name: str) -> bool:

@@ -40,7 +40,7 @@ class Head(StrEnum):
 def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dict[str, Base]:
     """The status of every id that was run on the base.
 
-    `own`: modules that the head brings itself; a case that lacks one of these on the base is red.
+    `own`: modules that the head adds to the project; a case that lacks one of these on the base is red.
     """
     seen: dict[str, list[tuple[Outcomes, str]]] = {}
     for fact in facts:

@@ -33,21 +33,23 @@ async def try_own_tests(
         for check in requirement.checks:
             if not isinstance(check, TestsCheck):
                 continue
-            brought = await _brought(workspace, contract, commit, check)
-            if not brought:
+            own_files = await _own_test_files(workspace, contract, commit, check)
+            if not own_files:
                 before = found.get(requirement.id, OwnTests())
                 absent = await _absent(workspace, contract, commit, check)
                 found[requirement.id] = replace(before, absent=(*before.absent, *absent))
                 continue
-            sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, brought)
+            sides = BothSides(workspace, _without_absent_files(contract), commit, interpreter, own_files)
             tried = await run_on_both_sides(sides, requirement, check)
-            found[requirement.id] = _add_results(found.get(requirement.id, OwnTests()), tried, brought)
+            found[requirement.id] = _add_results(found.get(requirement.id, OwnTests()), tried, own_files)
             evidence += tried.facts
     return found, evidence
 
 
-def _add_results(before: OwnTests, tried: "TriedOnBothSides", brought: Collection[str]) -> OwnTests:
-    theirs = {name: one for name, one in tried.on_base.items() if name == WHOLE_CHECK or name.split("::")[0] in brought}
+def _add_results(before: OwnTests, tried: "TriedOnBothSides", own_files: Collection[str]) -> OwnTests:
+    theirs = {
+        name: one for name, one in tried.on_base.items() if name == WHOLE_CHECK or name.split("::")[0] in own_files
+    }
     shown = {name: on_head(name, tried.here, tried.lacks) for name in theirs}
     green = [name for name, (state, _) in shown.items() if state is Head.PASSED]
     bad = [one for state, each in shown.values() if state is Head.FAILED for one in each]
@@ -57,13 +59,13 @@ def _add_results(before: OwnTests, tried: "TriedOnBothSides", brought: Collectio
         turned=before.turned + turned,
         failing=(*before.failing, *dict.fromkeys(one.id for one in bad)),
         idle=(*before.idle, *(name for name in green if theirs[name] is Base.GUARD)),
-        said=before.said or next((one.detail for one in bad if one.detail), ""),
+        output=before.output or next((one.detail for one in bad if one.detail), ""),
         missing=each_once((*before.missing, *lost)),
         absent=before.absent,
     )
 
 
-async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
+async def _own_test_files(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
     """Path → content (base64) of the check's files that the base lacks. Empty if the head lacks one of them, too, or if
     they are too large."""
     wanted = await _wanted(workspace, contract, commit, check)
@@ -105,18 +107,18 @@ def _without_absent_files(contract: Contract) -> Contract:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head, both with the head's own tests (`brought`), and without tests that came with the contract."""
+    """Base and head, both with the head's own tests (`own_files`), and without tests that came with the contract."""
 
     workspace: Workspace
     contract: Contract
     commit: str
     interpreter: Interpreter
-    brought: Mapping[str, str]
+    own_files: Mapping[str, str]
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
         """A clean room of one of the two commits, with these tests in it."""
         return clean_room(
-            self.workspace, self.contract, commit, self.interpreter, over=self.brought, packages_of=self.commit
+            self.workspace, self.contract, commit, self.interpreter, over=self.own_files, packages_of=self.commit
         )
 
 

@@ -66,7 +66,7 @@ class OwnTests:
     turned: int = 0  # tests that fail on the base and pass here
     failing: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()  # tests that show nothing, because they pass on the base, too
-    said: str = ""  # what the first failing test printed
+    output: str = ""  # what the first failing test printed
     missing: tuple[MissingFromEnvironment, ...] = ()  # why some of them could not be judged
     absent: tuple[str, ...] = ()  # test files that a check names and that do not exist
 
@@ -117,7 +117,7 @@ class _Count:
     missing: list[MissingFromEnvironment] = field(default_factory=list)  # why blind and unjudged cases were not judged
     unstable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)  # skipped on the base
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def judge(requirement: Requirement, facts: Facts) -> Judged:
@@ -140,7 +140,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         text=requirement.text,
         source=str(requirement.source),
         grade=grade,
-        why=tuple(dict.fromkeys((*why, *(word for _, count in counts for word in count.said), *closed))),
+        why=tuple(dict.fromkeys((*why, *(word for _, count in counts for word in count.notes), *closed))),
         evidence=tuple(one.id for one in (*facts.base, *facts.head)),
         gaps=gaps,
         holds=holds,
@@ -291,10 +291,10 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
         if any(is_superseded(case, one) for one in facts.superseded):
-            count.said.append(f"{case} is superseded: not counted")
+            count.notes.append(f"{case} is superseded: not counted")
             continue
         if facts.suite and any(is_superseded(case, one) for one in facts.proposed):
-            count.said.append(f"{case} is superseded, if a person agrees: not counted")
+            count.notes.append(f"{case} is superseded, if a person agrees: not counted")
             continue
         own = name not in facts.guards and is_own_case(requirement, check, case)
         if name in facts.guards and stood is not Base.GUARD:
@@ -303,7 +303,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             continue  # the case counts for the requirement that has it as its own
         if full_name(check.kind, name, case) in facts.order_bound:
             always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
-            count.said.append(f"{case} {always}: not counted")
+            count.notes.append(f"{case} {always}: not counted")
             continue
         placed = _Count() if _is_setup(check, case) else count
         _place(placed, case, stood, on_head(case, head, lacks), must=own)
@@ -315,9 +315,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.unjudged += placed.unjudged
             continue
         if isinstance(check, DATA) and _has_passed_only_once(case, head):
-            count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
+            count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
-    count.said += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
+    count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
     on_both = {*count.blind, *([WHOLE_CHECK] if any(case == WHOLE_CHECK for case, _ in count.unjudged) else [])}
     unjudged = [tried for case, tried in count.unjudged if case not in on_both]
     unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
@@ -375,14 +375,14 @@ def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
     elif stood is Base.UNSTABLE:
         count.unstable.append(case)
         why = "did not fail all three times on the base"
-    count.said.append(f"{case} {why}: not counted")
+    count.notes.append(f"{case} {why}: not counted")
 
 
 def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
         for one in fact.tried:
-            if one.id == WHOLE_CHECK and one.detail not in count.said:
-                count.said.append(one.detail)
+            if one.id == WHOLE_CHECK and one.detail not in count.notes:
+                count.notes.append(one.detail)
 
 
 def is_superseded(case: str, named: str) -> bool:
@@ -462,7 +462,7 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
     if read := [check for check, _ in counts if isinstance(check, DependenciesCheck)]:
         words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
         if facts.unread:
-            return Grade.TESTED, (words, reasons.may_bring_packages(facts.unread)), "attest"
+            return Grade.TESTED, (words, reasons.may_install_packages(facts.unread)), "attest"
         if len(read) == len(counts):  # the engine itself read the manifests, so the head could not influence the result
             return Grade.PROVEN, (words,), ""
     words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
@@ -569,8 +569,8 @@ def _gaps_of_own_tests(requirement: Requirement, facts: Facts) -> tuple[Finding,
     """Why the implementer's own tests do not count. The implementer wrote them, so it may read all their output."""
     own = facts.own_tests
     if own.failing:
-        said = f"\n{own.said[-MOST_TEXT:]}" if own.said else ""
-        words = f"{reasons.own_tests_fail(own.failing)}{said}"
+        output = f"\n{own.output[-MOST_TEXT:]}" if own.output else ""
+        words = f"{reasons.own_tests_fail(own.failing)}{output}"
     elif own.idle:
         words = reasons.own_tests_idle(own.idle)
     elif own.absent:

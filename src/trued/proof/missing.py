@@ -25,7 +25,7 @@ from trued.model import (
 from trued.proof.checks.browser import ADVICE
 from trued.proof.gaps import NO_WORK
 from trued.proof.room.bench import WHOLE_CHECK, check_hash
-from trued.proof.room.dependencies import BROUGHT_BY, AddedPackages, provides_module
+from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 
@@ -100,7 +100,7 @@ def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
             f"declare it: `npm install {name}` writes it to package.json",
         )
         return MissingFromEnvironment(name=name, what=what, fix=fix)
-    package = BROUGHT_BY.get(name.split(".")[0], name.split(".")[0])
+    package = PROVIDED_BY.get(name.split(".")[0], name.split(".")[0])
     fix = f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
     return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
 

@@ -1,4 +1,4 @@
-"""Modules that a head brings itself. A check that lacks one of them on the base is red there, not unjudged."""
+"""Modules that a head adds to the project. A check that lacks one of them on the base is red there, not unjudged."""
 
 import re
 from collections.abc import Iterable

@@ -93,7 +93,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         tree=await workspace.tree(commit),
         requirements=judged,
         suites=suites,
-        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.brought, *unguarded.turned),
+        evidence=(*kept, *trial.retaken, *trial.evidence, *trial.own_test_evidence, *unguarded.turned),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(map(on_one_line, notes)),
@@ -129,9 +129,9 @@ async def _judge(
     *,
     hurried: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence. Then lower its grade if existing tests fail, if no check guards some
-    of the changed code, if submodules were not checked, if git changes files at checkout, or if one of its parts has a
-    lower grade. Returns the verdicts on the requirements and on the suites."""
+    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail;
+    no check guards some of the changed code; submodules were not checked; git changes files at checkout; one of its
+    parts has a lower grade. Returns the verdicts on the requirements and on the suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]

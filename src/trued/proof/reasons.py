@@ -53,7 +53,7 @@ def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str
     return f"{' and '.join(filter(None, named))}: {_now(cases + pages + tests)}"
 
 
-def may_bring_packages(files: Sequence[str]) -> str:
+def may_install_packages(files: Sequence[str]) -> str:
     """The sentence `changed files may install packages that no manifest declares: Dockerfile`."""
     return f"changed files may install packages that no manifest declares: {listed(files)}"
 

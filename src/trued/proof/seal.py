@@ -275,10 +275,10 @@ async def _take_red(
     found = await choose_environment(
         workspace, contract.base, packages, recorded, lambda missing: tell(EnvironmentBuilding(packages=missing))
     )
-    if found.said:
-        tell(EnvironmentBuilt(said=tuple(found.said), why=found.why))
-    reported = tuple(one for one in found.said if isinstance(one, FactNote))
-    notes = {"undecided": (*contract.undecided, *found.said), "reported": (*contract.reported, *reported)}
+    if found.notes:
+        tell(EnvironmentBuilt(said=tuple(found.notes), why=found.why))
+    reported = tuple(one for one in found.notes if isinstance(one, FactNote))
+    notes = {"undecided": (*contract.undecided, *found.notes), "reported": (*contract.reported, *reported)}
     update = {**notes, "interpreter": found.interpreter.identity}
     contract = contract.model_copy(update=update)
     if facts and caller and found.interpreter.identity == caller.identity:
@@ -390,7 +390,7 @@ def _is_late(name: str, facts: Sequence[Fact]) -> bool:
 
 
 def _is_suspect(one: Tried) -> bool:
-    """Whether the case failed, or lacks a module that the head may bring."""
+    """Whether the case failed, or lacks a module that the head may add."""
     lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     return (one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and one.kind not in NOT_OUR_FAILURE) or lacking
 

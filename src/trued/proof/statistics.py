@@ -124,8 +124,8 @@ async def _measured(
         return None, None, "coverage is not measured for browser tests, because the page runs in a process of its own"
     blobs = await workspace.blobs(commit)
     interpreter = await interpreter_of(workspace, contract)
-    own, brought = contract.model_copy(update={"frozen": {}}), await _brought(workspace, contract, check, commit)
-    async with clean_room(workspace, own, commit, interpreter, over=brought) as (bench, _):
+    own, changed = contract.model_copy(update={"frozen": {}}), await _changed_tests(workspace, contract, check, commit)
+    async with clean_room(workspace, own, commit, interpreter, over=changed) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
         asked = recognise_runner(check.command, await base_scripts(bench))
@@ -145,7 +145,7 @@ def _unmeasured(asked: RunnerCall | None, check: TestsCheck) -> str:
     return f"coverage is not measured for {asked.runner if asked else check.command}"
 
 
-async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
+async def _changed_tests(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
     """Path → content (base64) of the tests that the head added or changed."""
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     wanted = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]

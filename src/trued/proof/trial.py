@@ -73,7 +73,7 @@ class CommitTrial:
         self.base_facts: Sequence[Evidence] = contract.base_facts
         self.retaken: list[Evidence] = []  # evidence of checks that were run on the base again
         self.undecided: list[str] = []  # notes for the verdict
-        self.own_modules: frozenset[str] = frozenset()  # modules that the head brings itself
+        self.own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
         self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
         self.unseen: frozenset[str] = frozenset()  # files whose change no check used (see `Graft.paths`)
@@ -85,7 +85,7 @@ class CommitTrial:
         self.undeclared: list[str] = []  # sentences about imports that nothing provides
         self.added = NO_PACKAGES  # what the head declares beyond the base
         self.own_tests: dict[str, OwnTests] = {}  # by requirement
-        self.brought: list[Evidence] = []  # evidence of the head's own tests, on base and head
+        self.own_test_evidence: list[Evidence] = []  # on base and head
 
     @property
     def has_work(self) -> bool:
@@ -134,7 +134,9 @@ class CommitTrial:
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
-        self.own_tests, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
+        self.own_tests, self.own_test_evidence = await try_own_tests(
+            workspace, self.contract, alone, commit, interpreter
+        )
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run some checks on the base again, with the head's packages, so that base and head are checked alike. These
@@ -144,7 +146,7 @@ class CommitTrial:
         old = [one for one in runs if any(fact.room != ROOM for fact in self._facts_on_base(one))]
         lost = {kind for _, kind in lacking(self.contract.base_facts) if kind.startswith("module ")}
         added = await added_packages(workspace, self.contract.base, commit, interpreter) if lost else NO_PACKAGES
-        found = {one for one in lost if added.brings(one.removeprefix("module "))}
+        found = {one for one in lost if added.provides(one.removeprefix("module "))}
         again = [one for one in runs if any(kind in found for _, kind in lacking(self._facts_on_base(one)))]
         self.base_facts = [_without_kinds(one, found) for one in self.contract.base_facts]
         if old:
@@ -398,7 +400,7 @@ class CommitTrial:
 
     def has_untraced_pass(self) -> bool:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""
-        if self.brought:
+        if self.own_test_evidence:
             return True
         passed = {fact.check for fact in self.evidence if any(one.outcome is Outcomes.PASSED for one in fact.tried)}
         checks = [(name, check) for one in self.due for name, check in distinct_checks((one,)).items()]

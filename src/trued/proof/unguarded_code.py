@@ -69,8 +69,8 @@ class UnguardedCode:
         return self._by_requirement(left)
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
-        """Requirement → code of the base that the head altered, and that is reached only by existing tests that pass
-        neither on the base nor on the head. Such tests cannot notice a mistake."""
+        """Requirement → code of the base that the head altered and that only failing tests reach. These existing tests
+        pass neither on the base nor on the head, so they cannot notice a mistake."""
         failing, passing = await self._names_in_tests()
         if not failing:
             return {}

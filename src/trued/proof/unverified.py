@@ -96,8 +96,8 @@ def list_warnings(
 
 
 def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
-    """A warning about clauses of the requirement that no case quotes. There is none if the text has only one clause, or
-    if all cases are the user's own and none quotes anything, because the user need not say what a case is about."""
+    """A warning about clauses of the requirement that no case quotes. There is no warning if the text has only one
+    clause, nor if all cases are the user's own and quote nothing: the user need not say what a case is about."""
     data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
     clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
     if len(clauses) < 2 or not data:

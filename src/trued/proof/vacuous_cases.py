@@ -49,7 +49,7 @@ def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
         name = shown.raises.rpartition(".")[2]
         if name in TOO_WIDE:
             return f"raises {name}: a stub passes it"
-        return "" if known.names(name) else f"raises {name}, which occurs neither in the user's words nor on the base"
+        return "" if known.names(name) else f"raises {name}, which is named neither by the user's words nor by the base"
     if isinstance(shown, HttpCase):
         telling = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
         more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling

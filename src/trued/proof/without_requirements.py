@@ -29,9 +29,9 @@ async def judge_without_requirements(
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
     tried = list[TriedOnBothSides]()
     for check in [one for one in suites if isinstance(one, TestsCheck)]:
-        brought = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
-        if brought:
-            tried.append(await _try_tests(workspace, contract, check, commit, changed, brought))
+        runnable = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
+        if runnable:
+            tried.append(await _try_tests(workspace, contract, check, commit, changed, runnable))
     facts = [fact for one in tried for fact in one.facts]
     whole = TriedOnBothSides(
         facts,

@@ -115,7 +115,7 @@ async def test_an_environment_is_said_to_be_built_from_what_declared_something(t
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     await trial.workspace.begin()
     found = await choose_environment(trial.workspace, trial.workspace.base, ("inflexion",))
-    assert found.said == ("checks ran in an environment built from packages that the contract names",)
+    assert found.notes == ("checks ran in an environment built from packages that the contract names",)
     assert found.interpreter.versions["inflexion"] == "1.0"
 
 

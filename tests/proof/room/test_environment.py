@@ -145,7 +145,7 @@ async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_pat
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     await trial.workspace.begin()
     found = await choose_environment(trial.workspace, trial.workspace.base)
-    assert found.said == ()
+    assert found.notes == ()
     assert not (tmp_path / "kept").exists()
 
 
@@ -179,7 +179,7 @@ async def test_other_changes_of_a_manifest_are_no_change_of_what_it_declares(tmp
     trial = Trial(tmp_path, {**BASE, "pyproject.toml": '[project]\nname = "m"\ndependencies = ["a", "b>2"]\n'}, [])
     await trial.workspace.begin()
     head = await trial.head({"pyproject.toml": '[project]\nname = "n"\ndependencies = ["b>2", "a"]\n'})
-    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).said == ()
+    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).notes == ()
 
 
 def test_secrets_do_not_go_with_the_way_to_a_registry(tmp_path: Path) -> None:

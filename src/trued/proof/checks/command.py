@@ -7,7 +7,7 @@ from dataclasses import replace
 from trued.model import CommandCheck, FactNote, Outcomes, Tried
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output
 from trued.proof.room.clean_room import changed_frozen_files
-from trued.proof.room.command_drivers import as_on_base, brought_drivers, changed_drivers
+from trued.proof.room.command_drivers import as_on_base, changed_drivers, drivers_of_change
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
@@ -51,10 +51,10 @@ async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: 
 
     `tried`: drivers that were already replaced by their base version, with which the command passed.
     """
-    brought = await brought_drivers(bench, check.command)
-    if brought <= tried:
+    own = await drivers_of_change(bench, check.command)
+    if own <= tried:
         return fact
-    async with as_on_base(bench, brought):
+    async with as_on_base(bench, own):
         without = await _once(check, bench)
     if without.tried[0].outcome is Outcomes.PASSED:
         return fact

@@ -128,7 +128,7 @@ async def unread_additions(
     def modules_in(folders: frozenset[PurePosixPath]) -> frozenset[str]:
         return _modules_in(folders, on_base, here)
 
-    def mine(path: str) -> frozenset[str]:
+    def own_modules_of(path: str) -> frozenset[str]:
         """The project's modules that Python would import into this file in preference to a package of the same name.
         For a test, that includes the modules beside it."""
         beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
@@ -155,7 +155,7 @@ async def unread_additions(
             found += [] if _is_read_at_target(path, now, here) else [path]
             continue
         if path.endswith((".py", *SCRIPTS, *COMPILED)):
-            own = mine(path)
+            own = own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += [path] if not read.parsed or _hides_more(path, (then, was), (read, now)) else []
             there = {*own, *standard} if path.endswith(".py") else set[str]()
@@ -164,7 +164,7 @@ async def unread_additions(
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
-            own = mine("")
+            own = own_modules_of("")
             folders = {str(one) for name in here if name.endswith(SOURCES) for one in PurePosixPath(name).parents}
             known_here = {*known, *(one for one in folders if "/" in one)}
             found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]

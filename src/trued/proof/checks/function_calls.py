@@ -186,7 +186,7 @@ def _compare(
     if said["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     if said["large"]:
-        return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').said}"
+        return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').reason}"
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and without exactly one answer"
     return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))

@@ -169,8 +169,8 @@ def _dynamic(data: Mapping[str, Any]) -> Iterator[str]:
 def _place(part: Any) -> str:
     """The source of a package, if the manifest names one: `npm:other@1`, a git address, a path."""
     if isinstance(part, Mapping):
-        told = {str(key): one for key, one in part.items() if isinstance(one, str)}
-        return " ".join(one for key, one in sorted(told.items()) if key == "package" or set(one) & {":", "/"})
+        texts = {str(key): one for key, one in part.items() if isinstance(one, str)}
+        return " ".join(one for key, one in sorted(texts.items()) if key == "package" or set(one) & {":", "/"})
     return part if isinstance(part, str) and set(part) & {":", "/"} else ""
 
 

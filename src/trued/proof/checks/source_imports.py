@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
-# Python's functions that import a module or run a text.
+# Python's functions that import a module, or run code that is given as text.
 LOADERS = frozenset(
     {
         *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),

@@ -55,7 +55,7 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
     if broken := await _run_before(check, asked, bench):
         return broken
     fact = await RUNNERS[asked.runner](check, asked, bench, wanted)
-    return replace(fact, notes=(*asked.said, *fact.notes))
+    return replace(fact, notes=(*asked.notes, *fact.notes))
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:

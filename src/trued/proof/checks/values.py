@@ -48,7 +48,7 @@ class UnfitAnswer:
     why: str
 
     @property
-    def said(self) -> str:
+    def reason(self) -> str:
         """Why the answer was not compared, as part of a sentence."""
         return _UNFIT.get(self.why, "a value that could not be represented: not compared")
 
@@ -84,7 +84,7 @@ def matches(expected: Any, node: Any) -> bool:
 
 def show_value(node: Any) -> str:
     """A rendered answer as text for people, cut if it is long."""
-    text = node.said if isinstance(node, UnfitAnswer) else _shown(node)
+    text = node.reason if isinstance(node, UnfitAnswer) else _shown(node)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 

@@ -321,8 +321,8 @@ def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Pytest
     except ImportError:
         pass
     module.STAGE["chromium"] = stage["chromium"]
-    theirs = any(name == "playwright" for name, _ in plugins)
-    fixtures = module.theirs() if theirs else module
+    has_playwright = any(name == "playwright" for name, _ in plugins)
+    fixtures = module.for_pytest_playwright() if has_playwright else module
     return [("trued-pages", fixtures), ("trued-kept", module.Keeping(stage["kept"], channel))]
 
 

@@ -153,7 +153,7 @@ def page(context: Any) -> Any:
     return context.new_page()
 
 
-def theirs() -> Any:
+def for_pytest_playwright() -> Any:
     """A plugin for projects that have pytest-playwright. It lets the project's own fixtures use the engine's
     Chromium."""
     plugin = types.ModuleType("trued_launching")

@@ -37,21 +37,23 @@ async def added_packages(workspace: Workspace, base: str, head: str, interpreter
     changes = await declared_changes(workspace, base, head)
     needed = _needed(changes, interpreter)
     if not needed:
-        return AddedPackages(said=changes.said)
+        return AddedPackages(notes=changes.notes)
     if workspace.environments is None:
-        return AddedPackages(unavailable=dict.fromkeys(map(package_name, needed), NO_REGISTRY), said=changes.said)
+        return AddedPackages(unavailable=dict.fromkeys(map(package_name, needed), NO_REGISTRY), notes=changes.notes)
     built, lost = await _build(workspace, interpreter, needed, changes.locked)
     unavailable = {name: why for name, why in lost.items() if not _is_unknown(why)}
     unknown = tuple(name for name in lost if name not in unavailable)
-    said = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
+    notes = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
     if built is None:
-        return AddedPackages(unavailable=unavailable, unknown=unknown, said=(*changes.said, *said))
+        return AddedPackages(unavailable=unavailable, unknown=unknown, notes=(*changes.notes, *notes))
     folder = Path(built.path).parent.parent
     before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
     versions = {name: one for name, one in built.versions.items() if str(canonicalize_name(name)) not in before}
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    said.append(FactNote(f"checks of the change also found packages that it declares: {listed}"))
-    return AddedPackages(str(folder), str(folder / BEHIND), versions, unavailable, unknown, said=(*changes.said, *said))
+    notes.append(FactNote(f"checks of the change also found packages that it declares: {listed}"))
+    return AddedPackages(
+        str(folder), str(folder / BEHIND), versions, unavailable, unknown, notes=(*changes.notes, *notes)
+    )
 
 
 async def packages_to_install(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> tuple[str, ...]:

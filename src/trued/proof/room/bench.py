@@ -56,7 +56,9 @@ class Bench:
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
     withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: path → base64
     folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # folder in `from` → held-out tests from it
-    prepared: str = ""  # the environment that `prepare` filled; the head's code may have run in it
+    # the environment that `prepare` filled, in which the head's code may have run; without `prepare`, the environment
+    # with packages that only the commit declares; "" if there is neither
+    prepared: str = ""
     site: tuple[str, ...] = ()  # package folders for the code under test; searched after those of the runner
     node_modules: tuple[str, ...] = ()  # folders with Node packages that the engine installed; linked into the room
     go: tuple[str, ...] = ()  # folder with Go's standard library, which the engine compiled

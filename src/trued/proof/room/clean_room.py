@@ -137,7 +137,7 @@ async def clean_room(
             # The preparation may run the head's code. So frozen files were hashed before it, and are restored after it.
             bench = await prepare_room(bench, contract.environment.prepare)
             await restore_frozen_files(bench)
-        lacking = (*workspace.missing_content(commit), *packages.said, *added.said)
+        lacking = (*workspace.missing_content(commit), *packages.notes, *added.notes)
         yield bench, replace(graft, merged=tuple(manifests), lacking=lacking)
 
 
@@ -390,7 +390,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
     remove_path(place)
     try:
         shutil.copytree(bench.repository, place, copy_function=partial(_link_object, f"{bench.repository}/objects/"))
-        soon = time.time() + 1  # git reads each file that is as new as the index, and then writes the index
+        soon = time.time() + 1  # else git reads each file that is as new as the index, and rewrites the index
         os.utime(place / "index", (soon, soon))
         before = footprint(bench.repository / "objects", whole=True)
         yield

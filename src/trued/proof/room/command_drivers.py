@@ -217,9 +217,9 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
     return frozenset(every), frozenset(every - base.runs)
 
 
-async def brought_drivers(bench: Bench, command: str) -> frozenset[str]:
-    """The drivers that the head changed or added. They may be the reason why a command that failed on the base
-    passes."""
+async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
+    """The drivers that the change itself wrote. They may be the only reason why a command passes that failed on the
+    base. Modules that are more likely the product than a part of a script do not count."""
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     base = await find_drivers(bench.workspace, bench.base, command, product=False)
     here = await find_drivers(bench.workspace, bench.commit or bench.base, command, product=False)
@@ -249,8 +249,8 @@ def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[s
 async def _is_product(bench: Bench, base: Drivers, path: str) -> bool:
     """Whether a module beside a top-level script is the product that the script checks, and not a part of the script.
 
-    It is the product if a requirement mentions it or a name that the script uses from it, if other code of the base
-    imports it, or if the script uses names that the base's version of the module does not have.
+    It is the product if a requirement mentions it, or mentions a name that the script uses from it. It is also the
+    product if other code of the base imports it, or if its version on the base lacks a name that the script uses.
     """
     name, asked = _module(path), base.beside[path]
     if bench.words & {name, *asked} or await _lacks_names(bench, base, path):

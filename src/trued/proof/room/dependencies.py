@@ -30,7 +30,7 @@ TOOLS = frozenset(
     }
 )
 # Module → package that provides it, for packages whose name cannot be guessed from the module's.
-BROUGHT_BY = {
+PROVIDED_BY = {
     "bs4": "beautifulsoup4", "cv2": "opencv-python", "Crypto": "pycryptodome", "git": "gitpython", "jwt": "pyjwt",
     "OpenSSL": "pyopenssl", "PIL": "pillow", "serial": "pyserial", "sklearn": "scikit-learn", "yaml": "pyyaml",
     "zmq": "pyzmq", "attr": "attrs", "pkg_resources": "setuptools", "google": "protobuf", "win32api": "pywin32",
@@ -118,7 +118,7 @@ def provides_module(name: str, module: str) -> bool:
     """Whether a package of this name would provide this module."""
     top = module.split(".")[0]
     package, wanted = canonicalize_name(name), canonicalize_name(top)
-    if canonicalize_name(BROUGHT_BY.get(top, top)) == package:
+    if canonicalize_name(PROVIDED_BY.get(top, top)) == package:
         return True
     return package in (f"python-{wanted}", f"py-{wanted}", f"py{wanted}", f"{wanted}-python", f"{wanted}py")
 
@@ -132,9 +132,9 @@ class AddedPackages:
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    def brings(self, module: str) -> bool:
+    def provides(self, module: str) -> bool:
         """Whether a package was installed that provides this module."""
         return any(provides_module(name, module) for name in self.versions)
 

@@ -72,7 +72,7 @@ class EnvironmentChoice:
     """The interpreter to use, and notes about it."""
 
     interpreter: Interpreter
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     why: str = ""  # the installer's message, if no environment could be built
 
 
@@ -131,8 +131,8 @@ async def choose_environment(
         building(tuple(needed))
     built, why = await build_environment(workspace, caller, recipe, workspace.environments)
     if built is None:
-        said = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}"
-        return EnvironmentChoice(caller, (said,), why)
+        note = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}"
+        return EnvironmentChoice(caller, (note,), why)
     named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
     origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
     return EnvironmentChoice(built, (FactNote(f"checks ran in an environment built from {origin}"),))
@@ -227,7 +227,7 @@ class DeclaredChanges:
     other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`; checks still use the base's version
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         words = [*(f"+{name}" for name in self.added), *self.other]
         listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
         rest = "; checks still use the base's version of packages that the base declares" if self.other else ""
@@ -344,9 +344,9 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
     )
     if ran.exit_code != 0:
         lines = [line for line in cap_output(ran.stderr, ran.stdout).splitlines() if line.strip()]
-        told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
-        said = " ".join(" ".join(told[:2]).split())[:300] or "the installer printed nothing"
-        return f"{UNREACHED}: {said}" if any(map(_UNREACHED.search, lines)) else said
+        errors = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
+        why = " ".join(" ".join(errors[:2]).split())[:300] or "the installer printed nothing"
+        return f"{UNREACHED}: {why}" if any(map(_UNREACHED.search, lines)) else why
     if replaced := replaced_folder(folder, caller):
         return f"a package has replaced its folder {replaced}"
     if recipe.over:

@@ -137,8 +137,8 @@ def configured_test_names(path: str, text: str) -> list[str]:
         return []
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
-        told = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
-        found = told.get("python_files", ()) if isinstance(told, dict) else ()
+        options = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
+        found = options.get("python_files", ()) if isinstance(options, dict) else ()
         return found.split() if isinstance(found, str) else [str(one) for one in found]
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:

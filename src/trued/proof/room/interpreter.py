@@ -29,7 +29,7 @@ import json, os, sys
 from importlib import metadata, util
 plugins, versions = [], {}
 for one in metadata.distributions():
-    said = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""  # two lines of it: the rest is long to parse
+    said = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""  # to parse all of it takes too long
     lines = [line.partition(":") for line in said.replace("\\r", "").split("\\n\\n", 1)[0].split("\\n")]
     fields = {key: value.strip() for key, _, value in lines if key in ("Name", "Version")}
     if not fields.get("Name"):

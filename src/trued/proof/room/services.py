@@ -37,7 +37,7 @@ def with_services(command: Command, services: Sequence[Serve], telling: int) -> 
     """The command, wrapped in a script that starts the services first. `telling`: a pipe for the script's messages,
     which the caller closes."""
     ports = _ports(len(services))
-    told = [
+    listed = [
         {
             "command": [word.replace("{port}", str(port)) for word in one.command],
             "port": port,
@@ -48,7 +48,7 @@ def with_services(command: Command, services: Sequence[Serve], telling: int) -> 
         }
         for one, port in zip(services, ports, strict=True)
     ]
-    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(told), "--", *command.argv)
+    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(listed), "--", *command.argv)
     waiting = sum(one.ready.within_s for one in services)
     return replace(
         command,

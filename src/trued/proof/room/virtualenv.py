@@ -54,7 +54,7 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
     if over and interpreter.site:
         (site / TRUSTED).write_text("".join(f"{one}\n" for one in interpreter.site))
     if not (over and "pip" in interpreter.versions):
-        _bring_pip(site, _python_behind(interpreter))
+        _unpack_pip(site, _python_behind(interpreter))
 
 
 def write_programs(environment: Path, interpreter: Interpreter) -> None:
@@ -95,7 +95,7 @@ def _remove(place: Path) -> None:
         place.unlink(missing_ok=True)
 
 
-def _bring_pip(site: Path, base: Path) -> None:
+def _unpack_pip(site: Path, base: Path) -> None:
     """Unpack pip from the wheel that comes with the interpreter."""
     folders = [*base.parent.parent.glob("lib/python3*/ensurepip/_bundled"), *map(Path, BUNDLED)]
     wheels = sorted(wheel for folder in folders for wheel in folder.glob("pip-*.whl"))

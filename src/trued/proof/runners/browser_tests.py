@@ -34,8 +34,8 @@ async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
     chromium, _ = browser.find_chromium()
     supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
     with set_up_stage(chromium, browser.chromium_folders(chromium), supplied) as made:
-        told_of = {**bench.variables, **made.variables}
-        yield replace(bench, stage=made, variables=told_of, plain={**bench.plain, **made.variables})
+        variables = {**bench.variables, **made.variables}
+        yield replace(bench, stage=made, variables=variables, plain={**bench.plain, **made.variables})
 
 
 async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]) -> Fact:

@@ -64,7 +64,7 @@ class RunnerCall:
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()  # commands that must succeed first
-    said: tuple[str, ...] = ()  # notes on how the command was understood, if that is not obvious
+    notes: tuple[str, ...] = ()  # on how the command was understood, if that is not obvious
 
 
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
@@ -100,7 +100,7 @@ def scripts_started(command: str, manifest: bytes | None) -> list[str]:
 
 def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
     variables: dict[str, str] = {}
-    said: list[str] = []
+    notes: list[str] = []
     rest = list(words)
     while rest:
         if match := _ASSIGNED.fullmatch(rest[0]):
@@ -108,14 +108,16 @@ def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> R
             rest.pop(0)
         elif inner := _without_wrapper(rest):
             if rest[0] not in ("env", "cross-env", "time", "npx", "bunx"):
-                said.append(FactNote(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself"))
+                notes.append(
+                    FactNote(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself")
+                )
             rest = inner
         else:
             break
     asked = _script(rest, scripts, deep) or _runner(rest)
     if asked is None:
         return None
-    return replace(asked, variables={**variables, **asked.variables}, said=(*said, *asked.said))
+    return replace(asked, variables={**variables, **asked.variables}, notes=(*notes, *asked.notes))
 
 
 def _without_wrapper(words: list[str]) -> list[str]:
@@ -154,8 +156,8 @@ def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCa
     if asked is None:
         return None
     first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
-    said = FactNote(f"`{' '.join(words)}` starts `{scripts[name]}`, according to the base's package.json")
-    return replace(asked, before=(*first, *asked.before), said=(said, *asked.said))
+    note = FactNote(f"`{' '.join(words)}` starts `{scripts[name]}`, according to the base's package.json")
+    return replace(asked, before=(*first, *asked.before), notes=(note, *asked.notes))
 
 
 def _is_python(word: str) -> bool:

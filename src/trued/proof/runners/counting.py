@@ -48,7 +48,7 @@ class CountedRun:
     started: bool = True  # whether the runner was loaded; failures after that are not the environment's fault
     left_out: tuple[str, ...] = ()
     ran: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     garbled: bool = False  # something was reported that the engine's own plugin would not report
 
@@ -56,25 +56,27 @@ class CountedRun:
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
         """The results in these records. Ids that begin with `canary` are the engine's own tests."""
         received = list(records)
-        said = [one for one in received if _is_sound(one)]
-        outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in said if "id" in one)
-        copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
-        planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
-        last = next((one for one in said if "ended" in one), {})
+        sound = [one for one in received if _is_sound(one)]
+        outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in sound if "id" in one)
+        copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in sound if "copy" in one)
+        planned = {str(name): "" for one in sound for name in (*one.get("copying", ()), *_one(one.get("copy")))}
+        last = next((one for one in sound if "ended" in one), {})
         return cls(
             outcomes={name: one for name, one in outcomes.items() if not name.startswith(canary)},
             collected={
-                str(one["collect"]): (str(one["outcome"]), str(one.get("text", ""))) for one in said if "collect" in one
+                str(one["collect"]): (str(one["outcome"]), str(one.get("text", "")))
+                for one in sound
+                if "collect" in one
             },
             canaries={name: one.outcome for name, one in outcomes.items() if name.startswith(canary)},
             copies=planned | {name: one.outcome for name, one in copies.items()},
             ended=last.get("ended"),
-            started=any("started" in one for one in said),
-            left_out=tuple(str(name) for one in said for name in one.get("left_out", ())),
-            ran=tuple(str(name) for one in said for name in one.get("ran", ())),
-            said=tuple(strip_controls(str(one["note"])) for one in said if "note" in one),
+            started=any("started" in one for one in sound),
+            left_out=tuple(str(name) for one in sound for name in one.get("left_out", ())),
+            ran=tuple(str(name) for one in sound for name in one.get("ran", ())),
+            notes=tuple(strip_controls(str(one["note"])) for one in sound if "note" in one),
             versions={str(name): str(value) for name, value in last.get("versions", {}).items()},
-            garbled=len(said) < len(received),
+            garbled=len(sound) < len(received),
         )
 
     def how(self, name: str) -> str:
@@ -185,7 +187,7 @@ def counted_fact(bench: Bench, ran: CommandResult, counted: CountedRun, words: R
         isolation=ran.isolation,
         void=why,
         versions=counted.versions,
-        notes=(*counted.said, *_left_out(counted), *_uncopied(counted, words)),
+        notes=(*counted.notes, *_left_out(counted), *_uncopied(counted, words)),
         ran=bench.inside(counted.ran),
     )
 
@@ -263,8 +265,10 @@ def _left_out(counted: CountedRun) -> list[str]:
 
 def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:
     unnoticed = "a manipulated test runner would not be noticed"
-    said = [] if words.canaries else [f"{words.runner}: no test that must fail could be added, so {unnoticed}"]
+    notes = [] if words.canaries else [f"{words.runner}: no test that must fail could be added, so {unnoticed}"]
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     if passed and not any(_has_passed(counted, name) for name in counted.copies):
-        said.append(f"{words.runner}: no failing copy of a test could be added, so forged results would not be noticed")
-    return said
+        notes.append(
+            f"{words.runner}: no failing copy of a test could be added, so forged results would not be noticed"
+        )
+    return notes

@@ -290,7 +290,7 @@ def _count_records(
         outcomes=kept,
         collected=collected,
         canaries={
-            one.name: _canary_outcome([told for told in said if told.get("canary") == one.file], one)
+            one.name: _canary_outcome([record for record in said if record.get("canary") == one.file], one)
             for one in canaries
         },
         copies=_copies([one for one in said if "copied" in one], kept, wanting),
