@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,6 +23,7 @@ from tests.postgres import PASSWORD, PostgresServer
 from trued.hub.database import Database
 from trued.hub.postgres import PostgresJournal
 from trued.hub.queue import SCHEMA, _client
+from trued.hub.worker import AGAIN_S
 from trued.hub.workers import Workers
 
 LEASE_S = 15.0  # for a busy machine
@@ -319,6 +321,22 @@ def test_a_worker_that_cannot_write_leaves_its_run_to_others_and_says_why(tmp_pa
     shared.start(tmp_path / "b")
     assert asked.wait(300) == 0, shared.said()
     assert shared.rows("select driver from run") == [("b#1",)]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HUB-4", "HUB-8")
+def test_a_run_that_no_worker_can_drive_is_not_handed_around_all_the_time(tmp_path: Path, shared: SharedHub) -> None:
+    asking = Beginning(World(tmp_path / "asking").make(0), shared.login(), shared.store)
+    shared.askers.append(asking)
+    for name in ("a", "b"):
+        (tmp_path / name / "state").mkdir(parents=True)
+        (tmp_path / name / "state" / "runs").touch()
+        shared.start(tmp_path / name)
+    wait_for(lambda: [one["state"] for one in asking.data("worker", "ls")] == ["working", "working"])
+    asking.begin("--on", "runs")
+    wait_for(lambda: shared.rows("select drives from run") == [(3,)])  # both have tried it
+    time.sleep(2.5 * AGAIN_S)  # time for two more, if the workers did not leave it alone
+    assert shared.rows("select drives from run") == [(3,)]
 
 
 @pytest.mark.spec("HUB-7")

@@ -2,12 +2,14 @@
 
 import asyncio
 import errno
+import math
 import re
 import signal
 import socket
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -42,7 +44,8 @@ _ITS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, e
 OF_THIS_MACHINE = frozenset((*_ITS_DISK, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 LEFT = ("clones", "rooms")  # folders of a run that nobody needs once it has ended
 NOTIFY = "NOTIFY_SOCKET"  # where systemd listens for a service with WatchdogSec=
-HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others
+HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others, at first; doubled each time
+HOLD_AT_MOST_S = 240.0
 
 
 def say(words: str) -> None:
@@ -65,7 +68,7 @@ class Checked:
     """Whether this worker may drive a run. Checked again after `until`, or when `asked` or `settings` has changed."""
 
     why: str  # why not; "" if it may
-    asked: int  # how many drives of the run had been asked for
+    asked: float  # how many drives of the run had been asked for; infinite if a later request changes nothing
     settings: int  # when this machine's own settings were last changed
     until: float
 
@@ -85,6 +88,7 @@ class Worker:
         self._takes = True
         self._failed = ""  # the last error with the queues, to report it once
         self._checked: dict[str, Checked] = {}  # by run
+        self._failures: Counter[str] = Counter()  # run → how often in a row its drive failed on this machine
         self.life = 0
 
     @property
@@ -206,6 +210,7 @@ class Worker:
             again = False
             try:
                 record = asyncio.run(self._resume(store, run))
+                self._failures.pop(run, None)
                 say(f"{run}: {record.state}{f': {record.why}' if record.why else ''}")
                 again = record.state == "interrupted" and not record.has_ended
             except Fenced as error:
@@ -218,13 +223,19 @@ class Worker:
                 if isinstance(error, OSError) and error.errno not in OF_THIS_MACHINE:
                     self._fail(store, run, error)  # it would happen on every machine, and each would pay again
                 else:
-                    why = " ".join(str(error).split())[:500]
-                    self._refuse(run, Checked(why, asked + 1, self._settings_changed_at(), time.monotonic() + HOLD_S))
+                    self._leave_to_others(run, " ".join(str(error).split())[:500])
                     again = True
             except Exception as error:  # noqa: BLE001  (one run must not end the others)
                 self._fail(store, run, error)
         self._database.rows("update run set served = greatest(served, %s) where id = %s", (asked, run))
         self._put_into_queue(run, number, again=again)
+
+    def _leave_to_others(self, run: str, why: str) -> None:
+        """Do not drive a run whose drive failed on this machine for a while, and longer after each failure: two workers
+        that both fail would otherwise hand it to each other every few seconds."""
+        self._failures[run] += 1
+        hold_s = min(HOLD_S * 2 ** (self._failures[run] - 1), HOLD_AT_MOST_S)
+        self._refuse(run, Checked(why, math.inf, self._settings_changed_at(), time.monotonic() + hold_s))
 
     @contextmanager
     def _open_store(self) -> Iterator[tuple[RunStore, PostgresJournal]]:
