@@ -135,7 +135,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "there is no file": ["--base", "repo", "--head", "repo", "--requirements", "none.yaml"],
         "is a folder": ["--base", "repo", "--head", "repo", "--requirements", "plain"],
         "bad.yaml:4": ["--base", "repo", "--head", "repo", "--requirements", "bad.yaml"],
-        "has no requirements that can be told apart": [
+        "no requirements were recognised in": [
             "--base",
             "repo",
             "--head",

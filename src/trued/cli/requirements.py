@@ -136,7 +136,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     A requirement without such a check gets a manual check if it covers an exported requirement or is a part of one, so
     that the exported one does not seem to prove it.
     """
-    from trued.inputs.requirements.file_text import LOOK, why_not_portable
+    from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind
     from trued.model import ManualCheck, requests
     from trued.proof.room.bench import check_hash
@@ -163,7 +163,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
         raise BadInput(what, then=f"read and approve them first: trued approve {record.id}")
     for one in unchecked:
         if any(by.id in one.covers or one.id in by.parts for by in kept):
-            kept.append(one.model_copy(update={"checks": (ManualCheck(steps=(LOOK,)),), "covers": ()}))
+            kept.append(one.model_copy(update={"checks": (ManualCheck(steps=(CONFIRM,)),), "covers": ()}))
         elif not one.checks:
             left.append(f"{one.id}: it has no check")
     made = requests.Requirements(

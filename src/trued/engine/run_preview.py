@@ -45,7 +45,7 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
         await workspace.store.begin(record.base)
     async with _own_folder(store.folder(run_id) / PREVIEWS) as workspace.folder:
         if contract.serve is None:
-            serve = await _found_server(workspace, contract, commit, said=inputs.settings.commands.start)
+            serve = await _found_server(workspace, contract, commit, configured=inputs.settings.commands.start)
             contract = contract.model_copy(update={"serve": serve})
         assert contract.serve is not None  # noqa: S101  (given one just above)
         show = Show(workspace, contract, commit, port or free_port(), DAY_S)
@@ -57,14 +57,14 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
             )
 
 
-async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, said: str) -> Serve:
+async def _found_server(workspace: GitWorkspace, contract: Contract, commit: str, *, configured: str) -> Serve:
     """How to start the project, found in the base's files, as for a check. If they do not show it, the commit's own
     files are used, since only a person looks at the result."""
-    found = await find_server(workspace, contract.environment, said=said, tell=discard_event)
+    found = await find_server(workspace, contract.environment, configured=configured, tell=discard_event)
     if found.serve is None and commit != workspace.base:
         work = copy(workspace)
         work.base = commit
-        at_commit = await find_server(work, contract.environment, said=said, tell=discard_event)
+        at_commit = await find_server(work, contract.environment, configured=configured, tell=discard_event)
         found = at_commit if at_commit.serve else found
     if found.serve is None:
         raise BadInput(f"the run cannot be shown: {found.why}")

@@ -1,1 +1,1 @@
-"""Files that people read and write: one module per format, which reads and renders it without loss."""
+"""Reads what people write (plans, tickets, requirements, settings), one module per format; detects project kinds."""

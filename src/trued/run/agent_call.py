@@ -78,8 +78,8 @@ class AgentRequest(Value):
 
     @property
     def model(self) -> str:
-        """The size that the role's model stands for, if it is known, else its name: a name such as `sonnet` means
-        something to one agent only."""
+        """The size of the role's model (small, medium or large), which every agent understands; the model's name if its
+        size is unknown."""
         return size_of(self.role.model) or self.role.model
 
 
@@ -203,7 +203,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            # We cannot raise an agent's own budget; a person who resumes the run has dealt with that.
+            # If the agent's own budget is used up, trued cannot raise it, but a person who resumes the run may have.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
                 raise LimitReached(
                     f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"

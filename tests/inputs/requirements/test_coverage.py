@@ -177,7 +177,7 @@ def test_a_requirement_may_cover_the_whole_of_plain_text(entry: str) -> None:
 
 @pytest.mark.spec("LAW-12", "USE-7")
 def test_covering_what_plain_text_does_not_say_is_refused() -> None:
-    with pytest.raises(BadInput, match="the goal has nothing of that name") as caught:
+    with pytest.raises(BadInput, match="the goal has nothing with that name") as caught:
         user_requirements(None, Goal(text="Do it. Well."), users(own("f", "zzzzzzzz")))
     assert caught.value.then
 

@@ -24,17 +24,17 @@ def home():
 """
 
 
-async def found(place: Path, files: dict[str, str | None], said: str = "") -> Any:
+async def found(place: Path, files: dict[str, str | None], configured: str = "") -> Any:
     trial = Trial(place, files, [{"id": "a", "text": "b"}])
     await trial.workspace.begin()
     trial.workspace.environments = place / "state"
-    return await find_server(trial.workspace, Environment(), said=said, tell=quiet)
+    return await find_server(trial.workspace, Environment(), configured=configured, tell=quiet)
 
 
 @pytest.mark.spec("DAY-3")
 async def test_the_first_start_command_that_answers_on_the_base_is_the_one(tmp_path: Path) -> None:
     files: dict[str, str | None] = {"Makefile": "serve:\n\tfalse\n", "index.html": "<p>Shop"}
-    got = await found(tmp_path, files, said="no-such-program --port $PORT")
+    got = await found(tmp_path, files, configured="no-such-program --port $PORT")
     assert got.serve.command[:3] == ("python", "-m", "http.server")
     nothing = await found(tmp_path / "empty", {"README.md": "nothing yet"})
     assert nothing.serve is None

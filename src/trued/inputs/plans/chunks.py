@@ -11,8 +11,9 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherev
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: blocks with an id; in phases or sections of work without such blocks, lists and tables; if the
-    plan has none of these, its checklists. A phase that still has no chunk becomes a single chunk."""
+    """The plan's chunks: first, all blocks with an id. In a phase or section of work without such blocks, each list
+    item or table row is a chunk. In a plan with neither, each item of a checklist is one. A phase that still has no
+    chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
@@ -36,7 +37,8 @@ def chunks_of(outline: Outline) -> list[Draft]:
 
 
 def _join_details(outline: Outline) -> None:
-    """Add each heading such as `### 1A: …` to the chunk with that id; without such a chunk, the heading becomes one."""
+    """Add the text below each heading such as `### 1A: …` to the chunk 1A. If there is no chunk with that id, the
+    heading becomes one."""
     known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
     for detail in outline.details:
         span = (detail.section.line, detail.section.end)

@@ -9,8 +9,8 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-TOLD = ("problem", "aside")  # kinds of background; in a section of criteria, a label of such a kind is ignored
-BACKGROUND = (*TOLD, "nongoal")
+PROSE = ("problem", "aside")  # kinds of background; in a section of criteria, a label of such a kind is ignored
+BACKGROUND = (*PROSE, "nongoal")
 LABEL_WORDS = 5
 BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
 TEACH = 'write a table with the columns Chunk, Scope and Files, or list items such as "- 1A: what to do"'
@@ -147,7 +147,7 @@ class Outline:
         self._keep(block.line, block.end)
         label, rest = _label(words, follower)
         kind = section_kind(label) or ("files" if vocabulary.title_words(label) in (["files"], ["file"]) else "")
-        if kind and not (kind in TOLD and self.section.kind in CRITERIA):
+        if kind and not (kind in PROSE and self.section.kind in CRITERIA):
             self._take_labelled(kind, rest, words, block.line)
             return
         if label or self.label_used:

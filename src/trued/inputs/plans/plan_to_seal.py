@@ -12,8 +12,9 @@ SECTION_LEVEL = 2  # "## Agent Specs" with everything below it is one section
 
 
 def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | None) -> Plan:
-    """The plan reduced to `settings.chunks` and `settings.phases`; `requirements`: the user's own file for that part.
+    """The plan reduced to `settings.chunks` and `settings.phases`, with the chunks that it marks as done.
 
+    `requirements`: the user's requirements file. A line of the plan that it names stays a requirement of its own.
     Raises BadInput for a part that the plan does not have.
     """
     given = requirements.requirements if requirements else ()

@@ -40,7 +40,7 @@ class StartCommand:
         return " ".join(one if "{port}" in one else shlex.quote(one) for one in self.serve.command)
 
 
-def files_that_tell(paths: Collection[str]) -> tuple[str, ...]:
+def start_command_sources(paths: Collection[str]) -> tuple[str, ...]:
     """The files whose text is needed to find the start commands."""
     declaring = [path for path in ("Procfile", "package.json", makefile_of(paths)) if path in paths]
     source = [path for path in paths if path.endswith((".py", ".js", ".mjs", ".cjs", ".ts")) and _is_near(path)]
@@ -113,7 +113,7 @@ def _is_script(path: str) -> bool:
 def _python(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
     if "manage.py" in paths:
         yield _serve(["python", "manage.py", "runserver", "--noreload", "127.0.0.1:{port}"], "manage.py")
-    sources = [path for path in files_that_tell(paths) if path.endswith(".py")]
+    sources = [path for path in start_command_sources(paths) if path.endswith(".py")]
     texts = {path: read(path) or "" for path in sources}
     for path in sources:
         yield from _applications(path, texts[path])

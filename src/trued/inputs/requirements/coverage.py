@@ -47,7 +47,7 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
         words = _Words(plan, whole=goal)
     given = tuple(
         one.model_copy(
-            update={"covers": tuple(words.covered(entry, one) for entry in (*one.covers, *words.said_by(one)))}
+            update={"covers": tuple(words.covered(entry, one) for entry in (*one.covers, *words.repeated_by(one)))}
         )
         for one in given
     )
@@ -171,17 +171,17 @@ class _Words:
             return task
         if not names and one_line(entry) not in self.whole:  # an entry may also name the whole goal
             raise BadInput(
-                f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
+                f'requirement {by.id} covers "{entry}", but {self.name} has nothing with that name or wording',
                 str(by.source),
                 self._nearest(entry),
             )
         self.met.update(names)
         return entry
 
-    def said_by(self, one: Requirement) -> Iterator[str]:
-        """The sentences or criteria that the text of the user's requirement repeats; all of them, if it is the whole
-        goal. Case and a final period do not matter. Leaves out what its `covers` names already, and sentences that ask
-        to keep something: the engine has checks of its own for them."""
+    def repeated_by(self, one: Requirement) -> Iterator[str]:
+        """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period.
+        If its text is the whole goal, all of them. Leaves out those that its `covers` names already, and sentences that
+        ask to keep something, for which the engine has checks of its own."""
         if any(one_line(entry) in self.whole for entry in one.covers):
             return
         same = comparable(one.text)
@@ -210,7 +210,8 @@ class _Words:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _apart(self, one: Requirement, users: set[str]) -> Requirement:
-        """Set the criterion's author; rename an agent's criterion if its id is the user's or reserved."""
+        """Set the requirement's author. Rename an agent's requirement if the user already uses its id, or if the id is
+        reserved for the engine."""
         one = one.model_copy(update={"author": self.plan.author})
         if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
             return one

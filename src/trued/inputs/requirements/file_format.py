@@ -244,7 +244,7 @@ class BrowserEntry(BrowserCheck):
 
 
 class CommandEntry(CommandCheck):
-    """An exit code. It must fail on the base to count; its files are frozen."""
+    """A command that must exit with 0. It counts only if it fails on the base; its files are frozen."""
 
     kind: Literal["command"]
     command: Argument

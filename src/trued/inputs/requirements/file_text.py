@@ -7,7 +7,7 @@ from typing import Any
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Check, DependenciesCheck, ExamplesCheck, Requirement, Requirements, TestsCheck
 
-LOOK = "Look whether it is so"  # the step of a manual check for words that no other check covers
+CONFIRM = "Confirm that this is true"  # the step of a manual check for words that no other check covers
 COVERED = 6  # entry points that a scaffold shows as examples
 
 
@@ -97,7 +97,7 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
     lines.append("requirements:")
     for number, one in enumerate(wanted):
         lines += [f"  - id: {_flow(one.id)}", f"    text: {_flow(one.text)}", "    checks:"]
-        lines += [f"      - {{kind: manual, steps: [{_flow(f'{LOOK}, then replace this by a check')}]}}"]
+        lines += [f"      - {{kind: manual, steps: [{_flow(f'{CONFIRM}, then replace this step with a check')}]}}"]
         if number == 0:
             lines += [f"      # {text}" for text in _examples(calls, routes, test)]
     return "\n".join(lines) + "\n"

@@ -190,7 +190,7 @@ class HubTable(Value):
     """The addresses of the hub. They are the user's own and may contain a password, so no run stores them."""
 
     url: str = ""
-    store: str = ""  # the bare repository through which work travels between machines
+    store: str = ""  # the bare repository through which machines exchange commits
 
 
 TABLES: dict[str, Any] = {

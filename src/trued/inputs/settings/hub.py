@@ -1,4 +1,4 @@
-"""The addresses of the journal of all runs and of their shared store, from the environment or the user's settings."""
+"""Finds the addresses of the hub's database and of its store, in the environment or the user's settings."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ STORE_VARIABLE = "TRUED_HUB_STORE"
 
 
 def hub_address(environ: Mapping[str, str]) -> str:
-    """The address of the hub; "" for the embedded journal. An empty environment variable overrides the settings.
+    """The address of the hub's database; "" if there is no hub. An empty environment variable overrides the settings.
 
     Raises BadInput if the user's settings cannot be read.
     """
@@ -17,7 +17,7 @@ def hub_address(environ: Mapping[str, str]) -> str:
 
 
 def store_address(environ: Mapping[str, str]) -> str:
-    """The address of the bare repository through which work travels; "" if it stays on its machine.
+    """The address of the bare repository through which machines exchange commits; "" if there is none.
 
     Raises BadInput if the user's settings cannot be read.
     """

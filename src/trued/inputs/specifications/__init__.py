@@ -63,7 +63,7 @@ def read_specification(path: str, text: str) -> Requirements:
         if (made := source.read({path: text})).requirements:
             return made
     raise BadInput(
-        f"{path} has no requirements that can be told apart",
+        f"no requirements were recognised in {path}",
         then="write `- [ ] what must hold` lines, or a requirements file in TOML, YAML or JSON",
     )
 

@@ -47,7 +47,7 @@ class _SpeckitFile:
     prefix: str
     story: str = ""
     section: str = ""  # a value of ASKING, by the last heading or label
-    told: bool = False  # whether the current story already has its text
+    has_text: bool = False  # whether the current story already has its text
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class _SpeckitFile:
     def _take_heading(self, one: Heading) -> None:
         title = one.words.plain
         if match := STORY.search(title):
-            self.story, self.section, self.told = f"US{match[1]}", "", False
+            self.story, self.section, self.has_text = f"US{match[1]}", "", False
             self._add(self.story, one.words.raw, one.line)
             return
         self.section = _section_of(title)
@@ -83,10 +83,10 @@ class _SpeckitFile:
         if label:
             self.section = _section_of(label) if not label.startswith(ABOUT) else ""
             return
-        if self.story and not self.told and not self.section:
+        if self.story and not self.has_text and not self.section:
             story = self.found[-1]
             self.found[-1] = story.model_copy(update={"text": f"{story.text}\n{one.words.raw}"})
-            self.told = True
+            self.has_text = True
 
     def _item(self, item: Item) -> None:
         """Add an item with the items nested in it; a nested item with its own number is also a separate requirement."""

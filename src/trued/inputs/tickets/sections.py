@@ -11,7 +11,7 @@ from trued.model import Criterion, Source
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
 
 TicketPart: TypeAlias = Literal[
-    "summary", "told", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
+    "summary", "description", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
 ]
 
 TITLE_WORDS = 3
@@ -77,7 +77,7 @@ class Parts:
     preview: str = ""
     title: str = ""  # the first heading of the first level
 
-    def read(self, text: str, first: int = 1, part: TicketPart = "told") -> None:
+    def read(self, text: str, first: int = 1, part: TicketPart = "description") -> None:
         """Read a text that begins on line `first`, below a heading of kind `part`."""
         at = _At(split_lines(text), picture_references(text), first, part, part)
         blocks = parse(text)
@@ -101,7 +101,7 @@ class Parts:
             at.part, at.level, at.labelled = named or at.top, block.level, False
         # A heading that names no part may ask for something itself; one of a word or two is only a title.
         if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
-            self._add("told", block.words.raw, at.first + block.line - 1)
+            self._add("description", block.words.raw, at.first + block.line - 1)
 
     def _take(self, block: Block, at: "_At") -> None:
         verbatim = "".join(at.lines[block.line - 1 : block.end])

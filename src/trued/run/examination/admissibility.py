@@ -230,7 +230,8 @@ class CaseRules:
         return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the aside is about a single sentence that has no cases and is part of a requirement for the whole."""
+        """Whether the aside is about a single sentence that has no cases and is a part of the requirement for the whole
+        source."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 

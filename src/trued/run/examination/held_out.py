@@ -48,7 +48,8 @@ def _copied_tests(context: RunContext, blobs: Mapping[str, str]) -> list[str]:
 
 
 def _some_file(path: Path) -> Path | None:
-    """The path itself or, of a folder, some file in it: to agents, a hidden folder is empty. None if it has no file."""
+    """The path itself, or some file in it if it is a folder, because agents see a hidden folder as an empty one. None
+    if the folder has no file."""
     return path if not path.is_dir() else next((one for one in sorted(path.rglob("*")) if one.is_file()), None)
 
 

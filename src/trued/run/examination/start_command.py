@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable
 
 from trued.errors import BadInput
-from trued.inputs.project.start import StartCommand, files_that_tell, start_commands
+from trued.inputs.project.start import StartCommand, start_command_sources, start_commands
 from trued.model import BrowserCheck, Check, Environment, ExamplesCheck, HttpCase, Requirements, Serve, Value
 from trued.model.events.proof import ServerFound
 from trued.proof.start_trial import try_on_base
@@ -18,7 +18,7 @@ MOST_WHY = 200  # characters of the reason why a server did not start
 TEXT_BYTES = 200_000
 HOW_TO_WRITE = (
     'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
-    'or [serve] command = ["python", "app.py"] in .trued/config.toml'
+    'or [serve] command = ["python", "app.py"] in trued.toml'
 )
 
 
@@ -55,9 +55,9 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
 
     async def find() -> FoundServer:
         async def step() -> str:
-            said, tell = context.settings.commands.start, steps.emitter("seal")
+            configured, tell = context.settings.commands.start, steps.emitter("seal")
             async with context.turn():
-                found = await find_server(context.workspace, environment, said=said, tell=tell)
+                found = await find_server(context.workspace, environment, configured=configured, tell=tell)
             return found.model_dump_json()
 
         inputs = digest(context.workspace.base)
@@ -66,9 +66,12 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
     return find
 
 
-async def find_server(workspace: Workspace, environment: Environment, *, said: str = "", tell: Emit) -> FoundServer:
-    """The first of the base's start commands whose server answers on the base."""
-    candidates = await _candidates(workspace, said)
+async def find_server(
+    workspace: Workspace, environment: Environment, *, configured: str = "", tell: Emit
+) -> FoundServer:
+    """Try the start commands that the base's files show, and return the first whose server answers on the base.
+    `configured`: the user's own start command (`[commands] start`), which is tried first."""
+    candidates = await _candidates(workspace, configured)
     failed: list[str] = []
     for one in candidates[:MOST_TRIED]:
         serve = one.serve.model_copy(update={"ready": one.serve.ready.model_copy(update={"within_s": TRIAL_S})})
@@ -82,8 +85,8 @@ async def find_server(workspace: Workspace, environment: Environment, *, said: s
     return FoundServer(why=f"no start command answers on the base: {'; '.join(failed)}; {HOW_TO_WRITE}")
 
 
-async def _candidates(workspace: Workspace, said: str) -> tuple[StartCommand, ...]:
+async def _candidates(workspace: Workspace, configured: str) -> tuple[StartCommand, ...]:
     blobs = await workspace.blobs(workspace.base)
-    read = await workspace.read_all(workspace.base, files_that_tell(blobs))
+    read = await workspace.read_all(workspace.base, start_command_sources(blobs))
     texts = {path: text[:TEXT_BYTES].decode("utf-8", "replace") for path, text in read.items()}
-    return start_commands(blobs, texts.get, said)
+    return start_commands(blobs, texts.get, configured)
