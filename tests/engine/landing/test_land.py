@@ -140,7 +140,7 @@ async def test_a_file_of_the_users_in_the_way_is_never_overwritten(place: Landab
     if ignored:
         (place.repository / ".git" / "info" / "exclude").write_text("local/\n")
     before = place.state()
-    with pytest.raises(BadInput, match=r"would overwrite local/settings\.py"):
+    with pytest.raises(BadInput, match=r"would overwrite uncommitted files in .*: local/settings\.py"):
         await place.land(record)
     assert place.state() == before
 

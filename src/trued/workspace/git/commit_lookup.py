@@ -85,7 +85,8 @@ def _expanded(here: Path, path: str) -> Path | None:
 
 
 async def _repository_around(here: Path) -> Path | None:
-    """The nearest repository upwards, without folders that look like a bare repository and are files of a commit."""
+    """The nearest repository at or above this folder. Folders that look like a bare repository, but are files of a
+    commit, are skipped."""
     real = Path(os.path.realpath(here))
     for folder in (real, *real.parents):
         found = _git_folder(folder)

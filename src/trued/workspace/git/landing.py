@@ -108,8 +108,8 @@ class TargetBranch:
         for tree in trees:
             await self._require_clean(tree, new)
             if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"landing would overwrite {_few_paths(there)} in {tree}, which is not committed"
-                raise BadInput(what, then="commit it or move it away, then land again")
+                what = f"landing would overwrite uncommitted files in {tree}: {_few_paths(there)}"
+                raise BadInput(what, then="commit them or move them away, then land again")
         return trees
 
     async def _require_no_rebase(self) -> None:

@@ -50,8 +50,8 @@ LOOPBACK = "loopback"
 ROOMS, INDEX = "rooms", "index"
 ALONE, CONNECTED = "x", "y"  # first letter of a command's folder: without and with the host's network
 SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
-# How long to wait for idle cores: as a fraction of the time that would be saved, at most, and between two looks. A
-# short load, such as the end of the last sandbox, should not prevent a parallel run.
+# How long to wait for idle cores: this part of the time that a parallel run would save, but at most so many seconds;
+# and the pause between two looks. A short load, such as the end of the last sandbox, should not prevent a parallel run.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
 SET_UP_BYTES = 1 << 20  # the most output of a set-up that is kept
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'

@@ -85,8 +85,8 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
     """For cgroup v2: the parent of this process's group, and whether that parent can limit memory. Empty if this
-    process's group has limits, or if the parent cannot limit the number of processes. The own group is no use: a group
-    that contains processes cannot have groups below it."""
+    process's group has limits, or if the parent cannot limit the number of processes. This process's own group cannot
+    be used, because a group that contains processes cannot have groups below it."""
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

@@ -1,8 +1,8 @@
-"""Runs in a server's sandbox: starts the server, and connects each socket that the engine sends it to the server's
-port.
+"""Runs in a server's sandbox and starts the server. The engine sends it stream sockets; it connects each of them to the
+server's port.
 
-Python reads it from standard input; it uses the standard library only: `python -I -S -c … CONTROL PORT -- PROGRAM
-ARGUMENT…`. CONTROL is a socket over which the engine sends stream sockets. When CONTROL is closed, everything ends.
+Python reads this file from standard input: `python -I -S -c … CONTROL PORT -- PROGRAM ARGUMENT…`. It uses the standard
+library only. CONTROL is the socket over which the engine sends stream sockets. When it is closed, everything ends.
 """
 
 import contextlib

@@ -92,7 +92,7 @@ def _can_be_shown(path: str) -> bool:
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
     """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run may
-    be of another one) and is inside a folder that is shown read-only."""
+    come from another machine) and is inside a folder that is shown read-only."""
     return Path(path).is_dir() or not any(folder_contains(one, path) for one in (*SYSTEM, *seen))
 
 
