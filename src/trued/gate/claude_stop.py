@@ -111,9 +111,9 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
     A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is never blocked.
     Its tree is still judged, only to inform the user, because an interrupted turn, or a process that outlived its turn,
-    may have changed it; a tree that is as the user handed it to the session is judged only if its verdict is known
-    already. A subagent is judged if it changed files and no other one worked at the same time; otherwise its work is
-    judged at the end of the turn.
+    may have changed it. If the tree is still as the user handed it to the session, no check is run for this: only a
+    verdict that is already known is reported. A subagent is judged if it changed files and no other subagent worked at
+    the same time; otherwise its work is judged at the end of the turn.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)

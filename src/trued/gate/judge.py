@@ -156,7 +156,7 @@ class Judge:
 
 def _request(checkout: Checkout, base: str, requirements: Path | None, strictness: Strictness) -> VerifyRequest:
     return VerifyRequest(
-        base=base,  # its hash alone: with the path before it, a folder of that very name would be taken instead
+        base=base,  # only the hash: PATH@HASH could also be the name of a folder, which would be used instead
         head="",
         requirements_file=requirements,
         accept=strictness.accept,

@@ -13,7 +13,7 @@ from trued.support import atomic_files
 class Beginning(Value):
     """The working tree when a turn or a subagent began."""
 
-    root: str  # the worktree: work in another one is other work, even with the same files
+    root: str  # the worktree; the same files in another worktree are not the same work
     tree: str
     at: float = 0.0
     ended: float = 0.0  # for a subagent: when it was allowed to stop
@@ -60,7 +60,7 @@ class TurnLog:
         return self._read_beginning(f"agent-{_hashed_name(agent)}")
 
     def is_alone(self, agent: str) -> bool:
-        """Whether all changes are this subagent's own: no other one of the session has worked since it began."""
+        """Whether all changes are this subagent's own: no other subagent of the session has worked since it began."""
         own = self.agent(agent)
         others = [
             self._read_beginning(path.stem)

@@ -18,7 +18,7 @@ from trued.model.events.run import (
 )
 
 WORKER, ASKER = "trued_worker", "trued_asker"
-# The events that an asker's commands record. With other kinds it could forge a worker's results.
+# The events that an asker's commands record. With events of other kinds, an asker could forge a worker's results.
 SAID_BY_ASKERS = (
     *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
     *(QuestionAnswered, CommentGiven, LimitRaised, LimitLowered),

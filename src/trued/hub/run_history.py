@@ -1,4 +1,4 @@
-"""Queries of a hub for the history of many runs: few columns; no briefs or replies are loaded."""
+"""Queries over the history of many runs on a hub. They load few columns, and no briefs or replies."""
 
 import json
 from collections.abc import Iterable, Mapping

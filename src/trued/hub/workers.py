@@ -80,7 +80,8 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """A text that names what the run would see of this machine and its worker does not offer; "" if there is nothing.
+    """A text that names the first thing of this machine that the run would see although the worker does not offer it;
+    "" if there is none.
 
     `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: the run was begun
     on this machine, so its pull request is opened from here.
@@ -178,7 +179,8 @@ class Workers:
         return {row["queue"]: row["number"] for row in rows}
 
     def refuse(self, run: str, name: str, life: int, why: str) -> None:
-        """Record why this worker does not drive a run, for whoever asked for it; "": it may drive it."""
+        """Record why this worker does not drive a run, for whoever asked for the run. If `why` is "", the worker may
+        drive it, and an earlier record is removed."""
         statement = """insert into refusal (run, worker, life, why) values (%s, %s, %s, %s)
             on conflict (run, worker) do update set life = excluded.life, why = excluded.why, at = clock_timestamp()"""
         if why:

@@ -67,7 +67,7 @@ class Environment(Value):
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback network
 
     def over(self, other: "Environment") -> "Environment":
-        """This environment, with the other's values for everything that it does not set."""
+        """This environment, with the other's values for everything that this one does not set."""
         given = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
         return other.model_copy(update={**given, "variables": {**other.variables, **self.variables}})
 

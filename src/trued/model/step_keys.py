@@ -32,7 +32,8 @@ def outer_scope(key: str) -> str:
 
 
 def asked_again(key: str, number: int) -> str:
-    """The key of a question that is asked for this time: a question that paused the run is asked again."""
+    """The key under which a question is asked for the `number`th time. A question that paused the run is asked again
+    when the run is resumed."""
     return key if number == 1 else f"{key}{_AGAIN}{number})"
 
 

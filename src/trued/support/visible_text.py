@@ -1,4 +1,4 @@
-"""Shows what a reader would not see, or would take for something else, in a text that a person approves."""
+"""Escapes invisible and look-alike characters in texts that a person approves."""
 
 import re
 import unicodedata
@@ -12,8 +12,8 @@ _WORD = re.compile(r"\w+")
 
 
 def visible(text: str) -> str:
-    """The text with an escape such as `\\u200b` for each character that is invisible, an unusual blank, or looks like
-    an ASCII character or like a letter of a Latin word without being one."""
+    """The text with an escape such as `\\u200b` in place of each deceptive character: an invisible one, an unusual
+    blank, or one that only looks like an ASCII character or like a letter of a Latin word."""
     if text.isascii() and text.isprintable():
         return text
     only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # the text has no other Greek or Cyrillic letters

@@ -9,7 +9,7 @@ LIMIT = 8 * 1024 * 1024  # nobody writes a larger ticket by hand
 
 
 class FileTracker:
-    """A ticket without a tracker: everything is in the file, also its key."""
+    """A ticket without a tracker: everything is in the file, including its key."""
 
     def issue(self, name: str) -> TrackerIssue:
         path = Path(name)

@@ -46,7 +46,7 @@ class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit",
 
 
 class DecisionTooLate(JournalEvent, kind="said too late", shown="decision too late"):
-    """Somebody else had decided on the requirement before."""
+    """A person's decision on a requirement came too late: somebody else had already decided."""
 
     requirement: str
     who: str
