@@ -51,7 +51,7 @@ class StopDecision:
 
 
 def parse_hook_call(data: bytes) -> HookCall:
-    """Parse a hook's input; raises BadInput if Claude Code did not send it."""
+    """Parse a hook's input; raises BadInput for input that Claude Code would not send."""
     then = "this command is for Claude Code's hooks; `trued gate` judges the working tree"
     if len(data) > MOST_BYTES:
         raise BadInput("the hook's input is too long", then=then)

@@ -92,7 +92,8 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
 
 
 def remove_gate(site: GateSite, places: Iterable[str]) -> list[str]:
-    """Remove the gate from `places`, and the contract with the last one. Returns the places it was installed in."""
+    """Remove the gate from `places`, and the contract when no place is left. Returns the places from which the gate was
+    removed."""
     gate = site.store.gate()
     if gate is None:
         return []

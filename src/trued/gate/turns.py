@@ -24,7 +24,7 @@ class Beginning(Value):
     ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
-        """Whether the work is unchanged since then: the same worktree, with the same files."""
+        """Whether the work is unchanged since this beginning: the same worktree, with the same files."""
         return (self.root, self.tree) == (str(root), tree)
 
 

@@ -93,7 +93,7 @@ class Database:
 
     @contextmanager
     def read_snapshot(self) -> Iterator[None]:
-        """All reads inside see one snapshot; if the connection is lost, reads on the next one see a newer state."""
+        """A block in which all reads see one snapshot. If the connection is lost, later reads see a newer state."""
         with self._turn:
             self.rows("begin isolation level repeatable read read only")
             db = self._open[True]

@@ -414,7 +414,8 @@ class PostgresJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
+        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
+        these."""
         where, values = _step_name_condition(names)
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
@@ -743,8 +744,8 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
 
 
 def is_named_here(home: Path, *, create: bool) -> bool:
-    """Whether the state folder got its name on this machine. False for a copy on another machine; if several machines
-    share a folder, True on only one of them; True if this machine has no id."""
+    """Whether the state folder got its name on this machine. False for a copy on another machine. If several machines
+    share a folder, True on only one of them. Always True if this machine has no id."""
     own = next((one.read_text().strip() for one in MACHINE_IDS if one.is_file()), "")
     named, file = digest(f"trued {own}"), home / MACHINE  # hashed: the id itself is private
     if not own:

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def answers(rows: Iterable[Row]) -> list[StoredAnswer]:
-    """The rows of ANSWERS."""
+    """Convert the rows of the query ANSWERS."""
     found = []
     for row in rows:
         facts = json.loads(row["bare"])
@@ -37,7 +37,7 @@ def answers(rows: Iterable[Row]) -> list[StoredAnswer]:
 
 
 def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
-    """The rows of VERDICTS."""
+    """Convert the rows of the query VERDICTS."""
     found = []
     for row in rows:
         data = json.loads(row["data"])
@@ -48,12 +48,12 @@ def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
 
 
 def sealed(rows: Iterable[Row]) -> dict[str, int]:
-    """The rows of SEALED: the newest contract of each run counts."""
+    """Run → number of its requirements, from the rows of the query SEALED. The newest contract of a run counts."""
     return {row["run"]: int(json.loads(row["data"]).get("requirements") or 0) for row in rows}
 
 
 def spends(rows: Iterable[Row]) -> list[tuple[str, Spend]]:
-    """The rows of SPENDS."""
+    """Run and spending, from the rows of the query SPENDS."""
     nothing, found = Amount(), []
     for row in rows:
         spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])

@@ -14,7 +14,7 @@ CLAIM = 40  # characters of a claim in histories
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """The data without its brief, and with only the claims of its reply, as JSON; None if nothing is left out."""
+    """An event's data without brief, and with only the claims of its reply, as JSON; None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":
@@ -35,7 +35,7 @@ def lean(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def bare(data: Mapping[str, Any]) -> str:
-    """The FACTS that the data has, as JSON."""
+    """The FACTS in an event's data, as JSON."""
     return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
 
 

@@ -112,7 +112,8 @@ class Workers:
         self._database, self._lease_s = database, lease_s
 
     def join(self, offer: Offer, version: str) -> int:
-        """Add this worker, or let it replace the former one of its name. Returns its life: the number of this start."""
+        """Add this worker, or let it replace an earlier worker of its name. Returns its life: the number of this
+        start."""
         values = (offer.queue, list(offer.agents), list(offer.levels), offer.runs, os.uname().nodename, version)
         statement = f"""
             insert into worker as w (name, life, until, queue, agents, levels, runs, host, version, token)

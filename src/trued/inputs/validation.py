@@ -32,7 +32,7 @@ class RuleBroken(ValueError):
 
 
 def rule(is_valid: Callable[[str], bool], what: str, then: str) -> AfterValidator:
-    """A validator that refuses text; `what` may contain {!r} for the text."""
+    """A validator that refuses text for which `is_valid` is false. In `what`, {!r} stands for the text."""
 
     def check(text: str) -> str:
         if not is_valid(text):

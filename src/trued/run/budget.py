@@ -69,7 +69,7 @@ class CallRequest:
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
-        """The spends that count against the same limit."""
+        """Those of the rows that count against the limit of this scope, as this call does."""
         if scope == FEATURE:
             feature = self.feature
             return [row for row in rows if feature_scope(row.step) == feature]
@@ -100,7 +100,7 @@ class QuotaWindow:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "QuotaWindow":
-        """From the fields of an event or report."""
+        """Make a window from the fields of an event or report."""
         return cls(str(fields.get("window") or ""), float(fields.get("used") or 0.0), float(fields.get("until") or 0.0))
 
 
@@ -117,8 +117,8 @@ class CapQueue:
         self._turn = asyncio.Lock()
 
     async def wait_for_turn(self) -> None:
-        """Wait until a postponed call may ask the hub again. Of all calls in the queue one asks a second, in turn,
-        because each question costs the hub a transaction; after a call has got room, the next asks at once."""
+        """Wait until a postponed call may ask the hub again. Each second only one call of the queue asks, in turn,
+        because each request costs the hub a transaction. After a call has got room, the next one asks at once."""
         async with self._turn:  # whoever waits longest gets it
             self.has_room.clear()
             with suppress(TimeoutError):
@@ -148,8 +148,8 @@ class Budget:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little.
 
-        Waits while other calls run whose reservations may become free. The same call, reserved again after a crash,
-        gets what it had.
+        Waits while other calls run whose reservations may become free. A call that is reserved again after a crash
+        keeps its reservation.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()

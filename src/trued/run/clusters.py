@@ -1,7 +1,8 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh one tries once more; then its reply is missing.
-B  `send_behind_gate`: one goes first; the others follow, as in A, only if it opens the gate.
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If it fails, too, the reply is
+   missing.
+B  `send_behind_gate`: one agent goes first; the others follow, as in A, only if it opens the gate.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
 """
 
@@ -89,8 +90,8 @@ class Clusters:
         self._steps, self._parallel = steps, parallel
 
     async def send(self, errand: Errand[R]) -> Returned[R]:
-        """Send one agent. If it fails or replies ERROR, a fresh one tries once more; its brief lists what was
-        undone."""
+        """Send one agent. If it fails or replies ERROR, a fresh agent tries once more; its brief lists which
+        changes of the first were undone."""
         returned = Returned[R](errand.name, errand.role, None, tries=0)
         while not returned.good and returned.tries < TRIES:
             session = Session(

@@ -86,7 +86,7 @@ class LiveCopies:
         return place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path)
 
     def is_new_refusal(self, path: str, content: bytes) -> bool:
-        """Whether this unreadable edit has not been reported before. Marks it as reported."""
+        """Whether this unreadable edit still has to be reported. Marks it as reported."""
         known, name = self._versions_folder(path) / "unread", content_hash(content).encode()
         if known.is_file() and known.read_bytes() == name:
             return False

@@ -27,7 +27,8 @@ class _NothingYet(Exception):
 
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
-    """The requirements that a person has to judge for a task: those with manual steps; if there are none, all."""
+    """The requirements that a person has to judge for a task: those with manual steps, or all if none has manual
+    steps."""
     name = subject if isinstance(subject, str) else subject.id
     serving = contract.serving(name)
     if not serving:

@@ -1,1 +1,1 @@
-"""Plans in Markdown."""
+"""Reads plans in Markdown, and ticks what is proven in them."""

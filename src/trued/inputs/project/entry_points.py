@@ -18,7 +18,8 @@ CODE = (".py", ".js", ".mjs", ".cjs", ".ts")
 
 
 def entry_points(texts: Mapping[str, str]) -> list[str]:
-    """`package.module:function(arguments)`, `path/module.js:name(arguments)` and `GET /path`, in the order of paths."""
+    """The entry points as text: `package.module:function(arguments)`, `path/module.js:name(arguments)` or `GET /path`.
+    They are in the order of the files' paths."""
     found: dict[str, None] = {}
     for path, text in sorted(texts.items()):
         if not path.endswith(CODE) or is_test(path):

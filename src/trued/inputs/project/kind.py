@@ -145,7 +145,8 @@ def _node_tests(names: set[str]) -> list[str]:
 
 
 def _with_command(kind: ProjectKind, step: str, own: Sequence[Project]) -> ProjectKind:
-    """One command line for all projects of the repository."""
+    """The kind with the commands of all projects for this step, joined into one command line. If they cannot be joined,
+    the kind gets the reason instead."""
     commands = [command for one in own if (command := getattr(one, step))]
     if len(commands) > MOST or (step == "start" and len(commands) > 1):
         why = f"no {step} command: {len(commands)} projects have one of their own; say which in [commands]"

@@ -1,1 +1,1 @@
-"""Requirements files."""
+"""Reads and writes requirements files, and finds what they leave uncovered."""

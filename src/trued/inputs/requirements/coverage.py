@@ -133,7 +133,8 @@ def _of_text(goal: Goal) -> Iterator[Requirement]:
 
 
 def unique_ids(wanted: Iterable[Requirement], taken: Iterable[str] = ()) -> Iterator[Requirement]:
-    """The requirements, each with an id that neither `taken` nor one before it has: `a`, `a-2`, `a-3`."""
+    """The requirements with unique ids. An id that is in `taken`, or that an earlier requirement has, gets a number:
+    `a`, `a-2`, `a-3`."""
     known = set(taken)
     for one in wanted:
         name, number = one.id, 2
@@ -193,7 +194,8 @@ class _Words:
         yield from (text for text in found if comparable(text) not in named)
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
-        """Requirements for everything not covered. A requirement with a task's id replaces that task."""
+        """A requirement for every task and criterion that is not covered. `taken`: the ids of the user's requirements;
+        a task with one of these ids gets no requirement of its own."""
         brought = {one.id: one for one in self.plan.requirements}
         agents = brought or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}

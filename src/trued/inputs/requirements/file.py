@@ -71,7 +71,7 @@ def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
 
 
 def carried_folders(requirements: Requirements, folder: Path) -> tuple[Path, ...]:
-    """The folders that checks take files from (`from`), relative to `folder`, that of the requirements file."""
+    """The folders that checks take files from (`from`). `folder`: the folder of the requirements file."""
     checks = [check for one in requirements.requirements for check in one.checks]
     named = {check.from_ for check in checks if isinstance(check, TestsCheck) and check.from_}
     return tuple(folder / name for name in sorted(named))

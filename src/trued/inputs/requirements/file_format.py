@@ -206,7 +206,7 @@ class TestsEntry(TestsCheck):
 
 
 class ExamplesEntry(ExamplesCheck):
-    """Data only: nothing of it is executed in the process that compares the answers."""
+    """Cases, which are only data: nothing of them is executed in the process that compares the answers."""
 
     kind: Literal["examples"]
     cases: tuple[CaseEntry, ...] = Field(min_length=1)

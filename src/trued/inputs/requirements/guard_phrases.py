@@ -1,4 +1,4 @@
-"""Recognise sentences that ask to keep what the base already has, only by this published list, never by an agent."""
+"""Recognises sentences that ask to keep what the base already has. Only this published list decides, never an agent."""
 
 import re
 

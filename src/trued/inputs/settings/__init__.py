@@ -1,1 +1,1 @@
-"""trued.toml, flags and environment variables."""
+"""Reads settings: trued.toml, flags and environment variables."""

@@ -207,7 +207,8 @@ TABLES: dict[str, Any] = {
 
 
 def file_model(keys: tuple[str, ...]) -> type[BaseModel]:
-    """A model of a settings file with these keys; keys that TABLES does not name are written as in Settings."""
+    """A model of a settings file with these keys. A key has the type that TABLES gives it, or else its type in
+    Settings."""
     known: dict[str, Any] = {**Settings.model_fields, "hub": Field(default_factory=HubTable)}
     fields: dict[str, Any] = {key: (TABLES.get(key, known[key].annotation), known[key]) for key in keys}
     return create_model("SettingsFile", __base__=Value, **fields)

@@ -1,4 +1,5 @@
-"""Load settings: flag > environment > project file > user file > default. Only this module reads the environment."""
+"""Loads the settings of a run. Of several values for a key, this order decides: flag, environment variable, project
+file, user file, default."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -112,7 +113,8 @@ def load_settings(
 
 
 def user_hub(user: Path) -> HubTable:
-    """The hub in the folder of the user's own settings; addresses are "" if it has none. Raises BadInput."""
+    """The hub that the settings file in the folder `user` names; its addresses are "" if there is none. Raises
+    BadInput."""
     hub: HubTable = _user_file(user).get("hub", HubTable())
     return hub
 

@@ -1,4 +1,4 @@
-"""The starter trued.toml: every setting with its default, commented out."""
+"""The starter trued.toml of a project: settings with their defaults, commented out."""
 
 from importlib.resources import files
 

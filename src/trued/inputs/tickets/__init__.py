@@ -1,1 +1,1 @@
-"""Tickets."""
+"""Reads tickets: files, and issues of trackers."""

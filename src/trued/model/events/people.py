@@ -20,7 +20,7 @@ class QuestionAnswered(JournalEvent, kind="said", shown="person answered"):
 
 
 class QuestionLeftOpen(JournalEvent, kind="left open"):
-    """Nobody judged a requirement that a person has to look at."""
+    """Nobody decided on a requirement that only a person can judge."""
 
     requirement: str
 

@@ -143,7 +143,7 @@ class TextWithheld(JournalEvent, kind="withheld"):
 
 
 class DisputeAnswered(JournalEvent, kind="dispute"):
-    """Another examiner looked at cases that an implementer disputed."""
+    """Another examiner answered the cases that an implementer had disputed."""
 
     requirement: str
     what: str

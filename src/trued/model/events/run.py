@@ -134,7 +134,7 @@ class FileEdited(JournalEvent, kind="edited"):
 
 
 class EditApplied(JournalEvent, kind="edit honoured"):
-    """A person's edit was read and taken into the run."""
+    """A person's edit was read, and the run uses it."""
 
     path: str
     said: tuple[str, ...]

@@ -262,8 +262,8 @@ class CaseRules:
         )
 
     def _interface_flaw(self, line: str, proposed: Sequence[Proposed]) -> str:
-        """Why an interface line is refused; "" if it is not. Implementers see it, so it may contain names and shapes,
-        but no expected values."""
+        """Why an interface line is refused; "" if it is not. Implementers see these lines, so they may contain names
+        and shapes, but no expected values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
         values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
@@ -355,7 +355,7 @@ def _asked_name(shown: Shown) -> str:
 
 
 def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
-    """Whether the request is one of this route: same method, same path with any value for `<id>`, `{id}` or `:id`, and
+    """Whether the request matches this route: same method, same path with any value for `<id>`, `{id}` or `:id`, and
     the same names in its query."""
     path, _, query = route.partition("?")
     shape = "".join(

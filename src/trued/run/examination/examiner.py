@@ -64,7 +64,7 @@ class Examination:
 
     @property
     def is_fruitless(self) -> bool:
-        """Whether an examiner was asked and not one of its cases is left."""
+        """Whether an examiner was asked, but none of its cases is left."""
         return bool(self.sessions) and not self.authors
 
     @property
@@ -218,7 +218,7 @@ class ExaminerConversation:
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
-        """Whether the second examiner gave the author's answer to every case of a proposal that shows something."""
+        """Whether the second examiner gave the author's answer to all cases of a proposal, apart from set-up."""
         return all((origin, place) in self.alike for place, _ in proving_cases(run))
 
     # -- the result ----------------------------------------------------------------------------------------------------
@@ -314,8 +314,8 @@ def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) 
 
 
 def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
-    """A session with the agent named as second examiner; else with one of another vendor than the examiner's; else
-    None.
+    """A session with the agent that is named as second examiner. If none is named, with an agent of another vendor than
+    the examiner's; None if there is no such agent.
 
     `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
     """
@@ -327,7 +327,8 @@ def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Ses
 
 
 def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
-    """An agent of this run that was not asked for cases yet, if possible of another vendor; else the last one again."""
+    """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the one
+    that was asked last."""
     left = [one for one in dict.fromkeys(context.settings.agents.values()) if one not in asked]
     elsewhere = _of_another_vendor(context, asked[-1])
     return elsewhere if elsewhere in left else next(iter(left), asked[-1])

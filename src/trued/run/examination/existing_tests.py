@@ -113,7 +113,7 @@ def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) 
 
 
 def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
-    """The requirement; if its sentence asks for tests, build, lint or types to pass, with the base's own checks for
+    """The requirement. If its sentence asks for tests, build, lint or types to pass, it gets the base's own checks for
     them."""
     if one.checks or one.parts:
         return one
@@ -235,8 +235,8 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
-    """`npm test` if it starts a runner whose tests can be counted; if there is no test script, the command of an
-    installed runner; else ""."""
+    """The command for the package's tests: `npm test` if it starts a runner whose tests can be counted. If there is no
+    test script, the command of an installed runner. Otherwise ""."""
     if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:

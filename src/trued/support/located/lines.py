@@ -110,7 +110,7 @@ class _Scanner:
                 self.pair(table)
 
     def header(self) -> Spot:
-        """`[table]`, or `[[array of tables]]`, which begins its next element."""
+        """Read `[table]` or `[[array of tables]]` and return its path. The latter begins the array's next element."""
         line, brackets = self.line, 2 if self.text.startswith("[[", self.at) else 1
         self.at += brackets
         *around, last = self.keys("]")

@@ -20,8 +20,8 @@ def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> 
 
 @lru_cache(maxsize=256)
 def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """The same, cached, because commits never change. Raises LookupError, which is not cached, for a commit that the
-    store does not have yet."""
+    """The number of commits and the files they changed, cached, because commits never change. Raises LookupError, which
+    is not cached, for a commit that the store does not have yet."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:

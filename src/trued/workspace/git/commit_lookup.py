@@ -207,7 +207,7 @@ async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) ->
 
 
 async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
-    """Those of the blobs that the repository has. Usually it has none, and this check is quick."""
+    """The blobs among these that the repository has. Usually it has none, and this check is quick."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)

@@ -1,4 +1,4 @@
-"""HubStore: the bare repository through which work travels between machines, by ssh, https or a path.
+"""HubStore: the bare repository through which machines exchange commits, by ssh, https or a path.
 
 Everything is identified by its hash. A commit is pushed to refs/trued/<run>/commit/<hash>, a ref that is created once
 and never moved. Commits are fetched by hash, so it does no harm if somebody moves, replaces or deletes a ref.

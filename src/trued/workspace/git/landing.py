@@ -58,7 +58,7 @@ class TargetBranch:
         return out.split()
 
     async def person(self, when: float) -> dict[str, str]:
-        """Git's variables for the user as author; the engine if their git has no identity."""
+        """Git's environment variables that name the user as author, or the engine if the user's git has no identity."""
         who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
@@ -92,7 +92,7 @@ class TargetBranch:
         return {inside for one in found for root in roots for inside in _inside(root, one)}
 
     def _expanded(self, path: str) -> str:
-        """The path, with the user's own folder in place of `~`."""
+        """The path, with the user's home folder in place of `~`."""
         return f"{self._environ.get('HOME', '~')}{path[1:]}" if path.startswith("~/") else path
 
     # -- before anything is changed ------------------------------------------------------------------------------------

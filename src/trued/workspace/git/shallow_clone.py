@@ -62,7 +62,7 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
 
 
 async def _commits(store: Store, base: str, commit: str) -> list[bytes]:
-    """The text of both commits."""
+    """The raw texts of the commits `base` and `commit`."""
     out = await store.git("cat-file", "--batch", stdin=f"{base}\n{commit}\n".encode())
     found = []
     while out:
@@ -74,7 +74,7 @@ async def _commits(store: Store, base: str, commit: str) -> list[bytes]:
 
 
 def _commit_of(texts: list[bytes], tree: str) -> tuple[str, bytes, bytes]:
-    """Name, content and parent of a commit with this tree."""
+    """Hash, content and parent of a new commit with this tree, made from the texts of base and commit."""
     (ours, _), (theirs, message) = (text.partition(b"\n\n")[::2] for text in texts)
     person = _line(ours, b"author").rsplit(b" ", 2)[0]
     when = b" ".join(_line(theirs, b"committer").rsplit(b" ", 2)[1:])

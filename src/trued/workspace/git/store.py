@@ -47,7 +47,7 @@ class CommitAuthor:
     person: str = ""
 
     def message(self, text: str) -> str:
-        """The message of the commit."""
+        """The commit message: the text and, if a person is the author, a trailer that names the role."""
         text = text.replace("\0", "").strip()
         if not _PERSON.fullmatch(self.person):
             return f"{text}\n"
@@ -78,7 +78,7 @@ class CommitAuthor:
 
 
 class BroughtWork(Protocol):
-    """Brings work of other machines into a store."""
+    """Fetches work of other machines into a store."""
 
     async def bring(self, store: "Store") -> None:
         """Fetch the commits that the run needs and this store lacks."""
@@ -349,7 +349,7 @@ class Store:
         return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
 
     async def _replace_paths(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
-        """A tree with these paths as `source` has them."""
+        """A copy of `tree` in which these paths are as in `source`."""
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
         rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
         there = {path: about.split(" ") for about, _, path in rows}
