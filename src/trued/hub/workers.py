@@ -281,7 +281,7 @@ def _fence(db: Connection) -> None:
         "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
     )
     of_dead = "a.state = 'open' and w.dead and position('#' in a.worker) > 0 and split_part(a.worker, '#', 1) = w.name"
-    # A worker whose lease ran out may only be cut off: its agents work until their own leases end.
+    # A worker whose lease ran out may be alive, but cut off: its agents work until their own leases end.
     of_dead += " and (w.until > clock_timestamp() or a.until <= clock_timestamp())"
     fence = "update run r set epoch = epoch + 1, until = null from worker w where r.until is not null and "
     db.execute(fence + gone.format("r.driver"))

@@ -208,7 +208,7 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        held = {one.id for one in contract.requirements}  # a person may have added some outside criteria to it
+        held = {one.id for one in contract.requirements}  # a person may have added outside criteria to the contract
         outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:

@@ -93,7 +93,7 @@ def _from_prose(outline: Outline) -> None:
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
-    for section in reversed(outline.sections):  # inner sections first: a phase around a new chunk then contains one
+    for section in reversed(outline.sections):  # inner sections first: a phase around a new chunk is not one itself
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)

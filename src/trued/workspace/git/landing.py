@@ -31,7 +31,7 @@ QUIET = (
 )
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
-USAGE = 129  # git's exit code for words that it does not know
+USAGE = 129  # git's exit code for options that it does not know
 # Settings whose whole value is a path, and what separates the words of a command
 _PATHS = ("core.hookspath", "core.attributesfile")
 _BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
@@ -85,7 +85,7 @@ class TargetBranch:
             elif not key.startswith(("alias.", "branch.")):
                 words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one or "." in one]
                 found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
-                # what begins with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
+                # words that begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
                 found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
         hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
         found += map(str, (hooks, *hooks.glob("*")))
