@@ -96,8 +96,8 @@ class _GoalReading:
             closed = self.sections.pop()
             if self.sections:
                 self.sections[-1].empty = False
-            told = section_kind(bare_title(closed.title)) in ("nongoal", "problem", "aside")
-            named = told or vocabulary.is_plain_label(closed.title) or vocabulary.is_work(closed.title)
+            is_background = section_kind(bare_title(closed.title)) in ("nongoal", "problem", "aside")
+            named = is_background or vocabulary.is_plain_label(closed.title) or vocabulary.is_work(closed.title)
             if closed.empty and closed.level > 1 and closed.title and not named:
                 self._keep(closed.title, closed.line, closed.kind)
 
@@ -128,13 +128,13 @@ class _GoalReading:
     def _take(self, block: Block, lines: list[str], kind: str) -> None:
         if self.sections:
             self.sections[-1].empty = False
-        said = sentences_of(block, lines)
+        block_sentences = sentences_of(block, lines)
         there = self.found[GROUPS.get(kind, "sentences")]
-        if said and isinstance(block, Other) and there and there[-1].source.line < block.line:
+        if block_sentences and isinstance(block, Other) and there and there[-1].source.line < block.line:
             before = there.pop()  # code after a sentence is part of the sentence
-            self._keep(f"{before.text}\n{said[0][0]}", before.source.line, kind)
+            self._keep(f"{before.text}\n{block_sentences[0][0]}", before.source.line, kind)
             return
-        for text, line in said:
+        for text, line in block_sentences:
             self._keep(text, line, kind)
 
     def _keep(self, text: str, line: int, kind: str) -> None:

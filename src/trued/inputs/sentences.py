@@ -17,11 +17,11 @@ def sentences(text: str) -> list[tuple[str, int]]:
     lines = split_lines(text)
     found: list[tuple[str, int]] = []
     for block in parse(text):
-        said = sentences_of(block, lines)
-        if said and isinstance(block, Other) and found:  # code belongs to the sentence before it
+        block_sentences = sentences_of(block, lines)
+        if block_sentences and isinstance(block, Other) and found:  # code belongs to the sentence before it
             before, line = found.pop()
-            said = [(f"{before}\n{said[0][0]}", line)]
-        found += said
+            block_sentences = [(f"{before}\n{block_sentences[0][0]}", line)]
+        found += block_sentences
     return found
 
 

@@ -80,8 +80,8 @@ def missing_token(at: Service, what: str) -> BadInput:
 def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
     """The error for an HTTP status. `doing` says what was attempted: "open a pull request in a/b"."""
     known = {str(name).lower(): str(value) for name, value in headers.items()}
-    said = at.safe_message(words)
-    if status == 429 or (status == 403 and _is_rate_limit(said, known)):
+    message = at.safe_message(words)
+    if status == 429 or (status == 403 and _is_rate_limit(message, known)):
         return rate_limited(at, known)
     if status == 401:
         then = f"set {at.token_env} to a valid one"
@@ -89,7 +89,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
             return missing_token(at, doing)
         return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
     if status == 403:
-        what = f"{at.name} does not allow you to {doing}{f': {said}' if said else ''}"
+        what = f"{at.name} does not allow you to {doing}{f': {message}' if message else ''}"
         return BadInput(what, at.host, f"use a token in {at.token_env} that is allowed to")
     if status in (404, 410):
         seen = "a private one is shown only to a token that may read it"
@@ -100,7 +100,9 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     if status >= 500:
         return ForgeFailed(f"{at.host} failed with {status} when asked to {doing}: try again later")
     return BadInput(
-        f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "correct what it refuses"
+        f"{at.name} refused to {doing} with {status}{f': {message}' if message else ''}",
+        at.host,
+        "correct what it refuses",
     )
 
 
@@ -118,8 +120,8 @@ def redirected(at: Service, doing: str) -> ForgeFailed:
 
 
 def unreachable(at: Service, error: BaseException, doing: str) -> ForgeFailed:
-    said = at.safe_message(_root(error))
-    return ForgeFailed(f"cannot reach {at.name} at {at.host} to {doing}: {said or type(error).__name__}")
+    message = at.safe_message(_root(error))
+    return ForgeFailed(f"cannot reach {at.name} at {at.host} to {doing}: {message or type(error).__name__}")
 
 
 def unexpected_answer(at: Service, doing: str) -> ForgeFailed:
@@ -134,9 +136,9 @@ def _root(error: BaseException) -> str:
     return words.rpartition(": ")[2] if reason is not None else words
 
 
-def _is_rate_limit(said: str, headers: Mapping[str, str]) -> bool:
+def _is_rate_limit(message: str, headers: Mapping[str, str]) -> bool:
     used_up = headers.get("x-ratelimit-remaining") == "0"
-    return used_up or "retry-after" in headers or "rate limit" in said.lower()
+    return used_up or "retry-after" in headers or "rate limit" in message.lower()
 
 
 def _until(headers: Mapping[str, str]) -> datetime | None:

@@ -188,8 +188,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
         if report.state == "stopped":
             await _continue_after_stop(context, ask, report, exchange)
             continue
-        said = str((report.reply or {}).get("question") or "") if context.asks_people else ""
-        if question := report.question or said:
+        replied = str((report.reply or {}).get("question") or "") if context.asks_people else ""
+        if question := report.question or replied:
             exchange.questions += 1
             if exchange.questions > QUESTIONS and not exchange.found:  # after a resume, the person wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange

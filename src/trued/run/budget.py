@@ -209,7 +209,7 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: CallRequest) -> Spend:
-        looked, said = False, ""
+        looked, reported = False, ""
         for turn in count():
             self._freed.clear()
             if turn:
@@ -218,9 +218,9 @@ class Budget:
             try:
                 row, short = self._try_to_reserve(request)
             except Postponed as why:
-                if str(why) != said:
-                    said = str(why)
-                    self._journal.emit(CallPostponed(why=said, agent=request.agent), request.key)
+                if str(why) != reported:
+                    reported = str(why)
+                    self._journal.emit(CallPostponed(why=reported, agent=request.agent), request.key)
                 await self._queues[agent_kind(request.agent)].wait_for_turn()
                 continue
             if row is not None:

@@ -423,8 +423,8 @@ def subject_name(subject: Task | Plan) -> str:
 def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
     """Warnings about what a build does not show. They never count against the work."""
     if made.tried.outcome is Outcomes.UNJUDGED:
-        said = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
-        words = " ".join(dict.fromkeys((said[0], said[-1])))
+        lines = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
+        words = " ".join(dict.fromkeys((lines[0], lines[-1])))
         yield f"the build `{command}` could not be judged here, and shows nothing: {words[:LINE]}"
     for name in made.drivers:
         yield f"the build `{command}` is driven by {name}, which is not the base's: it could make it say anything"

@@ -110,11 +110,11 @@ class Showing:
 
 
 def _never_up(why: str, within_s: float, ran: CommandResult) -> str:
-    said = keepable_text((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
+    output = keepable_text((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
     how = {"gone": "the server ended", "time": f"the server did not answer within {within_s:g} s"}.get(
         why, f"the server {why}"
     )
-    return f"{how}{f'; its output ends with: {said}' if said else ''}"
+    return f"{how}{f'; its output ends with: {output}' if output else ''}"
 
 
 @asynccontextmanager
@@ -148,13 +148,13 @@ async def _forward(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, s
     """Copy both ways until the server closes its side."""
     link = serving.connect()
     try:
-        said, ask = await asyncio.open_connection(sock=link)
+        response, ask = await asyncio.open_connection(sock=link)
     except BaseException:  # cancelled in between: nobody else would close the connection
         link.close()
         raise
     asking = asyncio.create_task(_copy_stream(caller, ask))
     try:
-        await _copy_stream(said, answer)
+        await _copy_stream(response, answer)
     finally:
         # Abort before awaiting anything: a second cancellation would end this block at its first `await`.
         # The server has sent everything; input that it did not read is dropped.

@@ -79,5 +79,5 @@ async def answer_for_agent(context: RunContext, key: str, text: str) -> str:
     """Ask a person an agent's question, and return the answer as the agent's next brief."""
     answer, comment, who = await ask_person(context, key, text)
     words = f"{answer}: {comment}" if comment else answer
-    said_by = who or "The person in charge"
-    return f"You asked: {text}\n\n{said_by} answers: {words}\n\nGo on, and answer as you were asked at first."
+    person = who or "The person in charge"
+    return f"You asked: {text}\n\n{person} answers: {words}\n\nGo on, and answer as you were asked at first."

@@ -45,8 +45,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     provable = bool(commands) or any(one.checks for one in (*requirements, *plan.requirements))
     provable |= any(not is_open(one) for one in requirements if not one.parts)  # the base's own tools check it
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
-    brought, unserved = servable_requirements(plan.requirements, examination.asked.serve)
-    asked = with_visible_checks(examination.asked, (*named, *brought))
+    planned, unserved = servable_requirements(plan.requirements, examination.asked.serve)
+    asked = with_visible_checks(examination.asked, (*named, *planned))
     authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 

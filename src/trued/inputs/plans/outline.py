@@ -364,11 +364,11 @@ def _looks_like_ids(block: Table) -> bool:
 
 def _row_text(block: Table, row: TableRow) -> str:
     """The row's text, without its number and without status columns."""
-    said = [
+    cells = [
         cell.raw
         for head, cell in zip(block.header, row.cells, strict=False)
         if cell.raw
         and bare_title(head.plain).lower().rstrip(".") not in NUMBERING
         and not vocabulary.is_status_field(head.plain)
     ]
-    return " | ".join(said or [cell.raw for cell in row.cells if cell.raw])
+    return " | ".join(cells or [cell.raw for cell in row.cells if cell.raw])

@@ -199,8 +199,8 @@ def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
     for section, start, end in outline.spans:
         if size > CONTEXT_LIMIT:
             break
-        told = section.kind in ("problem", "goal", "nongoal", "constraint", "ship")
-        if (told or not unread.isdisjoint(range(start, end + 1))) and not phases.name(section):
+        is_context = section.kind in ("problem", "goal", "nongoal", "constraint", "ship")
+        if (is_context or not unread.isdisjoint(range(start, end + 1))) and not phases.name(section):
             part = _slice(lines, start, end)
             parts.append(part)
             size += len(part)

@@ -36,11 +36,11 @@ def chosen_parts(
     )
     left = [one.id for one in plan.tasks if one.id not in ids]
     open_ = [one for one in (*plan.criteria, *plan.unread) if one not in criteria and one not in unread]
-    said = [f"not chosen, so neither built nor checked: {few(left, MOST_NAMED)}"]
+    notes = [f"not chosen, so neither built nor checked: {few(left, MOST_NAMED)}"]
     if open_:
         words = few([f"“{one.text}” ({one.source})" for one in open_], MOST_NAMED)
-        said.append(f"of the whole plan, so not checked by this part of it: {words}")
-    update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *said)}
+        notes.append(f"of the whole plan, so not checked by this part of it: {words}")
+    update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *notes)}
     return plan.model_copy(update=update)
 
 

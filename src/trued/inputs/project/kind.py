@@ -76,9 +76,9 @@ def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
 
 def with_user_commands(kind: ProjectKind, commands: Commands) -> ProjectKind:
     """The kind with the user's own commands in place of detected ones."""
-    said = {step: command for step in STEPS if (command := getattr(commands, step))}
-    why = tuple(f"{step}: as [commands] says" for step in said)
-    return kind.model_copy(update={**said, "why": (*kind.why, *why)}) if said else kind
+    own = {step: command for step in STEPS if (command := getattr(commands, step))}
+    why = tuple(f"{step}: as [commands] says" for step in own)
+    return kind.model_copy(update={**own, "why": (*kind.why, *why)}) if own else kind
 
 
 def files_to_read(paths: Collection[str]) -> tuple[str, ...]:

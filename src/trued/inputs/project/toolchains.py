@@ -68,16 +68,16 @@ def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
 
 
 def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
-    told = [name for name in GRADLE if name in names]
-    if not told and not any(name in names for name in SETTINGS):
+    build_files = [name for name in GRADLE if name in names]
+    if not build_files and not any(name in names for name in SETTINGS):
         return None
     if "pom.xml" in names:
         return None  # the project can be built with Maven, which needs no choice of a Gradle version
     wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
     tool = "sh ./gradlew" if wrapped else "gradle"
-    plugins = "\n".join(inside(folder, name) for name in told)
+    plugins = "\n".join(inside(folder, name) for name in build_files)
     begin = "bootRun" if "org.springframework.boot" in plugins else "run" if _is_application(plugins) else ""
-    files = (*(told or [name for name in SETTINGS if name in names]), *(("gradlew",) if wrapped else ()))
+    files = (*(build_files or [name for name in SETTINGS if name in names]), *(("gradlew",) if wrapped else ()))
     start = f"{tool} {begin}" if begin else ""
     return _project(folder, "java", tool, files, f"{tool} assemble", f"{tool} test", start)
 

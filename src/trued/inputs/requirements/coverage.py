@@ -62,16 +62,16 @@ def _with_manual_checks_only(one: Requirement) -> Requirement:
     return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
 
 
-def with_visible_checks(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
+def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> Requirements:
     """The requirements with the visible checks that a plan brings for its tasks.
 
     If a requirement covers a criterion, it also gets the criterion's page checks, which can refute it.
     """
-    brought = tuple(brought)
-    checks = {(one.id, one.text): one.checks for one in brought}
+    planned = tuple(planned)
+    checks = {(one.id, one.text): one.checks for one in planned}
     listed = {(name, one.text) for one in asked.requirements for name in (one.id, *one.covers)}
     pages: dict[str, tuple[Check, ...]] = {}
-    for one in brought:
+    for one in planned:
         if (one.id, one.text) not in listed and (holder := _covering(one, asked.requirements)):
             shown = tuple(each for each in one.checks if isinstance(each, BrowserCheck))
             pages[holder] = (*pages.get(holder, ()), *shown)
@@ -196,15 +196,15 @@ class _Words:
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """A requirement for every task and criterion that is not covered. `taken`: the ids of the user's requirements;
         a task with one of these ids gets no requirement of its own."""
-        brought = {one.id: one for one in self.plan.requirements}
-        agents = brought or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
+        planned = {one.id: one for one in self.plan.requirements}
+        agents = planned or self.plan.author  # true: an agent chose the tasks, and the user did not ask for them
         users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
-            if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
+            if task.id not in self.done and task.id not in taken and (task.id in planned or not agents):
                 aside = f"{task.source} marks it as done" if task.id in self.plan.done else ""
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source, aside=aside)
-                yield self._apart(_with_manual_checks_only(brought.get(task.id, own)), users)
-        for one in brought.values() if not self._covers_every_sentence() else ():
+                yield self._apart(_with_manual_checks_only(planned.get(task.id, own)), users)
+        for one in planned.values() if not self._covers_every_sentence() else ():
             if one.covers and one.id not in self.tasks.values() and one.id not in taken:
                 yield self._apart(_with_manual_checks_only(one), users)
         for name, criterion in self.words:

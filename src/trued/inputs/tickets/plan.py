@@ -39,13 +39,13 @@ def _check(criterion: Criterion) -> Check | None:
 
 
 def servable_requirements(
-    brought: Iterable[Requirement], serve: Serve | None
+    requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
     """The requirements without page checks if there is no server, and a note for each that was dropped."""
-    given = tuple(brought)
+    given = tuple(requirements)
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
     if serve is not None or not pages:
         return given, ()
     # do not change this wording: sealed plans contain it, and their runs would diverge
-    said = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
-    return tuple(one for one in given if one not in pages), tuple(said)
+    notes = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
+    return tuple(one for one in given if one not in pages), tuple(notes)

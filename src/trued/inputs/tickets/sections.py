@@ -108,21 +108,21 @@ class Parts:
         shown = [address for address, line in at.shown if block.line <= line <= block.end]
         if at.part != "shown wrong":
             self.pictures += [one for one in shown if one not in self.pictures]
-        said = [(text, at.first + line - 1) for text, line in _sentences(block, at.lines)]
+        sentences = [(text, at.first + line - 1) for text, line in _sentences(block, at.lines)]
         if at.part == "areas":
             described = _described_areas(block)
             names = dict.fromkeys((*_listed_names(block), *described.values()))
             self.areas += [one for one in names if one not in self.areas and _is_hint(one)]
-            said = [one for one in said if one[0] not in described]
+            sentences = [one for one in sentences if one[0] not in described]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
         elif at.part == "pictures":
             named = [one for one in _listed_names(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
             self.pictures += [one for one in named if one not in self.pictures]
         elif at.part == "summary":
-            said, first = (said, []) if self.summary else (said[1:], said[:1])
+            sentences, first = (sentences, []) if self.summary else (sentences[1:], sentences[:1])
             self.summary += [text for text, _ in first]
-        for text, line in said:
+        for text, line in sentences:
             only_shown = bool(shown) and bool(_PICTURES_ONLY.fullmatch(text))
             if not only_shown and not (at.part in HINTS and _is_hint(text)):
                 self._add(at.part, text, line, code=isinstance(block, Other))

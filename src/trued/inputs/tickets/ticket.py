@@ -174,8 +174,8 @@ class _NamedFields:
         return _one_line(str(value)) if value is not None else ""
 
     def kind(self, summary: str) -> str:
-        said = " ".join((self.line("kind"), *(text for text, _ in self.entries("labels")))).lower()
-        words = set(re.findall(r"[a-z]+", said))
+        labels = " ".join((self.line("kind"), *(text for text, _ in self.entries("labels")))).lower()
+        words = set(re.findall(r"[a-z]+", labels))
         if words & {"bug", "fix", "bugfix", "defect", "hotfix"}:
             return "fix"
         if words & {"feature", "feat", "story", "enhancement", "improvement", "task"}:

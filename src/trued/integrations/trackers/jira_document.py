@@ -124,8 +124,8 @@ def _inline_node(node: Node, pictures: Pictures) -> str:
         return _formatted(str(node.get("text") or ""), node.get("marks"))
     if kind in ("media", "mediaInline"):
         return _picture(attributes, pictures)
-    said = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
-    return next((str(one) for one in said if one), "") or _inline_markdown(_nodes(node), pictures)
+    texts = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
+    return next((str(one) for one in texts if one), "") or _inline_markdown(_nodes(node), pictures)
 
 
 def _formatted(text: str, marks: object) -> str:

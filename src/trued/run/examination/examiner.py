@@ -110,7 +110,7 @@ class ExaminerConversation:
         self.replies = [before] if before else []
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
         self.alike: list[tuple[Proposed, int]] = []  # cases of `put`, by index, that it answered like the author
-        self.said: list[str] = []
+        self.notes: list[str] = []
 
     async def run(self) -> Examination:
         """Ask for cases, put them to the second examiner, and return the result."""
@@ -121,7 +121,7 @@ class ExaminerConversation:
         if self.second and weighed.kept:
             weighed = await self.put_to_second_examiner(weighed)
         elif weighed.kept:
-            self.said.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
+            self.notes.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
         return self.assemble(weighed)
 
     async def ask_for_cases(self, *gaps: Finding) -> WeighedCases:
@@ -137,7 +137,7 @@ class ExaminerConversation:
         fixed = "\n".join(self.asked.interface)
         reply = await self.first.attempt(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
         if reply is None:
-            self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
+            self.notes.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
             self.replies.append(reply)
         return await self.weigh(doubts)
@@ -153,9 +153,9 @@ class ExaminerConversation:
 
         found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
         weighed = WeighedCases.model_validate_json(found)
-        self.said = [one for one in self.said if not one.startswith(NO_SERVER)]  # a later round may name a server
+        self.notes = [one for one in self.notes if not one.startswith(NO_SERVER)]  # a later round may name a server
         if weighed.serve is None and self._needs_server:
-            self.said.append(f"{NO_SERVER}{(await self._server()).why}")
+            self.notes.append(f"{NO_SERVER}{(await self._server()).why}")
         return weighed
 
     async def _with_server(self) -> Requirements:
@@ -204,7 +204,7 @@ class ExaminerConversation:
         inputs = questions([run for _, run in fresh])
         reply = await self.second.attempt(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
         if reply is None:
-            self.said.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
+            self.notes.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
         doubts: list[Doubt] = []
         for (one, run), answers in zip(fresh, compare_answers([run for _, run in fresh], reply.answers), strict=True):
@@ -214,7 +214,7 @@ class ExaminerConversation:
                 if what == "alike":
                     continue
                 doubts.append(Doubt(of=one, number=place, what=what, why=why))
-                self.said.append(_doubt_note(one, cases_of(run)[place], what, why))
+                self.notes.append(_doubt_note(one, cases_of(run)[place], what, why))
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
@@ -289,7 +289,7 @@ class ExaminerConversation:
         words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
         words += weighed.unsure
         words += [self._proposal_note(one) for one in weighed.proposals]
-        return tuple(dict.fromkeys((*self.said, *words)))
+        return tuple(dict.fromkeys((*self.notes, *words)))
 
     def _proposal_note(self, one: Proposal) -> str:
         """The note about a proposal that only the user can accept, with the command that accepts it."""

@@ -14,9 +14,11 @@ def implementer_vendors(context: RunContext) -> set[str]:
     return {context.capabilities(agent).vendor for role, agent in context.settings.agents.items() if role not in others}
 
 
-def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
+def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Author]:
     """Check → author, for the checks that an agent of this role named. They are visible, and not the user's own."""
-    checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
+    checks = (
+        [check for one in requirements for check in one.checks if not isinstance(check, ManualCheck)] if role else []
+    )
     return {check_hash(check): Author(role=role) for check in checks}
 
 

@@ -70,8 +70,8 @@ async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, 
     asked = "".join(f"{one}\n" for one in named).encode()
     known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked)
     unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith(" missing")]
-    brought = [await _bring_commit(store, git, tip, head) for tip in unknown]
-    return tuple(dict.fromkeys(commit for commit in brought if commit))
+    copied = [await _bring_commit(store, git, tip, head) for tip in unknown]
+    return tuple(dict.fromkeys(commit for commit in copied if commit))
 
 
 async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:

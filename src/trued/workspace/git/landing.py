@@ -277,15 +277,15 @@ class _RefTransaction:
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise Busy("git was started without its pipes")
-        heard = b""
+        answered = b""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             stdin.write(commands.encode())
             await stdin.drain()
         while line := await asyncio.wait_for(stdout.readline(), WITHIN_S):
-            heard = line
+            answered = line
             if line.decode().strip() == answer:
                 return
-        stderr = await self._process.stderr.read() if self._process.stderr else heard
+        stderr = await self._process.stderr.read() if self._process.stderr else answered
         raise BadInput(*_refusal(self._branch, stderr.decode(errors="replace")))
 
     async def end(self) -> None:

@@ -352,8 +352,8 @@ class GitWorkspace:
         # A sandbox with a network of its own restricts no ports, and a list of ports would reveal the check to a
         # server.
         named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
-        told = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
-        variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}
+        listed = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
+        variables = {**own, **surroundings(second=command.second), **listed, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
         moved = MovedText({**chosen.places, **chosen.aliases})
         variables = {name: moved(value) for name, value in variables.items()}

@@ -50,8 +50,8 @@ class SandboxServer:
     def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
             # MSG_DONTWAIT, because a process that has a copy of the socket may have made it blocking
-            said = self._orders.recv(16, socket.MSG_DONTWAIT)
-            self._code = int(said) if said else self._code
+            received = self._orders.recv(16, socket.MSG_DONTWAIT)
+            self._code = int(received) if received else self._code
         if self._code is not None:
             self._ended_at = self._ended_at or time.monotonic()
         over = self._task is not None and self._task.done()
