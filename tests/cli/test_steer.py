@@ -35,7 +35,11 @@ def test_limits_are_shown_set_raised_and_lowered_by_a_person_only(each: Each, tm
         {"scope": "task", "what": "calls", "limit": 3},
     ]
     same, role, word = each(["limit", RUN, "usd=2"], ["limit", RUN, "nobody:usd=2"], ["limit", RUN, "money=3"])
-    for done, says in ((same, "has 2 already"), (role, "has no role 'nobody'"), (word, "there is no limit of 'money'")):
+    for done, says in (
+        (same, "has 2 already"),
+        (role, "has no role 'nobody'"),
+        (word, "there is no limit called 'money'"),
+    ):
         assert says in one_sentence(done)
     (inside,) = each(["limit", RUN, "usd=99"], variables={MARKER: "r/x@1"})
     assert "is refused inside an agent" in one_sentence(inside)

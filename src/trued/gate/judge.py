@@ -109,7 +109,7 @@ class Judge:
                 verdict = await self._verdict_on(head, tree)
         except TimeoutError:
             what = f"the checks did not end within {self.gate.within_s:g} s"
-            raise CannotJudge(f"{what}: give them more with `trued gate amend --within SECONDS`") from None
+            raise CannotJudge(f"{what}: give them more time with `trued gate amend --within SECONDS`") from None
         attested = [
             one.approval
             for one in self.gate.attested
@@ -135,7 +135,7 @@ class Judge:
             )
             verdict = done.verdict
             if verdict.tree != tree:
-                raise CannotJudge(f"the files of {verdict.tree[:12]} were checked, and not those of {tree[:12]}")
+                raise CannotJudge(f"the files of {verdict.tree[:12]} were checked, not those of {tree[:12]}")
             if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
                 self.store.save_verdict(self.gate.contract, verdict)
             return verdict

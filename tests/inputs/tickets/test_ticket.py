@@ -231,7 +231,7 @@ def test_whatever_is_written_is_read_or_refused_in_one_sentence(text: str, heade
         ("---\nkey: A-1\nsummary: a\nsummary: b\n---\n", "t.md", 't.md:4: "summary" is there twice'),
         ("---\nkey: A-1\npreview: javascript:alert(1)\n---\nx", "t.md", "t.md:3: the preview"),
         ('{"key": "A-1",\n"summary": }', "t.json", "t.json:2: this is not JSON"),
-        ("[1]", "t.json", "a ticket in JSON is an object"),
+        ("[1]", "t.json", "a ticket in JSON must be an object"),
         ('{"key": "A-1", "description": 5}', "t.json", "description is not text"),
     ],
 )

@@ -79,7 +79,9 @@ def carried_folders(requirements: Requirements, folder: Path) -> tuple[Path, ...
 
 def _files_below(folder: Path, check: TestsCheck, requirement: Requirement) -> dict[str, str]:
     if not folder.is_dir():
-        raise BadInput(f"there is no folder {folder}", str(requirement.source), "`from` names one beside this file")
+        raise BadInput(
+            f"there is no folder {folder}", str(requirement.source), "`from` must name a folder beside this file"
+        )
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
     root = folder.resolve()
     names = {str(path.relative_to(folder)): path for path in paths if path.resolve().is_relative_to(root)}

@@ -67,7 +67,7 @@ def _names_a_program(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-IN_PROJECT = ("{!r} is not a path inside the project", "name it from the project's folder")
+IN_PROJECT = ("{!r} is not a path inside the project", "write it relative to the project's folder")
 INTERFACE = 'write, for example, "textkit.slug:slugify(text)"'
 
 Id: TypeAlias = Annotated[
@@ -82,7 +82,7 @@ CommandLine: TypeAlias = Annotated[tuple[Argument, ...], AfterValidator(_names_a
 ProjectPath: TypeAlias = Annotated[str, rule(_is_project_path, *IN_PROJECT)]
 OptionalPath: TypeAlias = Annotated[str, rule(lambda name: not name or _is_project_path(name), *IN_PROJECT)]
 ServerPath: TypeAlias = Annotated[
-    str, rule(_is_server_path, "{!r} is not a path on the server", 'write it from "/" on, without blanks (%20)')
+    str, rule(_is_server_path, "{!r} is not a path on the server", 'begin with "/", and write %20 for a blank')
 ]
 EntryPoint: TypeAlias = Annotated[
     str,

@@ -53,9 +53,9 @@ def _check(check: Check) -> Iterator[str]:
 def why_not_portable(check: Check) -> str:
     """Why a check cannot be written into a file; "" if it can."""
     if isinstance(check, TestsCheck) and check.from_:
-        return "tests that came from a folder beside your own file"
+        return "its tests came from a folder beside your own requirements file"
     if isinstance(check, DependenciesCheck):
-        return "the engine checks it by its words, in every run whose goal or plan has them"
+        return "the engine recognises this sentence and checks it in every run whose goal or plan contains it"
     return ""
 
 
@@ -105,7 +105,7 @@ def scaffold_text(wanted: Iterable[Requirement], *, test: str, start: str, entry
 
 def _examples(calls: Sequence[str], routes: Sequence[str], test: str) -> Iterator[str]:
     """Checks of every kind that fits the project, to be uncommented and corrected."""
-    yield "- kind: examples            # data only; give two different results at least"
+    yield "- kind: examples            # data only; give at least two different results"
     yield "  cases:"
     for one in calls[:COVERED] or ("package.module:function(argument)",):
         name, _, rest = one.partition("(")

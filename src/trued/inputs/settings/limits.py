@@ -35,7 +35,7 @@ def _change(text: str, where: str) -> LimitChange:
     if not equals or not value.strip():
         raise BadInput(f"{text!r} is not a limit", where, "write usd=5, tokens=2M, calls=20 or time=2h")
     if what not in (*WHAT, QUOTA) or (what == QUOTA and scope):
-        raise BadInput(f"there is no limit of {name.strip()!r}", where, nearest(what, (*WHAT, QUOTA)))
+        raise BadInput(f"there is no limit called {name.strip()!r}", where, nearest(what, (*WHAT, QUOTA)))
     try:
         number = read_amount(what, value.strip())
     except RuleBroken as broken:
@@ -51,7 +51,7 @@ def read_amount(what: str, value: Any) -> float:
     if isinstance(value, str):
         number = _with_units(what, value.strip().lstrip("$").lower())
     if what == QUOTA and number > 100:
-        raise RuleBroken(f"it cannot be {value!r}", "write per cent of a subscription's window, such as 90")
+        raise RuleBroken(f"it cannot be {value!r}", "write a percentage of a subscription's window, such as 90")
     if not math.isfinite(number) or number < 0 or (what in WHOLE_NUMBERS and number != int(number)) or number > 1e15:
         then = {"time": 'write 7200, "90 min" or "2h"', "tokens": 'write 5_000_000 or "5M"'}.get(what, "write a number")
         raise RuleBroken(f"it cannot be {value!r}", then)

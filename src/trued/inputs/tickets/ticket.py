@@ -241,7 +241,7 @@ def _header(text: str, file: str) -> tuple[Located | None, str, int]:
     if _is_json(text, file):
         located = read_json(text, file)
         if not isinstance(located.value, dict):
-            raise BadInput("a ticket in JSON is an object", f"{file}:1", "write {…} with key and summary")
+            raise BadInput("a ticket in JSON must be an object", f"{file}:1", "write {…} with key and summary")
         return located, "", 1
     lines = split_lines(text.removeprefix("\ufeff"))
     ends = [n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")][:1]

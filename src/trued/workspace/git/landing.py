@@ -203,7 +203,9 @@ class TargetBranch:
         if rows := await self._status(tree):
             if await self._is_at(tree, rows, new):
                 return
-            raise BadInput(f"{_few_paths([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
+            raise BadInput(
+                f"files in {tree} were changed just now: {_few_paths([row[3:] for row in rows])}", then="land again"
+            )
         await self._git("update-index", "-q", "--refresh", within=tree)
         code, _, stderr = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
@@ -303,7 +305,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
         return (
             f"git could not move {branch}: it is locked",
             "",
-            "wait for the git that is running there, and land again",
+            "wait until no other git runs there, then land again",
         )
     return f"git could not move {branch}: {last_line(stderr)}", "", "nothing was changed"
 

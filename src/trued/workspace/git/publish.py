@@ -50,7 +50,7 @@ def _why_not(branch: str, stderr: str, lock: Path) -> str:
     if lock.exists() or f"{lock.name}': File exists" in stderr:
         return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
     if "checked out" in stderr or "current branch" in stderr:
-        return f"{branch} is checked out in a working tree; switch it to another branch"
+        return f"{branch} is checked out in a working tree; switch that working tree to another branch"
     if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet it may print nothing
         return f"somebody else moved {branch}; it is not overwritten"
     return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"

@@ -63,7 +63,7 @@ def _why(remote: str, ref: str, stderr: str) -> str:
     if "non-fast-forward" in stderr or "fetch first" in stderr or "[rejected]" in stderr:
         return f"{branch} at {place} has other commits; it is not overwritten"
     if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
-        return f"git is not allowed to push to {place}: log in with your git first, or check your rights there"
+        return f"git is not allowed to push to {place}: log in with git first, or check your permissions there"
     last = [line for line in stderr.strip().splitlines() if line.strip()][-1:] or ["no message"]
     return f"git could not push {branch} to {place}: {_without_secrets(last[0])}"
 

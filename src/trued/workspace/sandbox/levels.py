@@ -216,7 +216,7 @@ def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:
 
 def _missing(level: str) -> tuple[str, str] | None:
     if level == BUBBLEWRAP and not shutil.which("bwrap"):
-        return "bubblewrap is not installed", "install it: apt install bubblewrap, or dnf or pacman likewise"
+        return "bubblewrap is not installed", "install it: apt install bubblewrap, or the same with dnf or pacman"
     if level == LANDLOCK and landlock.abi() < 1:
         return (
             "the kernel has no Landlock",
