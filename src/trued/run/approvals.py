@@ -87,8 +87,8 @@ def commits_to_compare(
 def current_decisions(
     words: Sequence[Approval], at: Mapping[str, str], heads: HeadByDecision, compare: Compare, asked: Mapping[str, str]
 ) -> list[Approval]:
-    """The approval that applies to each requirement at the commit in `at`; if no approval does, the last one, with the
-    reason why it is stale. `asked`: the hash of what each requirement asks for now."""
+    """The decision (approval or rejection) that applies to each requirement at the commit in `at`. If none applies, the
+    last one, with the reason why it is stale. `asked`: the hash of what each requirement asks for now."""
     found: dict[str, Approval] = {}
     for one in words:
         now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")

@@ -81,7 +81,7 @@ class LiveCopies:
         return own | dict([self._files.edits[path]] if path in self._files.edits else [])
 
     def is_edited(self, path: str) -> bool:
-        """Whether the copy differs from what the engine wrote: it has a person's edit, readable or not."""
+        """Whether the copy has a person's edit that the run has not read yet, or could not read."""
         place = self.place(path)
         return place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path)
 

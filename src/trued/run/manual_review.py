@@ -86,7 +86,7 @@ def tasks_to_redo(people: PeopleState, contract: Contract, plan: Plan, words: It
 
 
 async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
-    """What people have approved of the finished work, recorded as a step, so that a replay ends the same way."""
+    """People's decisions on the finished work, recorded as a step, so that a replay ends the same way."""
     manual = [one for one in contract.requirements if is_manual(one)]
     every = steps.context.records_approvals
     if not manual and not every:
@@ -117,7 +117,7 @@ async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict |
 
 
 async def _approval_of(steps: Steps, requirement: Requirement) -> Approval | None:
-    """The approval that applies to the work as it is now, if there is one."""
+    """The decision (approval or rejection) that applies to the work as it is now, if there is one."""
     words = [one for one in steps.context.journal.approvals() if one.requirement == requirement.id]
     at, known = {requirement.id: steps.state.position.head}, approvals.head_by_decision(steps.state.people.processed)
     found = {pair: await _changes_between(steps, *pair) for pair in set(approvals.commits_to_compare(words, at, known))}

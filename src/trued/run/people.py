@@ -52,7 +52,7 @@ class People:
         return tuple(one.requirement for one in self._steps.state.people.processed[-1].words) if approval else ()
 
     async def final_approvals(self) -> tuple[Approval, ...]:
-        """What people have approved of the finished work."""
+        """People's decisions on the finished work: approvals and rejections."""
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:

@@ -158,7 +158,7 @@ class CaseDisclosed(JournalEvent, kind="disclosed"):
 
 
 class NoProgress(JournalEvent, kind="no progress"):
-    """A loop ended early: the same checks failed twice, and nothing was changed."""
+    """A loop ended early: two rounds in a row had the same gaps as the round before, and changed nothing."""
 
     gaps: tuple[str, ...] = ()
 

@@ -236,7 +236,8 @@ class CaseRules:
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses that no case covers; the whole text if there are fewer cases than clauses."""
+        """The clauses that no case covers. If all are covered, but by fewer cases than there are clauses, the whole
+        text."""
         one = self.open[name]
         if one.parts:
             return ()

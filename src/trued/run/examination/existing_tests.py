@@ -80,11 +80,12 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
-    """The requirement. If its sentence names a runner ("`pytest -q` passes"), it gets the base's own tests as counted
-    guards.
+    """The requirement. If its sentence names a test command ("`pytest -q` passes"), it gets a check that counts these
+    tests: the base's own suite if the command runs all of it. A command check would see only an exit code, and would
+    not run in the environment of tests.
 
-    A command check would see only an exit code, and would not run in the environment of tests. If the command names
-    test files that the base does not have, the implementer writes them, and what they show is `self-tested`.
+    The check is a guard, unless the command names test files that the base does not have: the implementer writes these,
+    and what they show is `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)
@@ -113,8 +114,8 @@ def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) 
 
 
 def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
-    """The requirement. If its sentence asks for tests, build, lint or types to pass, it gets the base's own checks for
-    them."""
+    """The requirement. If its sentence asks to keep tests, build, lint, types or dependencies as they are, it gets the
+    base's own checks for them, as guards."""
     if one.checks or one.parts:
         return one
     kind = "tests" if one.keep else guard_kind(one.text)
@@ -122,12 +123,12 @@ def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -
 
 
 async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
-    """The test suites of a commit whose results can be counted."""
+    """The test suites of a commit: counted tests, or commands of which only the exit code counts."""
     return (await _tools(workspace, commit))[0].get("tests", ())
 
 
 async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
-    """The commit's own checks by kind (tests, build, lint, types), and suites that cannot be run here."""
+    """The commit's own checks by kind (tests, build, lint, types, dependencies), and suites that cannot be run here."""
     blobs = await workspace.blobs(base)
     found: dict[str, tuple[Check, ...]] = {}
     manifest = await _package(workspace, base, blobs)

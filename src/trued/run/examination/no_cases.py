@@ -20,6 +20,7 @@ async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bo
     if that gives none either, or there is no other agent, a person decides whether to build the work without cases.
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
+    Then, and with the setting `without_cases`, the first result is returned, with or without cases.
     Raises `Waiting` if nobody answers, `Stopped` if the person decides to stop.
     """
     found, context = await examine(steps, asked), steps.context
