@@ -82,7 +82,8 @@ class Judgement:
 
     def contract(self, key: str = "") -> Contract:
         """The contract in force. With the `key` of a step: the contract for this step, which is the amended one unless
-        the step was recorded before the amendment. Raises `BadInput` before `seal`."""
+        the step was recorded before the amendment; an amended contract is put into force. Raises `BadInput` before
+        `seal`."""
         for before, contract in self._context.amended[self._state.amendments :] if key else ():
             if key in before:
                 break
@@ -119,8 +120,9 @@ class Judgement:
     ) -> Verdict:
         """Run the subject's checks on the newest commit, and every objection that has a case.
 
-        `by`: the session that raised the objections; those without a runnable case are put to it once more, with the
-        evidence. `disputes`: an implementer's doubts about cases it cannot see; a second examiner answers them blind.
+        `by`: the session that raised the objections. If nothing else is missing, objections without a runnable case are
+        put to it once more, with the evidence.
+        `disputes`: an implementer's doubts about cases it cannot see; a second examiner answers them blind.
         `also`: further tasks to evaluate on this commit; reported in `verdict.beside`, not part of `holds`.
         """
         self._state.also = {task.id for task in also}
@@ -140,7 +142,8 @@ class Judgement:
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
-        """Run every check again on the last commit, with every objection that is still open."""
+        """Prove the whole plan on the last commit, with every objection that is still open. All checks run again. Only
+        if the last verdict had the same inputs, it is reused."""
         objections = tuple(one for findings in self._state.open_objections.values() for one in findings)
         return await self._prove("finish", plan, objections)
 

@@ -58,7 +58,7 @@ class Parallel:
 
     async def gather(self, jobs: Mapping[str, Awaitable[T]]) -> dict[str, T]:
         """Run all jobs concurrently, at most twice as many as the run's cap of agents. If one fails, the others still
-        finish."""
+        finish; then its error is raised."""
         slots = asyncio.Semaphore(2 * self._context.settings.cap)
 
         async def one(job: Awaitable[T]) -> T:

@@ -192,8 +192,8 @@ class Run:
         return await self.judgement.prove(subject, objections, by=by, disputes=disputes, also=also)
 
     async def finish(self, plan: Plan) -> Outcome:
-        """Run every check again on the last commit, with every objection still open. The only way for a run to be
-        done."""
+        """Prove the whole plan on the last commit, with every objection still open; see `Judgement.prove_finally`. The
+        only way for a run to be done."""
         verdict = await self.judgement.prove_finally(plan)
         self.steps.state.position.live = True
         await self.steps.publish()

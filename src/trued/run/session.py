@@ -66,7 +66,8 @@ class Session(Generic[R]):
 
     async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
         """Ask the agent once and close the session. Returns None if the agent failed; the failure is recorded as the
-        step's result, so that a resume does not try again."""
+        step's result, so that a resume does not try again. Raises AgentFailed for a failure that concerns every agent
+        of the user, such as a missing login."""
         try:
             return await self.attempt(subject, **context)
         finally:
