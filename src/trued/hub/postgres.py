@@ -208,8 +208,8 @@ class PostgresJournal:
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven, or was driven before it went back to its queue. 0 if its lease has
-        expired, or its driver died on this machine."""
+        """The epoch under which the run is driven. If a worker drives it or will drive it: its last epoch, at least 1.
+        0 if nobody drives it: its lease has expired, or its driver died on this machine."""
         return self._drivers(run).get(run, 0)
 
     def drivers(self) -> dict[str, int]:
@@ -258,8 +258,9 @@ class PostgresJournal:
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
 
-        If a run of this machine has a lock that is free, or ours, its driver is dead: there is no lease to wait for.
-        Another machine cannot see locks that are held here, even if it has a copy of this state folder.
+        The caller holds the run's lock in this state folder. So if the run was driven on this machine before, that
+        driver is dead, and there is no lease to wait for. Another machine cannot see locks that are held here, even if
+        it has a copy of this state folder.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
