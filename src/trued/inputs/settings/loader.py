@@ -1,5 +1,5 @@
 """Loads the settings of a run. Of several values for a key, this order decides: flag, environment variable, project
-file, user file, default."""
+file, user file, default. A project file cannot loosen what its user restricts: login, network, limits, publishing."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -134,7 +134,8 @@ def _by_role(key: str, *layers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:
-    """The narrower network of both files: a repository cannot allow what its user has forbidden."""
+    """The narrower network of both files, because a repository cannot allow what its user has forbidden. Environment
+    and flags override both."""
     files = [layer["network"] for layer in (user, project) if "network" in layer]
     named = [layer["network"] for layer in above if "network" in layer]
     return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
