@@ -26,8 +26,8 @@ class CgroupParent:
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """Make a group with these limits, and remove it after the block. Yields its folder; "" if no group can be
-    created."""
+    """Make a group with these limits, and remove it after the block. Yields its folder; "" if no group can be created,
+    or if the number of processes is not limited."""
     found = cgroup_parent()
     if found is None or not processes:
         yield ""
@@ -84,9 +84,9 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """For cgroup v2: the parent of this process's group, and whether that parent can limit memory. Empty if this
-    process's group has limits, or if the parent cannot limit the number of processes. This process's own group cannot
-    be used, because a group that contains processes cannot have groups below it."""
+    """For cgroup v2: the parent of this process's group (the root group, if the process is in it), and whether that
+    parent can limit memory. Empty if this process's group has limits, or if the parent cannot limit the number of
+    processes. Other groups that contain processes cannot be used: only the root group may also have groups below it."""
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []
