@@ -32,7 +32,7 @@ class Stage:
         record = await self.line.piped(engine, required=False)
         assert (record.state, record.code) == ("failed", 5)
         assert record.why == (
-            "too few of them answered: researcher-architecture: missing; researcher-impact: missing; "
+            "too few agents answered: researcher-architecture: missing; researcher-impact: missing; "
             "researcher-dependencies: missing; researcher-patterns: missing"
         )
         engine.runtime = crew

@@ -1,4 +1,5 @@
-"""Exports a workflow as a command for another tool: a text that its agent follows by hand, with the exported roles."""
+"""Exports a workflow as a command for another tool: a text that an agent of that tool follows without the engine, with
+the exported roles."""
 
 from functools import cache
 from pathlib import Path

@@ -96,8 +96,8 @@ class WorkflowDescriptor:
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
     replies: Reference = ""  # role → the classes of its replies, for the documentation
-    handbook: Reference = ""  # (RoleFormat, folder) → files with which another tool follows it by hand
-    # roles that check the work; one that changes code counts as an implementer from then on
+    handbook: Reference = ""  # (RoleFormat, folder) → files with which another tool follows it without the engine
+    # roles that check the work; an agent in such a role that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
     other_vendor_roles: frozenset[str] = frozenset()  # roles for another vendor than the builders', if there is one
@@ -163,7 +163,8 @@ class WorkflowDescriptor:
         return sorted(place.glob("*.md"))
 
     def handbook_files(self, form: "RoleFormat", top: Path) -> "list[Export]":
-        """The files below `top` with which another tool follows the workflow by hand; none if it has no handbook."""
+        """The files below `top` with which another tool follows the workflow without the engine; none if the workflow
+        has no handbook."""
         return cast("list[Export]", self._load("handbook", self.handbook)(form, top)) if self.handbook else []
 
     def load_flow(self) -> Flow:

@@ -198,7 +198,7 @@ GUESSES = [
 def test_an_installer_or_server_that_init_sh_does_not_hold_is_guesswork(line: str) -> None:
     (mode,) = guesswork([line], SCRIPT, "a")
     assert (mode.name, mode.feature) == ("guesswork", "a")
-    assert "that init.sh does not hold: " in mode.evidence
+    assert "that init.sh does not contain: " in mode.evidence
 
 
 KNOWN = [

@@ -93,7 +93,7 @@ async def test_whatever_a_coder_tries_the_list_stays_true_and_the_try_is_on_reco
     told = {kind: named(engine, record, kind) for kind in ("meddling", "premature victory", "guesswork")}
     wanted = {words: kind for _, tries in LIES for words, kind in tries.items()}
     assert not [words for words, kind in wanted.items() if not any(words in one for one in told[kind])]
-    assert told["guesswork"] == ["an installer that init.sh does not hold: pip install leftpad"]
+    assert told["guesswork"] == ["an installer that init.sh does not contain: pip install leftpad"]
     assert ground.untrue(engine, record) == []
     assert ground.passing(record.branch) == ["double", "triple"]
     listed = ground.features(record.branch).features

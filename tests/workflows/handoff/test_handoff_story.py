@@ -73,7 +73,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     }
     first = ground.git("rev-list", "--reverse", record.branch).split()[1]
     assert ground.git("show", "--format=%an: %s", "--name-only", first).splitlines() == [
-        "trued: docs: what is to be built, and how to set up",
+        "trued: docs: the features to build, and how to set up the project",
         "",
         "agent_state.json",
         "feature_list.json",
@@ -229,7 +229,7 @@ async def test_a_broken_set_up_is_mended_before_any_feature_and_one_that_stays_b
     subjects = ground.git("log", "--format=%an: %s", f"main..{record.branch}").splitlines()
     assert [one for one in subjects if one.startswith("coder")] == [
         "coder: feat: double(x) returns twice its argument",
-        "coder: fix: mend init.sh",
+        "coder: fix: repair init.sh",
     ]
     assert ground.file(record, "init.sh").endswith("echo ready")
     assert ".venv" not in ground.git("ls-tree", "-r", "--name-only", record.branch)

@@ -53,7 +53,7 @@ Highest severity: none
 SHARED = """\
 # Memory of x
 
-Written by the engine alone, from what the agents said. What they found in full is in the artifacts.
+Only the engine writes this file, from the agents' replies. Their full findings are in the artifacts.
 
 ## Artifact index
 - `docs/feature/x/research/impact.md`: researcher-impact

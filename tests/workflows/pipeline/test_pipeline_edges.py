@@ -194,7 +194,9 @@ async def test_a_replan_reads_the_verification_files_and_only_the_failing_task_i
         assert all(f"{ROOT}verification/{name}.md" in planner for name in CHECKERS)
         assert "seen in v-tasks.md: T02 is wrong: 4 instead of 3" in crew.briefs("implementer-T02")[0]
         assert "verifier.md" not in planner
-        told_again = f"{ROOT}memory/v-feature.mem.md: you wrote it before, it is not yours, and it was undone"
+        told_again = (
+            f"{ROOT}memory/v-feature.mem.md: you wrote this file before, but it is not yours; the change was undone"
+        )
         assert [told_again in brief for brief in crew.briefs("v-tasks")] == [False, True]
         told = line.git("log", "-1", "--format=%H", "--grep=docs: verification", "--skip=1", record.branch)
         memory = line.git("show", f"{told}:{ROOT}memory/v-tests.mem.md")

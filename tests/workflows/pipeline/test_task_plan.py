@@ -30,7 +30,7 @@ def test_what_needs_nothing_works_at_once_and_the_rest_as_soon_as_its_needs_are_
         ((work("T1", "T2"), work("T2", "T1")), "these tasks wait for each other: T1, T2"),
         ((work("T1", "T1"),), "these tasks wait for each other: T1"),
         ((work("T1", "T9"),), "T1 depends on 'T9', and there is no such task"),
-        ((work("T1"), work("t1")), "the id T1 is there twice"),
+        ((work("T1"), work("t1")), "the id T1 appears twice"),
         ((work("../x"),), "'../x' cannot be a task's id"),
         ((work("T1."),), "'T1.' cannot be a task's id"),
         ((work("T1-"),), "'T1-' cannot be a task's id"),

@@ -50,7 +50,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     await implement(lead, lead.tasks)
     assert await run.branch.read("words.txt") == "red\nblue\n"
     engine, _ = stage.line.engine()
-    refuted = "says that it changed ghost.py: that is as it was on the base, or is not there"
+    refuted = "says that it changed ghost.py: unchanged since the base, or not there"
     claims = [one.data["what"] for one in engine.store.journal.events(run.id) if one.kind == "claim refuted"]
     assert claims == [f"implementer-T01 {refuted}"]
     assert f"it {refuted}" in (await run.branch.read(lead.folder.path("memory/implementer-T01.mem.md")) or "")

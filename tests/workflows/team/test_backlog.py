@@ -71,7 +71,7 @@ def test_ids_come_from_counters_and_are_never_given_twice() -> None:
     before = _shop()
     gone, said = merge_edit(before, parse_backlog(_without(render(before), "F1-T2", "needs:")), before)
     assert [task.id for task in gone.tasks] == ["F1-T1"]
-    assert said == ("F1-T2 is not worked on any more, as you removed it",)
+    assert said == ("F1-T2 is no longer worked on, because you removed it",)
     again = parse_backlog(render(gone))
     assert again == gone
     assert again.with_new_task("F1-S1", "another")[1] == "F1-T3"
@@ -373,15 +373,15 @@ def test_a_sealed_criterion_cannot_be_edited_away_and_a_new_one_is_no_part_of_th
         ("F1-C2", "a wrong password is refused"),
         ("F1-C3", "it is fast"),
     ]
-    assert "F1-C2 is back, as the sealed contract holds it: only `trued amend` changes that" in said
-    assert "F1-C3 is told to the team, but is not in the sealed contract: only `trued amend` changes that" in said
+    assert "F1-C2 was restored, because the sealed contract contains it: only `trued amend` changes that" in said
+    assert "F1-C3 is given to the team, but is not in the sealed contract: only `trued amend` changes that" in said
     assert "- **F1-C3**: it is fast (not in the contract)\n" in render(found)
     gone, said = merge_edit(found, parse_backlog(_without(render(found), "F1-C3")), found)
     assert [one.id for one in gone.feature("F1").criteria] == ["F1-C1", "F1-C2"]
     text = render(_shop())
     _, said = merge_edit(_shop(), parse_backlog(text[text.index("\n## F2") :]), _shop())
     assert said == (
-        "F1 is not worked on any more, as you removed it; F1-C1, F1-C2 stay in the contract: only `trued amend` "
+        "F1 is no longer worked on, because you removed it; F1-C1, F1-C2 stay in the contract: only `trued amend` "
         "changes that",
     )
 
@@ -414,7 +414,7 @@ def test_what_has_failed_can_be_opened_again_and_attempts_be_set() -> None:
     assert (found.feature("F1").status, found.feature("F1").uat) == ("pending", "pending")
     found, said = _edited(_shop(), ("0/10", "7/10"))
     assert found.task("F1-T2").attempts == 7
-    assert said == ("F1-T2 has 7 attempts behind it, as you wrote",)
+    assert said == ("F1-T2 has used 7 attempts, as you wrote",)
 
 
 @pytest.mark.spec("TEAM-3")
@@ -438,7 +438,7 @@ def test_order_and_place_are_the_persons() -> None:
     first, second = text.index("\n## F1"), text.index("\n## F2")
     found, said = merge_edit(_shop(), parse_backlog(text[:first] + text[second:] + text[first:second]), _shop())
     assert [one.id for one in found.features] == ["F2", "F1"]
-    assert said == ("the features stand in your order now",)
+    assert said == ("the features are in your order now",)
     moved = text.replace("- [ ] **F1-T2**: Add the end point (attempts: 0/10)\n  - needs: F1-T1\n", "")
     found, _ = merge_edit(
         _shop(), parse_backlog(f"{moved}\n- [ ] **F1-T2**: Add the end point (attempts: 0/10)\n"), _shop()

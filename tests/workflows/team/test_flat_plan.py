@@ -153,7 +153,7 @@ def test_an_old_configuration_is_mapped_and_what_means_nothing_is_said() -> None
     found, said = team_settings(CONFIG)
     assert TeamSettings(**found) == TeamSettings(attempts=7, uat_after_feature=False, off=("qa",))
     assert said == (
-        ".sheen/config.json:10: model means nothing here",
+        ".sheen/config.json:10: model is not used here",
         ".sheen/config.json: maxTaskAttempts and maxAttempts differ, the latter counts",
         ".sheen/config.json:6: a team without its dev does nothing, so it stays on",
     )
@@ -164,11 +164,11 @@ def test_an_old_configuration_is_mapped_and_what_means_nothing_is_said() -> None
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[]", "c.json:1: the file is no object (write { … })"),
-        ('{\n"autoHeal": 3}', "c.json:2: autoHeal is no object (write { … })"),
+        ("[]", "c.json:1: the file is not an object (write { … })"),
+        ('{\n"autoHeal": 3}', "c.json:2: autoHeal is not an object (write { … })"),
         (
             '{"autoHeal": {"maxAttempts": 0}}',
-            "c.json:1: autoHeal.maxAttempts is no number of attempts (write 1 or more)",
+            "c.json:1: autoHeal.maxAttempts is not a number of attempts (write 1 or more)",
         ),
         ('{"autoHeal": {"enabled": 1}}', "c.json:1: autoHeal.enabled is neither true nor false (fix the value)"),
     ],

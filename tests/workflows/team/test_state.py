@@ -170,7 +170,7 @@ def test_who_is_off_plays_nothing_and_what_nobody_looks_at_is_said_in_the_contra
     assert every.plan().undecided == ()
     assert all(every.plays(role) for role in ("pm", "techlead", "dev", "qa", "uat"))
     said = {
-        "qa": ("qa is off: nobody tests a task but the engine's own checks",),
+        "qa": ("qa is off: only the engine's own checks test a task",),
         "techlead": ("techlead is off: nobody says which tests show a task",),
         "uat": (
             "no UAT after a feature: nobody looks at it as its user would",

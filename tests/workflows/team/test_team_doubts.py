@@ -58,10 +58,10 @@ async def test_what_tech_lead_and_pm_say_they_could_not_do_is_an_objection_that_
     assert (record.state, record.code, str(record.grade)) == ("not proven", 1, "unproven")
     assert [key for key in members.asked if "techlead" in key] == ["feature F1/techlead#1", "feature F1/techlead#2"]
     assert one.states(record) == {"F1-T1": "done 1/10", "F1-T2": "done 1/10"}  # the work continues anyway
-    why = "says ERROR: the goal contradicts itself"
-    assert f"of F1 the techlead {why}" in record.why
-    assert f"of fix tasks for F1 the pm {why}" in record.why
-    assert f"qa's question about F1-T1 has no answer: the pm {why}" in record.why
+    why = "ERROR: the goal contradicts itself"
+    assert f"the techlead says about F1: {why}" in record.why
+    assert f"the pm says about fix tasks for F1: {why}" in record.why
+    assert f"qa's question about F1-T1 has no answer: the pm says {why}" in record.why
     inbox = one.page(record, "pm/inbox.md")
     assert "is zero a number?" in inbox
     assert "**Status**: pending" in inbox

@@ -47,7 +47,8 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one event of our own program: most map to a method of `Transcript`, with its arguments."""
+    """Fold one event of our own program into the transcript. The fields of most events are the arguments of a
+    method of `Transcript`."""
     methods: dict[str, Callable[..., None]] = {
         "session": transcript.set_session,
         "says": transcript.add_text,

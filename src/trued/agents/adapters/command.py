@@ -1,4 +1,5 @@
-"""Any program as an agent: the order as JSON on stdin, the reply as JSON on stdout, its log on stderr."""
+"""Any program as an agent: it reads the order as JSON from stdin, and writes its reply as JSON to stdout and its log to
+stderr."""
 
 import json
 import shlex

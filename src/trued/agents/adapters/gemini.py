@@ -83,7 +83,7 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 
 def _escape_at_signs(brief: str) -> str:
-    """Escape at signs: Gemini would load a file or folder of the name after one, and split e-mail addresses."""
+    """Escape at signs: Gemini reads `@NAME` as a file or folder to load, even within an e-mail address."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
@@ -113,7 +113,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_stderr_line(line: str, transcript: Transcript) -> None:
-    """Fold a line of stderr: only there Gemini reports that it waits because its provider asked for that."""
+    """Fold a line of stderr. Gemini reports only there that its provider asked it to wait."""
     if FAILED.match(line):
         transcript.refuse(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > LONGEST_WAIT_MS:

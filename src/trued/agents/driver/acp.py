@@ -29,7 +29,7 @@ KINDS = {
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # normal ends; the contract shows if the reply is complete
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # normal ends of a turn; a cut reply breaks the reply contract
 AUTH_REQUIRED = -32000
 
 
@@ -43,7 +43,7 @@ class AcpAgent:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # file in which our plugin in the agent writes events that the protocol lacks
+    told: str = ""  # file to which our plugin in the agent writes events that the protocol lacks
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:

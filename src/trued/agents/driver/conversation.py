@@ -52,11 +52,11 @@ class ConversationRuntime:
             if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
             tell("agent died", why=report.why)
-            goes_on = order.resume or bool(transcript.native)
+            resumes = order.resume or bool(transcript.native)
             order = replace(
                 asked,
-                brief=_interrupted_brief(asked.brief if goes_on else asked.anew or asked.brief),
-                resume=goes_on,
+                brief=_interrupted_brief(asked.brief if resumes else asked.anew or asked.brief),
+                resume=resumes,
                 native=transcript.native or order.native,
                 before=add_usage(order.before, report.usage),
                 allowance=remaining(asked.allowance, spent),
@@ -124,7 +124,7 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # some report the cost but no tokens
+        guess = estimate_usage(order, len(transcript.text))  # some agents report the cost but no tokens
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )

@@ -1,4 +1,4 @@
-"""Finds an agent's program, and the folders of the machine that it needs to see to run."""
+"""Finds an agent's program, and the folders that the program must be able to read."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     there, variables = _behind_shim(os.path.abspath(there), program, user)  # noqa: PTH100
     chain = _link_chain(there)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
-    # Start the link and not its target where possible: a script itself looks for its package beside the real file.
+    # Start the link, not its target, where possible: a script resolves the link itself to find its package.
     start = next(
         (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
         chain[-1],

@@ -53,7 +53,8 @@ def _file(login: Login, names: list[str]) -> str:
 
 
 def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
-    """The existing credential files, if one looks valid by form and time; otherwise none and what is wrong."""
+    """The existing credential files if at least one looks valid and has not expired; otherwise none, and what is
+    wrong."""
     there = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }

@@ -1,4 +1,4 @@
-"""Finds the files that a program must be able to see if the user named it by a command line."""
+"""Finds the files that the program of a user's command line must be able to see inside the sandbox."""
 
 import json
 import os

@@ -162,7 +162,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         twice = next(key for key, _ in pairs if sum(other == key for other, _ in pairs) > 1)
-        raise BrokenReply(f"it says {twice!r} twice in one object")
+        raise BrokenReply(f"it has the key {twice!r} twice in one object")
     return value
 
 

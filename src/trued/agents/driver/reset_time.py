@@ -30,7 +30,7 @@ ZONES = {  # common abbreviations, in summer and winter; ambiguous ones are left
     **dict.fromkeys(("cet", "cest"), "Europe/Berlin"),
 }
 
-# -- patterns: words that announce a time, then the time. All repeats are bounded, so that no text takes long.
+# -- patterns: words that announce a time, then the time. All repeats are bounded, so that no text takes long to match.
 
 STAMP = re.compile(
     r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
@@ -167,7 +167,7 @@ def _time_of_day(found: "re.Match[str]") -> timedelta:
 
 
 def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The possible days; if the text names none, those on which the time of day can come next."""
+    """The days that the text can mean; if it names none, the days around today."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
     if found["iso"]:
         return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later

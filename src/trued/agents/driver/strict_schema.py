@@ -99,7 +99,8 @@ def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
 
 
 def _is_of(value: Any, node: dict[str, Any]) -> bool:
-    """Whether the value fits this choice: in strict mode it has every property, and a constant shows the kind."""
+    """Whether the value fits this alternative of the schema: a list, or an object with exactly these properties and
+    constants."""
     if isinstance(value, list):
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):

@@ -13,7 +13,7 @@ from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import read_text
 
-LEADING = "orchestrator"  # a role for people who follow a workflow by hand; in a run, the engine leads
+LEADING = "orchestrator"  # a role for following a workflow without the engine; in a run, the engine leads
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Writes roles as files of other tools, which use them without trued."""
+"""Writes roles as role files for other tools, whose agents then play them without trued."""
 
 import hashlib
 import json

@@ -30,7 +30,8 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime with calls that survive its process: the call of an earlier order is found, adopted or restarted."""
+    """A runtime whose calls survive its process: if an order was started before, its call is found, adopted or
+    restarted."""
 
     def __init__(
         self,
@@ -96,8 +97,8 @@ class Spool:
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that a provider only
-        refused for a while have continued since; their work is kept."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that a provider refused
+        only for a while are not marked: they have continued since."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 report = from_json(Report, file.read_bytes())

@@ -55,7 +55,7 @@ class CallFolder:
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
-        """The report, or one that says that the call died for good; None if the call has to be started or adopted."""
+        """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)

@@ -99,7 +99,7 @@ async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str
         commit = _judged_at(context.store, record, name) or start
         changed = paths_outside(await context.workspace.changed_files(start, commit), owned)
         if not changed and name not in skipped:
-            what = f"nothing was changed for chunk {name}: what was there before it is not its work"
+            what = f"nothing was changed for chunk {name}: earlier work belongs to other chunks"
             found += [Finding(what=what, requirement=one.id, by="the engine") for one in part.serving(name)]
         start = commit
     return found

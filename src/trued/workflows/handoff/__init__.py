@@ -1,4 +1,5 @@
-"""Handoff: an application is built from its specification, feature by feature, by agents that hand over in files."""
+"""Handoff: agents build an application from its specification, feature by feature, and hand over to each other in
+files."""
 
 from typing import TYPE_CHECKING
 

@@ -32,7 +32,7 @@ class AgentState(Value):
     specification: str = ""  # the file that the run was started with
     digest: str = ""  # sha256 of that file's text
     base: str = ""  # the user's commit that the work starts from
-    start: str = ""  # the command that starts the app, as the initializer found it
+    start: str = ""  # the command that starts the app, as the initializer reported it
     test: str = ""  # the command that runs all tests
     set_up: tuple[str, ...] = ()  # commands that init.sh runs beyond installing what the manifests name
     version: int = VERSION  # of this format

@@ -1,4 +1,4 @@
-"""Failure modes of a coder, recognised by facts: one-shot attempt, premature victory, guesswork, meddling."""
+"""Detects failure modes of a coder from facts: one-shot attempt, premature victory, guesswork, meddling."""
 
 import json
 import re
@@ -230,7 +230,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
         for words, piped in simple_commands(line):
             what = _command_kind(words) or ("an installer" if piped and _downloads(before, words) else "")
             if what and not any(_same(words, one, what) for one in held):
-                found[f"{what} that init.sh does not hold: {' '.join(words)}"] = None
+                found[f"{what} that init.sh does not contain: {' '.join(words)}"] = None
             before = words
     return tuple(_mode("guesswork", feature, words) for words in list(found)[:MODE_LIMIT])
 

@@ -54,30 +54,30 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=10**9)]
 class Feature(Value):
     """One thing that the finished project does: a test specification, not a to-do."""
 
-    id: Name = Field(default="", max_length=ID_LIMIT, description="its name; made from its place where it has none")
+    id: Name = Field(default="", max_length=ID_LIMIT, description="its name; generated from its position if missing")
     category: str = Field(default="functional", description="what kind of feature it is, in the project's own words")
     description: str = Field(pattern=r"\S", description="what must hold, in the user's words")
     priority: StrictInt | StrictFloat | str = Field(
         default="medium", description="critical, high, medium or low; or a number, 1 first"
     )
     steps: tuple[str, ...] = Field(default=(), description="how to see that it holds, step by step")
-    passes: StrictBool = Field(default=False, description="proven, attested or held already; only the engine writes it")
-    status: FeatureStatus | None = Field(default=None, description="where it stands; only the engine writes it")
+    passes: StrictBool = Field(default=False, description="proven, attested or already satisfied; set by the engine")
+    status: FeatureStatus | None = Field(default=None, description="its state; only the engine writes it")
     tests_passing: Count = Field(default=0, description="counted by the engine")
     tests_total: Count = Field(default=0, description="counted by the engine")
     coverage: float | None = Field(
         default=None, ge=0, le=100, allow_inf_nan=False, description="per cent, measured by the engine"
     )
-    assigned_to: str = Field(default="", description="the agent that works on it or did last")
+    assigned_to: str = Field(default="", description="the agent that works on it, or worked on it last")
     started_at: str = Field(default="", description="when work on it began")
     last_tested: str = Field(default="", description="when its checks were run last")
-    agent_notes: str = Field(default="", description="what the last failed check said, for the next agent")
-    test_command: str = Field(default="", description="the command whose tests show the feature")
+    agent_notes: str = Field(default="", description="what the last failed check reported, for the next agent")
+    test_command: str = Field(default="", description="the command that runs the feature's tests")
     verification_method: Method = Field(
         default="automated", description="counted tests, tests in a real browser, or a named person"
     )
     verification_tool: str = Field(default="", description="pytest, playwright, puppeteer, human, or another runner")
-    depends_on: tuple[Name, ...] = Field(default=(), description="ids of features that must hold before it is begun")
+    depends_on: tuple[Name, ...] = Field(default=(), description="ids of features that must hold before it is started")
     more: dict[str, Any] = Field(default_factory=dict)  # other fields of the file; kept
     line: int = 0  # number of its line in the file
 
@@ -123,7 +123,7 @@ class FeatureList(Value):
 
 
 class Blocked(Value):
-    """A feature that will not be begun, because one that it depends on failed."""
+    """A feature that will not be started, because a feature that it depends on failed."""
 
     feature: str
     by: str  # the failed feature
@@ -201,10 +201,10 @@ def _with_ids(found: list[Feature], located: Located, spot: tuple[str | int, ...
     for number, one in enumerate(found):
         where = located.where(*spot, number, "id")
         if one.id and not is_id(one.id):
-            raise BadInput(f"{one.id[:ID_LIMIT]!r} is no id", where, "use letters, digits, '.', '_' and '-'")
+            raise BadInput(f"{one.id[:ID_LIMIT]!r} is not a valid id", where, "use letters, digits, '.', '_' and '-'")
         if one.id in first:
             line = first[one.id].line
-            raise BadInput(f"feature {one.id} is there twice, first on line {line}", where, "give it another id")
+            raise BadInput(f"feature {one.id} appears twice, first on line {line}", where, "give it another id")
         if one.id:
             first[one.id] = one
     taken, features = set(first), list[Feature]()
@@ -297,7 +297,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Feature list",
-        "description": "What is to be built, one feature at a time. Only `description` must be there.",
+        "description": "What is to be built, one feature at a time. Only `description` is required.",
         "anyOf": [whole, features],
         "$defs": {
             "feature": {

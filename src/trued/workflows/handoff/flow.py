@@ -57,7 +57,7 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
         project, holds = await steps.judge_unbuilt(run, project, feature, verdict, awaited=feature.id in awaited)
         if feature.id in claimed and not holds and feature.id not in project.unjudged:
             await run.record(PassUndone(feature=feature.id, why=project.features[feature.id].agent_notes))
-    await run.branch.write(project.files, "docs: what holds was looked at again", event=project.list_event())
+    await run.branch.write(project.files, "docs: features that passed were checked again", event=project.list_event())
     return project
 
 
@@ -140,7 +140,7 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
         fixer = run.session("coder", Coded, publishes=False)
         await fixer.ask(steps.FIX_SCRIPT, gaps=gaps)
         await fixer.close()
-        await run.branch.squash(f"fix: mend {SCRIPT}", onto=before, author="coder")
+        await run.branch.squash(f"fix: repair {SCRIPT}", onto=before, author="coder")
         work = run.branch.head
         broken = await steps.broken_features(run, project)
         if broken:

@@ -1,4 +1,4 @@
-"""progress.txt: the note that one coder's work leaves for the next, and agents' own notes below it."""
+"""progress.txt: the engine's note for the next coder, and agents' own notes below it."""
 
 import re
 import unicodedata

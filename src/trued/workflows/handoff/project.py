@@ -85,12 +85,12 @@ class HandoffProject(Value):
 
     @property
     def claimed(self) -> frozenset[str]:
-        """Features that the file calls passed."""
+        """Features that the file marks as passed."""
         return frozenset(one.id for one in self.features.features if one.passes)
 
     @property
     def awaited(self) -> frozenset[str]:
-        """Features that the file calls built."""
+        """Features that are built, according to the file."""
         built = (HOLDS, KEPT, UNJUDGED)
         return frozenset(one.id for one in self.features.features if one.passes or one.agent_notes.startswith(built))
 
@@ -177,8 +177,8 @@ class HandoffProject(Value):
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
-        """A copy in which the feature is built and not judged, because the environment lacks something. `command`:
-        judges it again."""
+        """A copy in which the feature is built and not judged, because the environment lacks something. `command`: the
+        command that judges it again."""
         notes = trimmed(f"{UNJUDGED}: {'; '.join(why)}")
         now = self.features[feature.id].model_copy(
             update={"passes": False, "status": "in_progress", "agent_notes": notes}

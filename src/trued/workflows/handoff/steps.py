@@ -197,7 +197,9 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     if any(one.verification_method == "e2e" for one in project.features.features):
         tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
-    await run.branch.write(files, "docs: what is to be built, and how to set up", event=listed.list_event())
+    await run.branch.write(
+        files, "docs: the features to build, and how to set up the project", event=listed.list_event()
+    )
 
 
 async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
@@ -239,7 +241,7 @@ async def set_up_clone(
     """
     files = {**project.files, **await _new_script(run, project)}
     listed = project.list_event(attempt, of)
-    await run.branch.write(files, "docs: where things stand", accepted=False, event=listed)
+    await run.branch.write(files, "docs: the current state", accepted=False, event=listed)
     return await run.branch.set_up(coder, SCRIPT)
 
 
@@ -474,6 +476,6 @@ async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> H
         corrected = reopened.model_copy(update={"green": corrected.green})
     if corrected != project:
         await run.branch.write(
-            corrected.files, "docs: the list says what was found on the last commit", event=corrected.list_event()
+            corrected.files, "docs: the list corrected by the proof of the last commit", event=corrected.list_event()
         )
     return corrected

@@ -1,4 +1,4 @@
-"""Decision tables: the result of a cluster of agents, from nothing but their memories. The first matching rule wins."""
+"""Decision tables: they derive a cluster's result from its agents' memories alone. The first matching rule wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -89,7 +89,7 @@ class Rule(Value):
 
     @property
     def when(self) -> str:
-        """The condition, for people who follow the table by hand."""
+        """The condition, for people who apply the table without the engine."""
         many = len(self.of)
         who = f"at least {self.least} of {', '.join(self.of)}" if many > 1 else self.of[0]
         what = {Status.ERROR: "missing or `ERROR`", Status.NEEDS_REVISION: "`NEEDS_REVISION`"}
@@ -120,7 +120,7 @@ class DecisionTable(Value):
         )
 
     def render(self) -> str:
-        """The table in Markdown, for people who follow it by hand."""
+        """The table in Markdown, for people who apply it without the engine."""
         rules = [(rule.when, rule.then, rule.note) for rule in self.rules]
         cells = enumerate([*rules, ("otherwise", Status.DONE, self.note)], 1)
         rows = [f"| {number} | {when} | `{then}` | {note} |" for number, (when, then, note) in cells]

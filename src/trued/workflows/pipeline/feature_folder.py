@@ -121,7 +121,7 @@ def plan_page(
     ]
     parts = [
         f"# Plan: {_cell_text(title)}",
-        "One file a task: `tasks/`. The engine wrote this from the planner's answer.",
+        "One file for each task: `tasks/`. The engine wrote this from the planner's answer.",
         "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
     ]
     said = {"Acceptance criteria": [f"{one.id}: {one.text}" for one in criteria], **notes}

@@ -12,7 +12,7 @@ from trued.support.redaction import plain
 
 FOLDER, SHARED = "memory", "memory.md"
 MOST_LINES = 30  # most lines of one agent's memory
-FINDINGS = 5  # key findings of one agent; all of them are in its artifact
+FINDINGS = 5  # key findings of one agent; its artifact has all findings
 DECISIONS = 5
 ARTIFACTS = 8  # most artifacts that one agent's memory names; the index has the others
 INDEXED = 40  # most paths of one agent in the index; the diff has all of them
@@ -141,7 +141,7 @@ class SharedMemory(Value):
         lines = [
             title,
             "",
-            "Written by the engine alone, from what the agents said. What they found in full is in the artifacts.",
+            "Only the engine writes this file, from the agents' replies. Their full findings are in the artifacts.",
             *_section("Artifact index", index),
             *_section("Recent decisions", decided, _older(self.older_decisions)),
             "",

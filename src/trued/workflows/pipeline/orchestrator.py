@@ -110,7 +110,8 @@ class Orchestrator:
             f"{path(one)}: {self.missing.get(one, 'it is not there')}" for one in reads if one not in self.artifacts
         ]
         undone = [
-            f"{one}: you wrote it before, it is not yours, and it was undone" for one in self.undone.get(name, ())
+            f"{one}: you wrote this file before, but it is not yours; the change was undone"
+            for one in self.undone.get(name, ())
         ]
         return {
             "read_first": path(SHARED),
@@ -244,7 +245,7 @@ class Orchestrator:
         text = await self.run.branch.read(path, at=commit) if commit else None
         if text is None:
             if one.reply is None or name not in self.artifacts:
-                old = "what is there is of an earlier round: " if name in self.artifacts else ""
+                old = "the existing document is from an earlier round: " if name in self.artifacts else ""
                 said = "gave no answer" if one.reply is None else "left no document"
                 self.missing[name] = f"{old}{one.name} {said}"
                 self.artifacts.discard(name)
@@ -289,7 +290,7 @@ class Orchestrator:
             decision = await self.end_step(step, table.decide(await self.write_files(step, found)), names)
             if decision.status is not Status.ERROR:
                 return decision, found
-            await self.run.fail_unless_resumed(f"too few of them answered: {'; '.join(decision.why)}")
+            await self.run.fail_unless_resumed(f"too few agents answered: {'; '.join(decision.why)}")
 
     # -- one agent -----------------------------------------------------------------------------------------------------
 

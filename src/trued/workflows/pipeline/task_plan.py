@@ -71,7 +71,7 @@ def _problems(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]
         if why := _id_problem(name):
             yield f"{name[:SHOWN]!r} cannot be a task's id: {why}"
         if sum(one.casefold() == name.casefold() for one in ids) > 1:
-            yield f"the id {name} is there twice"
+            yield f"the id {name} appears twice"
     for one in works:
         for other in one.depends_on:
             if other not in ids:

@@ -33,7 +33,7 @@ TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
 COMMANDS = 8  # test commands of a plan that the engine runs
 NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
-NOT_COUNTED = "`{command}`, which the plan names for its tests, is of no runner whose tests can be counted"
+NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
 SHOWN = 20  # gaps listed in a brief: the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
@@ -334,7 +334,7 @@ def note_unchecked_criteria(lead: Orchestrator) -> None:
 def _as_note(name: str, critique: Finding) -> str:
     """A critique of the design that its critic upheld after the revision, for the notes of every verdict."""
     severity = "Critical" if critique.severity >= Severity.CRITICAL else "High"
-    return f"{name}, {severity} by {critique.by} after the design's revision, is settled by no check: {critique.what}"
+    return f"no check settles {name}, {severity} by {critique.by} after the design's revision: {critique.what}"
 
 
 def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:

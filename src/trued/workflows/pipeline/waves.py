@@ -84,7 +84,7 @@ async def _checked_memories(
         named = [str(PurePosixPath(path)) for path in reply.files] if reply else []
         wrong = [path for path in dict.fromkeys(named) if path not in changed]
         if memory is not None and wrong:
-            what = f"says that it changed {', '.join(wrong[:NAMED])}: that is as it was on the base, or is not there"
+            what = f"says that it changed {', '.join(wrong[:NAMED])}: unchanged since the base, or not there"
             await lead.run.record(ClaimRefuted(what=f"{name} {what}"))
             memories[name] = Memory.model_validate(
                 {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}

@@ -50,7 +50,7 @@ async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) ->
     if changed:
         run.judgement.object(by, ())
         return verdict
-    what = f"nothing was changed for chunk {chunk.id}: what was there before it is not its work"
+    what = f"nothing was changed for chunk {chunk.id}: earlier work belongs to other chunks"
     run.judgement.object(by, [Finding(what=what, requirement=one.id) for one in verdict.requirements])
     return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
 

@@ -300,7 +300,7 @@ def _results(results: Mapping[str, str], tests: int) -> str:
 def config_view(settings: TeamSettings) -> str:
     """The settings as they would be written in trued.toml. Only for people to read."""
     rows = [
-        "# What this team works by. To change it, edit [team] in trued.toml.",
+        "# The settings of this team. To change them, edit [team] in trued.toml.",
         "[team]",
         f"attempts = {settings.attempts}",
         f"heal = {_toml(settings.heal)}",

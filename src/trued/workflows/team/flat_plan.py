@@ -191,7 +191,7 @@ class _FlatPlanReading:
         if self.criteria:
             yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
         if told := sum(what == "context" for what in self.places.values()):
-            lines = counted(told, "line of it is no task, and stands", "lines of it are no tasks, and stand")
+            lines = counted(told, "other line of it is", "other lines of it are")
             yield f"{lines} in context.md"
 
 

@@ -31,9 +31,9 @@ def team_settings(text: str, file: str = NAME) -> tuple[dict[str, Any], tuple[st
     for spot, known in KNOWN.items():
         table = _at(located, spot)
         if not isinstance(table, dict):
-            raise BadInput(f"{'.'.join(spot) or 'the file'} is no object", located.where(*spot), "write { … }")
+            raise BadInput(f"{'.'.join(spot) or 'the file'} is not an object", located.where(*spot), "write { … }")
         said += [
-            f"{located.where(*spot, key)}: {'.'.join((*spot, key))} means nothing here"
+            f"{located.where(*spot, key)}: {'.'.join((*spot, key))} is not used here"
             for key in table
             if key not in known
         ]
@@ -63,7 +63,7 @@ def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
             off.append(role)
     if not _bool(_at(located, ("multiAgent", "enabled"), True), located, ("multiAgent", "enabled")):
         said.append(
-            f"{located.where('multiAgent', 'enabled')}: the team was off there, and works here as you started it"
+            f"{located.where('multiAgent', 'enabled')}: the team was off there, but works here, because you started it"
         )
     return tuple(off), said
 
@@ -85,5 +85,5 @@ def _bool(value: Any, located: Located, spot: tuple[str, ...]) -> bool:
 
 def _count(value: Any, located: Located, spot: tuple[str, ...]) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise BadInput(f"{'.'.join(spot)} is no number of attempts", located.where(*spot), "write 1 or more")
+        raise BadInput(f"{'.'.join(spot)} is not a number of attempts", located.where(*spot), "write 1 or more")
     return value

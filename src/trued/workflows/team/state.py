@@ -167,7 +167,7 @@ class Crew(Value):
     @property
     def unchecked(self) -> tuple[str, ...]:
         """What no role will check, because of the settings. Every verdict lists it."""
-        said = [] if self.plays("qa") else ["qa is off: nobody tests a task but the engine's own checks"]
+        said = [] if self.plays("qa") else ["qa is off: only the engine's own checks test a task"]
         said += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
         uat, looks = self.plays("uat"), self.settings
         alone, together = uat and looks.uat_after_feature, uat and looks.uat_after_all

@@ -387,7 +387,7 @@ def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: 
     """The crew; if the planner replied twice that it could not do its work, with that doubt. The doubt stays open,
     because no evidence can settle it."""
     doubt = doubt_in(reply)
-    return crew.with_doubt(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
+    return crew.with_doubt(f"{role}: {about}", feature, f"the {role} says about {about}: {doubt}" if doubt else "")
 
 
 async def find_issues(

@@ -145,7 +145,7 @@ class TaskInProgress:
         named = [str(PurePosixPath(one)) for one in self.developed.files] if self.developed else []
         wrong = [one for one in dict.fromkeys(named) if one not in self.changed]
         if wrong:
-            what = f"dev says that it changed {', '.join(wrong[:NAMED])} for {self.task}: that is as it was before"
+            what = f"dev says that it changed {', '.join(wrong[:NAMED])} for {self.task}: git shows no change"
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:

@@ -22,7 +22,7 @@ BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are 
 CUT = 4000  # characters kept of any text except the agent's messages
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be resumed"
-LOOK_S = 0.5  # between two reads of the file of our plugin in the agent
+LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes
 LONGEST_WAIT_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
 
 

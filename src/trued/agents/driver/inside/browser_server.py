@@ -1,8 +1,8 @@
 """An MCP server inside an agent's sandbox: lets the agent drive a real Chromium on one address, the preview.
 
-The agent's own program starts it: browser_server.py ADDRESS CHROMIUM PROBES. It speaks JSON-RPC by lines on stdin and
-stdout. Pictures are written into the current folder, which is the agent's clone. Nothing here is evidence: the agent
-reports what it saw, and the engine checks it separately.
+The agent's own program starts it: browser_server.py ADDRESS CHROMIUM PROBES. It speaks JSON-RPC, one message per line,
+on stdin and stdout. Pictures are written into the current folder, which is the agent's clone. Nothing here is
+evidence: the agent reports what it saw, and the engine checks it separately.
 """
 
 from __future__ import annotations

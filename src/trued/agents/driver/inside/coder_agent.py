@@ -42,7 +42,7 @@ TOOLS = {
     "execute": ("run_command",),
 }
 COMMAND_S = 120.0
-RETRIES = {"tools": 8, "output": 2}  # a model that fails at one tool so often in a row will not recover
+RETRIES = {"tools": 8, "output": 2}  # a model that fails at a tool this often in a row will not recover
 PAUSES = (1.0, 4.0)  # seconds before a failed request is sent again; longer waits are left to the engine
 BEAT_S = 2.0  # between heartbeats while an answer streams in
 SILENCE_S = 24 * 3600.0  # as good as no timeout: the supervisor watches for hangs
@@ -236,10 +236,10 @@ def output_types(schema: dict[str, Any]) -> Any:
     """The reply as a call of the reply tool or, from models that answer in text, as plain JSON."""
     if not schema:
         return str
-    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_spoken_reply)]
+    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_text_reply)]
 
 
-def parse_spoken_reply(text: str) -> Any:
+def parse_text_reply(text: str) -> Any:
     """The text parsed as a JSON object; the text itself if it is not one."""
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
@@ -250,7 +250,8 @@ def parse_spoken_reply(text: str) -> Any:
 
 
 def reply_validator(schema: dict[str, Any]) -> Any:
-    """A validator that tells the model at once what breaks the contract. It skips the last try; the engine judges."""
+    """A validator that tells the model at once how its reply breaks the contract. It accepts the last try unchecked:
+    the engine checks every reply anyway."""
 
     async def validate(ctx: RunContext[Any], said: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:

@@ -1,12 +1,12 @@
-// A plugin of OpenCode: over ACP it tells neither what each request used nor that it waits for its provider.
-// One line of JSON an event, to the file that TRUED_TOLD names.
+// A plugin for OpenCode, which does not report over ACP what each request used, nor that it waits for its provider.
+// The plugin writes each event as one line of JSON to the file named by TRUED_TOLD.
 import { appendFileSync } from "node:fs"
 
 const tell = (event) => appendFileSync(process.env.TRUED_TOLD, JSON.stringify(event) + "\n")
 const known = new Set()
 
 const answered = ({ id, tokens, cost, error }) => {
-  if (known.has(id)) return // one message is told of several times
+  if (known.has(id)) return // one message is reported several times
   known.add(id)
   const { input, output, reasoning, cache } = tokens
   tell({ event: "request", sent: input + cache.read + cache.write, said: output + reasoning, cached: cache.read, cost })

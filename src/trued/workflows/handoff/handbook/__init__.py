@@ -1,4 +1,4 @@
-"""The handoff workflow by hand: a command that leads coder after coder through a list of features."""
+"""The handoff workflow without the engine: a command that leads coder after coder through a list of features."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 place() { printf '%s\n' "$(pwd -P) $(python3 --version)"; }
-# An environment that was copied from elsewhere still points there; one of another Python is of no use.
+# A copied environment still points to its old place; an environment of another Python cannot be used.
 settled() {
   if [ ! -f .venv/.init-place ] || [ "$(cat .venv/.init-place)" = "$(place)" ]; then return 0; fi
   moved "$(cat .venv/.init-place)" "$(place)" || rm -rf -- .venv
@@ -21,7 +21,7 @@ venv() {
     python3 -m venv .venv || fail "python3 cannot make a virtual environment: install its venv module"
   fi
 }
-# The program if it is there, else one in an environment of its own, beside the project's packages.
+# Use the program if it is installed; else install it into an environment of its own, apart from the project's packages.
 bring() {
   if works "$1"; then return 0; fi
   venv

@@ -1,4 +1,5 @@
-"""The pipeline as files that a person or an agent can follow by hand: an orchestrator, its patterns, and a prompt."""
+"""The pipeline as files that a person or an agent can follow without the engine: an orchestrator, its patterns, and a
+prompt."""
 
 import textwrap
 from collections.abc import Iterator, Sequence

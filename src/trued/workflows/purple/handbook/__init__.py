@@ -1,4 +1,4 @@
-"""The purple workflow by hand: a command that leads both teams through a plan."""
+"""The purple workflow without the engine: a command that leads both teams through a plan."""
 
 from pathlib import Path
 

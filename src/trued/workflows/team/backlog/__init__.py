@@ -1,4 +1,4 @@
-"""`backlog.md`: what a team has to do, written for people and parsed again with whatever they changed."""
+"""`backlog.md`: what a team has to do. The engine writes it for people, and parses it again with their edits."""
 
 from collections.abc import Sequence
 

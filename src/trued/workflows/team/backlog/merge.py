@@ -29,7 +29,7 @@ def merge_edit(
     if after == before:
         return now, ()
     if not after.features and now.features:
-        return now, ("no feature is left in the file: taken for a slip, nothing was changed",)
+        return now, ("no feature is left in the file: this is treated as a mistake, and nothing was changed",)
     merge = _Merge(before, _without_known_lines(before, after), now, sealed)
     return merge.backlog(), tuple(merge.said)
 
@@ -130,16 +130,16 @@ class _Merge:
         name = getattr(part, "id", "")
         if what == "features" and (held := [one.id for one in getattr(part, "criteria", ()) if one.id in self.sealed]):
             self.said.append(
-                f"{name} is not worked on any more, as you removed it; {_list(held)} stay in the contract: {AMEND}"
+                f"{name} is no longer worked on, because you removed it; {_list(held)} stay in the contract: {AMEND}"
             )
         elif what != "criteria":
-            self.said.append(f"{name} is not worked on any more, as you removed it")
+            self.said.append(f"{name} is no longer worked on, because you removed it")
 
     def _order(self) -> None:
         for what, title in (("features", "features"), ("tasks", "tasks")):
             old, new = getattr(self.before, what), getattr(self.after, what)
             if [name for name in old if name in new] != [name for name in new if name in old]:
-                self.said.append(f"the {title} stand in your order now")
+                self.said.append(f"the {title} are in your order now")
 
     def _with_last_numbers(self, feature: BacklogFeature) -> BacklogFeature:
         """The feature with the last numbers of removed parts, so that no id is used twice."""
@@ -213,7 +213,7 @@ class _Merge:
             at = {part.id: place for place, part in enumerate(found)}
             above = [at[other.id] for other in now.criteria[:number] if other.id in at]
             found.insert(max(above, default=-1) + 1, one)
-            self.said.append(f"{one.id} is back, as the sealed contract holds it: {AMEND}")
+            self.said.append(f"{one.id} was restored, because the sealed contract contains it: {AMEND}")
         return tuple(found)
 
     def _criterion(self, after: AcceptanceItem, now: BacklogFeature) -> AcceptanceItem:
@@ -222,13 +222,13 @@ class _Merge:
             return after
         if before is None or there is None:
             own = self._next(f"{now.id}-C", after)
-            self.said.append(f"{own} is told to the team, but is not in the sealed contract: {AMEND}")
+            self.said.append(f"{own} is given to the team, but is not in the sealed contract: {AMEND}")
             return after.changed(id=own, added=True)
         after = after.changed(added=there.added)
         if after.text == before.text:
             return after.changed(text=there.text)
         kept = f", but the sealed contract keeps its words: {AMEND}" if after.id in self.sealed else ""
-        self.said.append(f"{after.id} is told to the team in your words{kept}")
+        self.said.append(f"{after.id} is given to the team in your words{kept}")
         return after
 
     # -- stories and tasks ---------------------------------------------------------------------------------------------
@@ -281,13 +281,13 @@ class _Merge:
         if after.state not in (before.state, now.state):
             fields |= self._marked(after)
         if after.attempts != before.attempts:
-            self.said.append(f"{after.id} has {after.attempts} attempts behind it, as you wrote")
+            self.said.append(f"{after.id} has used {after.attempts} attempts, as you wrote")
             fields["attempts"] = after.attempts
         return after.changed(**fields)
 
     def _marked(self, task: BacklogTask) -> dict[str, Any]:
         if task.is_open:
-            self.said.append(f"{task.id} is open again, and its attempts begin anew")
+            self.said.append(f"{task.id} is open again, with all its attempts")
             return {"state": "open", "attempts": 0, "by_person": False}
         proves = "your tick proves nothing" if task.state == "done" else "it counts as failed"
         self.said.append(f"{task.id} is not worked on, as you marked it; {proves}")

@@ -1,4 +1,4 @@
-"""The ticket workflow by hand: a command that leads from a ticket to a pull request."""
+"""The ticket workflow without the engine: a command that leads from a ticket to a pull request."""
 
 from pathlib import Path
 
