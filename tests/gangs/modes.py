@@ -649,7 +649,7 @@ def planted(order: Any) -> None:
     mine = git("rev-parse", "HEAD")
     state = {"version": 1, "run_id": "r-lost1", "base_commit": mine, "specification_sha256": digest}
     write({**STATE, "agent_state.json": json.dumps({**state, "specification_file": "handoff.md"})})
-    commit(f"docs: what is to be built\n\nTrued-Run: {order.run}\nTrued-Base: {mine}", **ENGINE)
+    commit(f"docs: the features to build\n\nTrued-Run: {order.run}\nTrued-Base: {mine}", **ENGINE)
 
 
 # -- what agents do beside their work ----------------------------------------------------------------------------------

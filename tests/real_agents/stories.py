@@ -90,7 +90,7 @@ def initialized(_: Turn) -> list[Step]:
 
 
 def coded(turn: Turn) -> list[Step]:
-    feature = re.findall(r"# (?:Your task: |Go on with )(\w+)", "\n".join(turn.users))[-1]
+    feature = re.findall(r"# (?:Your task: |Continue with )(\w+)", "\n".join(turn.users))[-1]
     files: dict[str, str] = {**service.FILES[feature]}
     if feature != "look":
         files["links/service.py"] = service.composed(feature)

@@ -31,8 +31,8 @@ ENGINE_DIES, KEEPER_DIES = "chunk 1A/purple-team-b#1", "chunk 2A/purple-team-a#1
 def played(turn: Turn) -> Script:
     """Who asks, and for which chunk, stands in what was said; whether it lies depends on whether it was caught."""
     everything = "\n".join(turn.users)
-    chunk = re.findall(r"# (?:Your task: |Go on with )(\w+)", everything)[-1]
-    caught = "Go on with" in turn.asked or "Go on with" in turn.users[-1]
+    chunk = re.findall(r"# (?:Your task: |Continue with )(\w+)", everything)[-1]
+    caught = "Continue with" in turn.asked or "Continue with" in turn.users[-1]
     if "Purple Team B" in everything:
         review = {"result": "PASS", "steel_man": ["reads well"], "gaps": [], "requirements": [], "fixed": []}
         slow = [Run("sleep 4")] if chunk == "1A" else []

@@ -68,7 +68,7 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """When the credentials expire or were renewed, in epoch seconds; 0 if unknown. It is later for newer credentials."""
+    """When the credentials expire or were renewed, in epoch seconds (later for newer credentials); 0 if unknown."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

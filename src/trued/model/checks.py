@@ -14,7 +14,7 @@ Network: TypeAlias = Literal["none", "loopback"]
 
 
 class CallCase(Value):
-    """A function called in another process; its answer is compared in the engine's."""
+    """A function that is called in another process; the engine compares its result."""
 
     _given = only_given_fields()
 
@@ -34,7 +34,7 @@ def is_node(call: str) -> bool:
 
 
 class RunCase(Value):
-    """A command line, what it is fed, and what it must say."""
+    """A command line, its input, and what it must print."""
 
     _given = only_given_fields()
 

@@ -29,7 +29,7 @@ Spoken: TypeAlias = Annotated[
 
 
 class Finding(Value):
-    """Something that stands in the way. With a `case` the engine can run it, and then it is a check."""
+    """Something wrong or missing. If it has a `case`, the engine can run that case as a check."""
 
     what: str
     where: str = ""
@@ -47,5 +47,5 @@ class Reply(BaseModel):
     status: Status = Status.DONE
     summary: str = ""
     question: str = Field(
-        default="", description="only if you cannot go on without a person's answer: what you need to know"
+        default="", description="only if you cannot continue without a person's answer: what you need to know"
     )

@@ -14,7 +14,7 @@ SLUG_LIMIT = 40
 
 
 class Source(Value):
-    """Where the user's words stand."""
+    """Where the user's words are."""
 
     file: str = ""
     line: int = 0

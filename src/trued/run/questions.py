@@ -80,4 +80,6 @@ async def answer_for_agent(context: RunContext, key: str, text: str) -> str:
     answer, comment, who = await ask_person(context, key, text)
     words = f"{answer}: {comment}" if comment else answer
     person = who or "The person in charge"
-    return f"You asked: {text}\n\n{person} answers: {words}\n\nGo on, and answer as you were asked at first."
+    return (
+        f"You asked: {text}\n\n{person} answers: {words}\n\nContinue your work, and answer as you were first asked to."
+    )

@@ -145,7 +145,7 @@ def test_who_leaves_a_document_writes_that_one_alone(name: str) -> None:
     role, parts = ROLES[name], sections(ROLES[name])
     assert role.tools == ("read", "edit", "search", "execute")
     assert f"- `{DOCUMENTS[name]}`: " in parts["Outputs"]
-    assert "and no other file: what else you change is undone and put on record" in flat(parts["Prohibitions"])
+    assert "and no other file: any other change is undone and recorded" in flat(parts["Prohibitions"])
 
 
 @pytest.mark.spec("PIPE-12", "PIPE-10")
@@ -180,7 +180,7 @@ def test_each_cluster_keeps_its_own_scale_and_knows_who_overrules_it() -> None:
     for name in VERIFIERS:
         assert "`pass` or `fail`" in flat(sections(ROLES[name])["Outputs"])
     for name in ("v-build", "v-tests"):
-        assert "the worse one stands" in flat(sections(ROLES[name])["Role"])
+        assert "the worse one counts" in flat(sections(ROLES[name])["Role"])
 
 
 @pytest.mark.spec("TEAM-1", "TEAM-5", "TEAM-6", "TEAM-7")

@@ -25,7 +25,7 @@ WORK = (Write("made.txt", "made by an agent\n"), Run("cat made.txt > copied.txt"
 BAD = Answer({"summary": 7})
 MADE = Write("made.txt", "made\n")
 LONG = Run("echo begun > begun.txt; sleep 300; echo never > never.txt")
-AGAIN = "does not keep the contract of your role"  # what a re-ask says
+AGAIN = "breaks the contract of your role"  # what a re-ask says
 INTERRUPTED = "You were interrupted"  # what an agent is told that goes on after a death
 
 

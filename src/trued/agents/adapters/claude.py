@@ -73,13 +73,17 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_result(event, transcript)
 
 
-def _fold_quota(told: dict[str, Any], transcript: Transcript) -> None:
+def _fold_quota(reported: dict[str, Any], transcript: Transcript) -> None:
     """Fold the quota windows of a subscription: the event's own, and all others that it lists."""
-    name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
-    transcript.set_quota(
-        name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected"
+    name, until, used = (
+        reported.get("rateLimitType") or "",
+        reported.get("resetsAt") or 0.0,
+        reported.get("utilization"),
     )
-    for each, window in (told.get("unifiedWindows") or {}).items():
+    transcript.set_quota(
+        name, until, used=None if used is None else 100 * used, closed=reported.get("status") == "rejected"
+    )
+    for each, window in (reported.get("unifiedWindows") or {}).items():
         transcript.set_quota(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
@@ -109,10 +113,10 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
         )
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    cached = told.get("cache_read_input_tokens") or 0
-    sent = (told.get("input_tokens") or 0) + (told.get("cache_creation_input_tokens") or 0) + cached
-    return Usage(sent, told.get("output_tokens") or 0, cached)
+def _usage(reported: dict[str, Any]) -> Usage:
+    cached = reported.get("cache_read_input_tokens") or 0
+    sent = (reported.get("input_tokens") or 0) + (reported.get("cache_creation_input_tokens") or 0) + cached
+    return Usage(sent, reported.get("output_tokens") or 0, cached)
 
 
 AGENT = Agent(

@@ -75,10 +75,10 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_result(event, transcript)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
+def _usage(reported: dict[str, Any]) -> Usage:
     """Usage from an event. Unlike Anthropic's, Qwen's input tokens include the cached ones."""
-    cached = told.get("cache_read_input_tokens") or 0
-    return Usage(told.get("input_tokens") or 0, told.get("output_tokens") or 0, cached)
+    cached = reported.get("cache_read_input_tokens") or 0
+    return Usage(reported.get("input_tokens") or 0, reported.get("output_tokens") or 0, cached)
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:

@@ -49,7 +49,7 @@ class AcpAgent:
 def client_program(order: Order, choice: AcpAgent) -> Program:
     """Our client as the program to start, with the order on its stdin; the agent is its child."""
     kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
-    told = {
+    settings = {
         "argv": choice.argv,
         "folder": order.folder,
         "prompt": order.brief,
@@ -64,7 +64,7 @@ def client_program(order: Order, choice: AcpAgent) -> Program:
     return Program(
         # Started by path, with -P and -s, so that no file in the clone can replace a module.
         (sys.executable, "-P", "-s", "-B", client),
-        json.dumps(told, ensure_ascii=False).encode(),
+        json.dumps(settings, ensure_ascii=False).encode(),
         (sys.prefix, sys.base_prefix, client, *choice.readable),
         choice.variables,
         files=choice.files,
@@ -169,13 +169,13 @@ def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
 
 def _fold_answer(response: dict[str, Any], transcript: Transcript) -> None:
     quota = ((response.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
-    told = _usage(response.get("usage") or {})
+    reported = _usage(response.get("usage") or {})
     if quota:
-        told = Usage(quota.get("input_tokens") or 0, quota.get("output_tokens") or 0)
-    if told.tokens_in and not transcript.usage.requests:
+        reported = Usage(quota.get("input_tokens") or 0, quota.get("output_tokens") or 0)
+    if reported.tokens_in and not transcript.usage.requests:
         known = transcript.usage
-        peak = known.peak or told.tokens_in + told.tokens_out
-        transcript.set_usage(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
+        peak = known.peak or reported.tokens_in + reported.tokens_out
+        transcript.set_usage(replace(reported, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
     transcript.add_text(transcript.text)
     transcript.finished = True
     if (reason := response.get("stopReason")) not in WELL:
@@ -192,9 +192,9 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
+def _usage(reported: dict[str, Any]) -> Usage:
     """Usage from an event. Only some agents include cached tokens and thoughts in their figures: the total decides."""
-    whole, said = told.get("totalTokens") or 0, told.get("outputTokens") or 0
-    cached = told.get("cachedReadTokens") or 0
-    sent = max(told.get("inputTokens") or 0, whole - said - (told.get("thoughtTokens") or 0))
+    whole, said = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
+    cached = reported.get("cachedReadTokens") or 0
+    sent = max(reported.get("inputTokens") or 0, whole - said - (reported.get("thoughtTokens") or 0))
     return Usage(sent, max(said, whole - sent), cached)

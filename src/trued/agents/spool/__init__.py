@@ -145,11 +145,11 @@ class Spool:
 
     async def _start(self, call: CallFolder) -> None:
         """Start the call, unless another process does. Wait while another machine may be running it."""
-        told = ""
+        reported = ""
         while self._lease and self._lease.is_over():
-            if (why := self._lease.why_over()) != told:
+            if (why := self._lease.why_over()) != reported:
                 call.tell("postponed", why=why, agent=call.order.agent)
-            told = why
+            reported = why
             await asyncio.sleep(LEASE_LOOK_S)
         # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
         async with self._ahead:
@@ -159,10 +159,10 @@ class Spool:
 
     def _go_message(self, agent: str) -> bytes:
         shown = dict(self._variables(agent))
-        told: dict[str, object] = {"secrets": {**secrets_in(shown), **self._hidden}, "variables": shown}
+        message: dict[str, object] = {"secrets": {**secrets_in(shown), **self._hidden}, "variables": shown}
         if self._lease:
-            told["lease"] = str(self._lease.path)
-        return f"go {json.dumps(told)}\n".encode()
+            message["lease"] = str(self._lease.path)
+        return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
         """Start a supervisor. At most one per core starts at a time, so that the first agent does not wait for all."""

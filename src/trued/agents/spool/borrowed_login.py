@@ -56,14 +56,14 @@ def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
     note = _read_record(folder)
     if note is None:
         return []
-    told: list[LoginEvent] = []
+    events: list[LoginEvent] = []
     with _exclusive(folder):
         for name, known in note.files.items():
             now, said, _ = _sync_file(folder, note, name, known, place)
-            told += said
+            events += said
             note = replace(note, files={**note.files, name: now})
         _write_record(folder, note)
-    return told
+    return events
 
 
 def return_login(folder: Path) -> list[LoginEvent]:
@@ -72,26 +72,26 @@ def return_login(folder: Path) -> list[LoginEvent]:
     note = _read_record(folder)
     if note is None:
         return []
-    told: list[LoginEvent] = []
+    events: list[LoginEvent] = []
     try:
         with _exclusive(folder):
             for name, known in note.files.items():
                 _, said, why = _sync_file(folder, note, name, known, None)
-                told += said
+                events += said
                 if why:
-                    told.append(("login not taken back", {"file": name, "why": why}))
+                    events.append(("login not taken back", {"file": name, "why": why}))
     except OSError as error:
-        told.append(("login not taken back", {"file": ", ".join(note.files), "why": str(error.strerror)}))
+        events.append(("login not taken back", {"file": ", ".join(note.files), "why": str(error.strerror)}))
     for name in note.files:
         _remove(Path(note.home), name)
     (folder / NOTE).unlink(missing_ok=True)
-    return told
+    return events
 
 
 def return_login_of_dead_call(folder: Path) -> None:
     """Like `return_login`, after a supervisor died; the events go to the call's own log."""
-    if told := return_login(folder):
-        lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
+    if events := return_login(folder):
+        lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in events]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
@@ -109,33 +109,33 @@ def _sync_file(
 ) -> tuple[str, list[LoginEvent], str]:
     """Sync one file; return the hash of the content that both now have, events, and why a change was not copied."""
     user = Path(note.user, name)
-    mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
-    if mine is None or theirs is None or mine == theirs:
-        return known if mine is None or theirs is None else _hash(theirs), [], ""
-    if _hash(mine) == known:
+    agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
+    if agents_copy is None or users_file is None or agents_copy == users_file:
+        return known if agents_copy is None or users_file is None else _hash(users_file), [], ""
+    if _hash(agents_copy) == known:
         if place is not None:
-            place(name, theirs)
-            return _hash(theirs), [], ""
+            place(name, users_file)
+            return _hash(users_file), [], ""
         return known, [], ""
-    why = _why_not_taken_back(folder, known, mine, theirs)
+    why = _why_not_taken_back(folder, known, agents_copy, users_file)
     if not why:
-        why = _write_users_file(user, mine)
+        why = _write_users_file(user, agents_copy)
     if why:
         return known, [], why
     with (folder.parent / WROTE).open("a", encoding="ascii") as file:
-        file.write(f"{_hash(mine)}\n")
-    return _hash(mine), [("login refreshed", {"file": name})], ""
+        file.write(f"{_hash(agents_copy)}\n")
+    return _hash(agents_copy), [("login refreshed", {"file": name})], ""
 
 
-def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
-    old, new = credentials.parse_credentials(theirs), credentials.parse_credentials(mine)
+def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file: bytes) -> str:
+    old, new = credentials.parse_credentials(users_file), credentials.parse_credentials(agents_copy)
     if old is None or new is None:
         return "it is no longer a JSON object"
     if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was borrowed: {why}"
-    if _hash(theirs) == known:
+    if _hash(users_file) == known:
         return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
-    if _hash(theirs) not in _hashes_written(folder):
+    if _hash(users_file) not in _hashes_written(folder):
         return "yours has changed meanwhile"
     return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
 
@@ -184,8 +184,8 @@ def _exclusive(folder: Path) -> Iterator[None]:
 
 def _read_record(folder: Path) -> LoanRecord | None:
     try:
-        told: Mapping[str, Any] = json.loads((folder / NOTE).read_bytes())
-        return LoanRecord(str(told["user"]), str(told["home"]), dict(told["files"]))
+        stored: Mapping[str, Any] = json.loads((folder / NOTE).read_bytes())
+        return LoanRecord(str(stored["user"]), str(stored["home"]), dict(stored["files"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -26,7 +26,7 @@ class Aside(Value):
 
 
 class Proposal(Value):
-    """What only the user may set. It is parked for a person."""
+    """Something that only the user may set. It waits for a person's decision."""
 
     what: Literal["keep", "supersedes", "remove"]
     requirement: str
@@ -40,7 +40,7 @@ class Examined(Reply):
     cases: tuple[Proposed, ...]
     interface: tuple[str, ...] = Field(
         default=(),
-        description="one entry point a line: `package.module:function(parameters)`, "
+        description="one entry point per line: `package.module:function(parameters)`, "
         "`python -m package command <what>`, `GET /route/<id>`, `page /path`. Names and shapes, never a value",
     )
     serve: Serve | None = Field(default=None, description="how the server is started, for http and page cases")
@@ -59,7 +59,7 @@ class Asked(Value):
 
 
 class Blind(Value):
-    """What must come of one input by the user's words alone. Give only what they decide."""
+    """The result that one input must have, by the user's words alone. Give only what the words decide."""
 
     number: int
     returns: Any = None
@@ -77,6 +77,6 @@ class Blind(Value):
 
 
 class Answers(Reply):
-    """Blind answers, one a number."""
+    """Blind answers, one for each number."""
 
     answers: tuple[Blind, ...]

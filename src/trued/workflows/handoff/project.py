@@ -338,8 +338,8 @@ def _first_line(notes: str) -> str:
 
 def task_of(feature: Feature) -> Task:
     lines = [feature.description, *(f"{number}. {step}" for number, step in enumerate(feature.steps, 1))]
-    lines += [f"It is shown by: {feature.test_command}"] if feature.test_command else []
-    lines += [f"A person will look at it: {feature.verification_method}"] * (feature.verification_method == "manual")
+    lines += [f"Tests that will show it: {feature.test_command}"] if feature.test_command else []
+    lines += ["A person will check it."] * (feature.verification_method == "manual")
     return Task(
         id=feature.id,
         title=cut_title(" ".join(feature.description.split())),

@@ -8,14 +8,14 @@ from trued.model import Finding, Reply, Value
 
 
 class Planned(Value):
-    """One feature, as it will stand in the list."""
+    """One feature, as it will appear in the feature list."""
 
-    id: str = Field(default="", description="short, like feat_001_login; made from its place where you give none")
+    id: str = Field(default="", description="short, like feat_001_login; generated if you give none")
     category: str = "functional"
     description: str = Field(description="what must hold, in the words of the specification")
     priority: str = Field(default="medium", description="critical, high, medium or low")
     steps: tuple[str, ...] = Field(description="how to see that it holds, step by step")
-    test_command: str = Field(default="", description="the command whose tests will show it")
+    test_command: str = Field(default="", description="the command that will run its tests")
     verification_method: str = Field(default="automated", description="automated, e2e (a browser) or manual (a person)")
     verification_tool: str = ""
     depends_on: tuple[str, ...] = ()
@@ -27,11 +27,13 @@ class Initialized(Reply):
     features: tuple[Planned, ...] = Field(min_length=1)
     start: str = Field(default="", description="the command that starts the app")
     test: str = Field(default="", description="the command that runs all tests")
-    set_up: tuple[str, ...] = Field(default=(), description="commands beyond installing what the manifests name")
+    set_up: tuple[str, ...] = Field(
+        default=(), description="commands that a fresh clone needs beyond installing what the manifests name"
+    )
 
 
 class Coded(Reply):
-    """What a coder says of its one feature. All of it is checked."""
+    """A coder's report on its one feature. The engine checks all of it."""
 
     passes: bool = Field(description="whether the feature is complete, as far as you saw it yourself")
     implemented: tuple[str, ...]
@@ -46,7 +48,8 @@ class Coded(Reply):
     continue_from: str = Field(default="", description="path:line, where the next agent should begin")
     proposed: tuple[Planned, ...] = Field(default=(), description="features that the list lacks; a person decides")
     disputes: tuple[Finding, ...] = Field(
-        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+        default=(),
+        description="requirements whose held-out examples must be wrong according to the user's words, and why",
     )
 
 

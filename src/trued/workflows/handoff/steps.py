@@ -227,7 +227,7 @@ FIX_SCRIPT = Task(
     id=SCRIPT,
     title=f"{SCRIPT} fails",
     brief=f"./{SCRIPT} must set up this project from a fresh clone, and work twice in a row. It fails. "
-    "Find the cause and mend it, in the script or in what it installs. Build no feature.",
+    "Find the cause and fix it, in the script or in what it installs. Build no feature.",
     files=(SCRIPT,),
 )
 

@@ -24,7 +24,7 @@ class Acceptance(Value):
     """An acceptance criterion of `feature.md`."""
 
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$", description="short, like AC-1")
-    text: str = Field(min_length=1, description="what must hold, so that somebody else can see whether it does")
+    text: str = Field(min_length=1, description="what must hold, worded so that somebody else can see whether it does")
 
 
 def with_distinct_ids(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:

@@ -1,4 +1,4 @@
-"""What the agents of a pipeline reply. Every field is a claim; the engine makes their memories of it."""
+"""What the agents of a pipeline reply. Every field is a claim; the engine writes the agents' memories from it."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -15,22 +15,22 @@ Final: TypeAlias = Literal[Status.DONE, Status.ERROR]
 
 
 class Noted(Finding):
-    """A finding. With a requirement and a case the engine runs it."""
+    """A finding. If it has a requirement and a case, the engine runs the case."""
 
     severity: Spoken = Field(default=Severity.NONE, json_schema_extra={"default": "none"})
 
 
 class PipelineReply(Reply):
-    """What every agent says about its work. Its memory is made of this."""
+    """What every agent reports about its work. The engine writes the agent's memory from it."""
 
     key_findings: tuple[str, ...] = Field(default=(), description="the five that matter most, one line each")
     severity: str = Field(default="", description="the highest of your findings, in your own scale")
-    decisions: tuple[str, ...] = Field(default=(), description="what you decided, and others must know")
-    findings: tuple[Noted, ...] = Field(default=(), description="what stands in the way, one by one")
+    decisions: tuple[str, ...] = Field(default=(), description="what you decided that others must know")
+    findings: tuple[Noted, ...] = Field(default=(), description="what is wrong or missing, one by one")
 
 
 class Researched(PipelineReply):
-    """What a researcher found for its focus; the whole of it is in its file."""
+    """What a researcher found for its focus; its document has all of it."""
 
     status: Final = Status.DONE
 
@@ -45,13 +45,13 @@ class Specified(PipelineReply):
 
 
 class Designed(PipelineReply):
-    """How it is to be built; the whole of it is in design.md."""
+    """How the feature is to be built; design.md has all of it."""
 
     status: Final = Status.DONE
 
 
 class Critique(PipelineReply):
-    """What a critic holds against the design."""
+    """A critic's objections to the design."""
 
     severity: Literal["", "Low", "Medium", "High", "Critical"] = Field(
         default="", description="of your worst finding; empty where there is none"
@@ -59,14 +59,14 @@ class Critique(PipelineReply):
 
 
 class Failure(Value):
-    """Something that verification found, laid at the door of one task."""
+    """A failure that verification found, and the task that owns it."""
 
     task: str = Field(description="id of the task")
     what: str
 
 
 class TasksPlanned(PipelineReply, title="Planned"):  # the title is in the schema, whose hash is stored
-    """The tasks; in a replan those that are new or changed, and which task each failure belongs to."""
+    """The tasks of the plan; in a replan, the new or changed tasks, and which task each failure belongs to."""
 
     status: Final = Status.DONE
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
@@ -74,17 +74,18 @@ class TasksPlanned(PipelineReply, title="Planned"):  # the title is in the schem
 
 
 class Implemented(PipelineReply):
-    """What an implementer or a writer did for its one task. All of it is checked."""
+    """What an implementer or a documentation writer did for its one task. The engine checks all of it."""
 
     status: Final = Status.DONE
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
     disputes: tuple[Finding, ...] = Field(
-        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+        default=(),
+        description="requirements whose held-out examples must be wrong according to the user's words, and why",
     )
 
 
 class BuildChecked(PipelineReply):
-    """Whether it builds. The engine builds it itself, and the worse of both counts."""
+    """Whether the work builds. The engine builds it, too, and the worse result counts."""
 
     status: Final = Status.DONE
     severity: Literal["", "pass", "fail"] = ""
@@ -97,10 +98,10 @@ class TaskState(Value):
 
 
 class Verified(PipelineReply):
-    """What a verifier found. A finding with a requirement and a case is run by the engine."""
+    """What a verifier found. If a finding has a requirement and a case, the engine runs the case."""
 
     severity: Literal["", "pass", "fail"] = ""
-    tasks: tuple[TaskState, ...] = Field(default=(), description="of v-tasks: every task of the plan")
+    tasks: tuple[TaskState, ...] = Field(default=(), description="from v-tasks only: every task of the plan")
     repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
 
 

@@ -22,15 +22,15 @@ class Work(Value):
 
     id: str = Field(description="short, like T01; letters, digits, - and _")
     title: str
-    brief: str = Field(default="", description="what is to be done, and how one sees that it is done")
+    brief: str = Field(default="", description="what is to be done, and how to see that it is done")
     kind: Kind = "implementation"
     depends_on: tuple[str, ...] = Field(default=(), description="ids of tasks whose results it needs")
     files: tuple[str, ...] = Field(default=(), description="files that it will change")
-    tests: str = Field(default="", description="the command whose tests will show it")
+    tests: str = Field(default="", description="the command that will run its tests")
     criteria: tuple[str, ...] = Field(default=(), description="ids of the acceptance criteria that it serves")
 
     def as_task(self) -> Task:
-        shown = [f"It is shown by: {self.tests}"] if self.tests else []
+        shown = [f"Tests that will show it: {self.tests}"] if self.tests else []
         words = "\n\n".join([self.brief or self.title, *shown])
         return Task(id=self.id, title=cut_title(" ".join(self.title.split())), brief=words, files=self.files)
 

@@ -165,8 +165,8 @@ def _compiles(command: str) -> set[str]:
 def build_in_words(found: CommitBuild | None) -> str:
     """The result of the engine's own build, for v-build's brief."""
     if found is None:
-        return "the engine knows no build of it"
-    return f"the engine built it by `{found.command}`: {found.outcome}\n{found.said}"
+        return "the engine knows no build command for it"
+    return f"the engine built it with `{found.command}`: {found.outcome}\n{found.said}"
 
 
 async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:

@@ -20,12 +20,13 @@ class Built(Reply):
     files: tuple[Changed, ...]
     notes: tuple[str, ...] = ()
     disputes: tuple[Finding, ...] = Field(
-        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+        default=(),
+        description="requirements whose held-out examples must be wrong according to the user's words, and why",
     )
 
 
 class Assessed(Value):
-    """One requirement of the chunk, held against the code."""
+    """One requirement of the chunk, compared with the code."""
 
     requirement: str
     judgement: Literal["verified", "missing", "wrong"]
@@ -33,7 +34,7 @@ class Assessed(Value):
 
 
 class Review(Reply):
-    """What works, what is missing, and what Team B mended itself."""
+    """What works, what is missing, and what Team B fixed itself."""
 
     result: Literal["PASS", "GAPS_REMAIN"]
     requirements: tuple[Assessed, ...] = ()

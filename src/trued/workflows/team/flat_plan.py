@@ -190,8 +190,8 @@ class _FlatPlanReading:
         yield words + (f", {failed} failed" if failed else "")
         if self.criteria:
             yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
-        if told := sum(what == "context" for what in self.places.values()):
-            lines = counted(told, "other line of it is", "other lines of it are")
+        if others := sum(what == "context" for what in self.places.values()):
+            lines = counted(others, "other line of it is", "other lines of it are")
             yield f"{lines} in context.md"
 
 

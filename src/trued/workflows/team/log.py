@@ -50,7 +50,8 @@ class Log(Value):
 
 
 def _earlier_note(line: str) -> str:
-    """The line if it only says where earlier entries are, else "". (The engine writes that line anew.)"""
+    """The line if it only says where earlier entries are, else "". The engine writes such a line again, so the old one
+    is dropped."""
     return line if line.startswith("Earlier entries are in ") else ""
 
 

@@ -12,7 +12,7 @@ MOST = 1_000  # tasks of a goal; a longer list is not accepted
 
 
 class Breakdown(Reply):
-    """The PM's: the goal as features, stories and tasks."""
+    """The PM's reply to a goal: features, stories and tasks."""
 
     features: tuple[PlannedFeature, ...] = Field(min_length=1, max_length=MOST)
     decisions: tuple[str, ...] = Field(default=(), description="what you assumed or decided, and why")
@@ -27,21 +27,21 @@ class Breakdown(Reply):
 
 
 class Fixes(Reply):
-    """The PM's, after a validation that failed: what has to be done. Criteria stay as they are."""
+    """The PM's reply to a failed validation: what has to be done. Criteria stay as they are."""
 
     tasks: tuple[FixTask, ...] = Field(min_length=1, max_length=100)
     decisions: tuple[str, ...] = ()
 
 
 class Clarified(Reply):
-    """The PM's or the tech lead's: the answer to a question of another member of the team."""
+    """The PM's or the tech lead's reply to a question from another member of the team."""
 
     answer: str = Field(min_length=1)
     decisions: tuple[str, ...] = ()
 
 
 class FeatureSpecified(Reply, title="Specified"):  # the title is in the schema, whose hash is stored
-    """The tech lead's: how a feature is to be built, and which tests will show it."""
+    """The tech lead's reply to a feature: how it is to be built, and which tests will show it."""
 
     spec: str = Field(min_length=1, description="the technical specification, in Markdown")
     decisions: tuple[str, ...] = Field(default=(), description="decision records: what, why, what was rejected")
@@ -50,26 +50,27 @@ class FeatureSpecified(Reply, title="Specified"):  # the title is in the schema,
 
 
 class Developed(Reply):
-    """The developer's: what was done for one task."""
+    """The developer's reply: what was done for one task."""
 
     implemented: tuple[str, ...] = ()
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
     notes: tuple[str, ...] = ()
     asks: Query | None = Field(
-        default=None, description="only where you cannot go on without the tech lead's or the PM's answer"
+        default=None, description="only if you cannot continue without the tech lead's or the PM's answer"
     )
     disputes: tuple[Finding, ...] = Field(
-        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+        default=(),
+        description="requirements whose held-out examples must be wrong according to the user's words, and why",
     )
 
 
 class Tested(Reply):
-    """QA's: what was tried, and what failed."""
+    """QA's reply: what was tried, and what failed."""
 
     result: Literal["PASS", "FAIL"]
     tried: tuple[str, ...] = Field(min_length=1, description="commands and steps that you really ran")
     failures: tuple[Failure, ...] = ()
-    asks: Query | None = Field(default=None, description="to the PM, only where a criterion cannot be tested otherwise")
+    asks: Query | None = Field(default=None, description="to the PM, only if a criterion cannot be tested otherwise")
 
     @property
     def objections(self) -> tuple[Finding, ...]:
@@ -82,7 +83,7 @@ class Tested(Reply):
 
 
 class Validated(Reply):
-    """UAT's: what a user would say of it."""
+    """UAT's reply: what a user would say about the work."""
 
     decision: Literal["passed", "failed"]
     tried: tuple[str, ...] = Field(min_length=1, description="what you did as a user, step by step")

@@ -13,8 +13,8 @@ class PlannedTask(Value):
     """One piece of technical work: small enough for one developer."""
 
     title: str = Field(min_length=1, description="what is to be done, in one sentence")
-    name: str = Field(default="", description="a short name of yours, so that other tasks can depend on it")
-    depends_on: tuple[str, ...] = Field(default=(), description="names of tasks that must be done before")
+    name: str = Field(default="", description="a short name that you choose, so that other tasks can depend on it")
+    depends_on: tuple[str, ...] = Field(default=(), description="names of tasks that must be done before it")
     files: tuple[str, ...] = Field(default=(), description="files that it will change, as far as you know")
 
 
@@ -30,15 +30,15 @@ class PlannedFeature(Value):
     priority: Weight = "medium"
     criteria: tuple[str, ...] = Field(min_length=1, description="acceptance criteria: what can be seen when it is done")
     stories: tuple[PlannedStory, ...] = Field(min_length=1)
-    depends_on: tuple[str, ...] = Field(default=(), description="names of features that must be there before")
+    depends_on: tuple[str, ...] = Field(default=(), description="names of features that must be completed before it")
 
 
 class FixTask(PlannedTask):
-    feature: str = Field(default="", description="id of the feature that it mends; where only one is at hand, empty")
+    feature: str = Field(default="", description="id of the feature that it fixes; empty if only one is concerned")
 
 
 class Query(Value):
-    """A question to another member of the team: it is answered before the work goes on."""
+    """A question to another member of the team: it is answered before the work continues."""
 
     to: Literal["techlead", "pm"] = "techlead"
     text: str = Field(min_length=1)
@@ -46,7 +46,7 @@ class Query(Value):
 
 
 class NamedTests(Value):
-    """Tests that will show a task, or, with no task named, the whole feature."""
+    """Tests that will show that a task is done or, if no task is named, the whole feature."""
 
     command: str = Field(min_length=1, description="like python -m pytest -q tests/test_login.py")
     task: str = Field(default="", description="id of the task after which they must pass; empty: after the last one")
@@ -58,7 +58,7 @@ class Needs(Value):
 
 
 class Failure(Finding):
-    """One thing that fails: how to see it, what should be, what is. With a `case` the engine sees for itself."""
+    """One failure: how to reproduce it, what is expected, what happens. If it has a `case`, the engine runs it."""
 
     what: str = Field(min_length=1, description="the specific failure, with file:line or message")
     reproduction: tuple[str, ...] = Field(default=(), description="steps, one by one")

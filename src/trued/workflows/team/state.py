@@ -318,10 +318,10 @@ class Crew(Value):
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """A gap for each requirement that held before this work and does not any more."""
         lost = [one for one in judged if not one.holds and one.id in self.held]
-        told = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
+        with_gaps = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
         return tuple(
             Finding(what=f"{one.id} held before this work: {gap.what}", where=gap.where, requirement=one.id)
-            for one, gaps in told
+            for one, gaps in with_gaps
             for gap in gaps
         )
 
@@ -393,7 +393,11 @@ class Crew(Value):
     def task(self, name: str) -> Task:
         feature, one = self.backlog.feature(name), self.backlog.task(name)
         lines = [one.description, f"It is a task of the feature {feature.id}: {feature.name}"]
-        lines += [f"It is shown by: {tests.command}" for tests in self.tests.get(feature.id, ()) if tests.task == name]
+        lines += [
+            f"Tests that will show it: {tests.command}"
+            for tests in self.tests.get(feature.id, ())
+            if tests.task == name
+        ]
         return Task(
             id=name,
             title=cut_title(one.description),

@@ -56,8 +56,8 @@ async def start_crew(run: Run, goal: Goal) -> Crew:
     left = await _files_left(run)
     notes = context_notes(left.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
     if notes and "context.md" not in left:
-        told = f"{counted(len(notes), 'line of it is', 'lines of it are')} in context.md now"
-        await run.record(FileTakenOver(file=OLD_CONTEXT, said=(told,)))
+        moved = f"{counted(len(notes), 'line of it is', 'lines of it are')} in context.md now"
+        await run.record(FileTakenOver(file=OLD_CONTEXT, said=(moved,)))
     records = crew.records.continued(left)
     notes = tuple(dict.fromkeys((*kind.why, *notes)))
     crew = crew.with_records(records.with_project(kind.name, kind.commands, notes))

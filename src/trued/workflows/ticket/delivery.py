@@ -311,9 +311,9 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
             why = f"`trued land {name} --pr` shows them, asks, and offers the work"
             run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they are sensitive files; {why}"))
             return Offering(asks=dict(offered)).model_dump_json()
-        told = asdict(offered)
-        run.steps.emit("offer", PullRequestOffered(**{name: told[name] for name in told if name != "body"}))
-        return Offering(**told).model_dump_json()
+        fields = asdict(offered)
+        run.steps.emit("offer", PullRequestOffered(**{name: fields[name] for name in fields if name != "body"}))
+        return Offering(**fields).model_dump_json()
 
     inputs = digest(run.branch.head, draft)
     return Offering.model_validate_json(await run.steps.once(run.steps.key("offer"), inputs, step))

@@ -43,14 +43,14 @@ async def ticket(run: Run, goal: Goal) -> Outcome:
 
 async def implement(run: Run, verdict: Verdict) -> Summary:
     """Have a fresh agent implement the ticket. What it claims about its work is compared with git."""
-    told, before = ticket_of(run), run.branch.head
+    wanted, before = ticket_of(run), run.branch.head
     built = await run.ask(
         "impl-agent",
-        ticket_task(run, told.text),
+        ticket_task(run, wanted.text),
         TicketImplemented,
-        requirements=told.requirements,
-        acceptance_criteria=told.acceptance,
-        affected_areas="\n".join(told.areas),
+        requirements=wanted.requirements,
+        acceptance_criteria=wanted.acceptance,
+        affected_areas="\n".join(wanted.areas),
         branch=run.branch.name,
         gaps=verdict.gaps,
     )
@@ -88,7 +88,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
 
     `pictures` (name → artifact): the agent's pictures are added to it.
     """
-    told = ticket_of(run)
+    wanted = ticket_of(run)
     async with preview(run) as shown:
         if shown.broken:
             down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
@@ -98,7 +98,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
             ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),
             preview=shown.preview_description,
-            expected_pictures="\n".join(told.pictures),
+            expected_pictures="\n".join(wanted.pictures),
             last_work=story[-1:],
         )
         named = (*verified.screenshots, *(one.screenshot for one in verified.issues))

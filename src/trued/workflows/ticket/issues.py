@@ -29,7 +29,7 @@ class Issue(Value):
     expected: str = ""
     actual: str = ""
     screenshot: str = ""
-    requirement: str = Field(default="", description="its id, where you can name it")
+    requirement: str = Field(default="", description="its id, if you can name it")
     case: Case | None = Field(default=None, description="a call, a command line or an HTTP exchange that shows it")
     by: str = Field(default="", description="leave it empty")
 

@@ -9,12 +9,12 @@ from trued.workflows.ticket.issues import Beyond, Issue
 
 
 class TicketImplemented(Reply, title="Implemented"):  # the title is in the schema, whose hash is stored
-    """What the implementer says that it left; each of it is held against git."""
+    """What the implementer claims about its work; each claim is compared with git."""
 
     success: bool
     branch_name: str
     files_changed: tuple[str, ...]
-    commit_sha: str = Field(default="", description="your last commit; empty where you made none")
+    commit_sha: str = Field(default="", description="your last commit; empty if you made none")
 
 
 class TicketVerified(Reply, title="Verified"):
@@ -32,7 +32,7 @@ class TicketVerified(Reply, title="Verified"):
 
 
 class Fixed(Reply):
-    """What was mended, and what was touched beyond the named files."""
+    """What was fixed, and which files were changed beyond the named ones."""
 
     success: bool
     files_modified: tuple[str, ...]

@@ -21,14 +21,14 @@ FORM = (
     Defect(
         "a common rule has other words",
         "v-tests.md",
-        swap("one that stays is", "what stays is"),
+        swap("If it persists,", "If it stays,"),
         "TS-15.4",
         "2. Bounded",
     ),
     Defect(
         "a common rule is left out",
         "implementer.md",
-        part("## Operating", no_lines("4. What you say", "have not seen it")),
+        part("## Operating", no_lines("4. What you say", "something yourself, say so")),
         "TS-15.4",
         "5. ",
     ),

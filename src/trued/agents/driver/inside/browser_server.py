@@ -80,9 +80,9 @@ class Browser:
             await browse.act_once(watched, action(name, given), time.monotonic() + WITHIN_S)
         text = await browse.settled(watched, time.monotonic() + WITHIN_S)
         tree = (await browse.kept(watched.page))["tree"]
-        told = f"{watched.page.url} (status {watched.status})\n\n{text.get('shown', '').strip()}\n\n{tree}"
+        page_text = f"{watched.page.url} (status {watched.status})\n\n{text.get('shown', '').strip()}\n\n{tree}"
         errors = "".join(f"\n{one}" for one in watched.errors[-5:])
-        return [{"type": "text", "text": told[:MOST_TEXT] + (f"\n\nerrors:{errors}" if errors else "")}]
+        return [{"type": "text", "text": page_text[:MOST_TEXT] + (f"\n\nerrors:{errors}" if errors else "")}]
 
 
 def action(name: str, given: dict[str, str]) -> dict[str, str]:
@@ -107,8 +107,8 @@ async def picture(page: Any, name: str) -> list[dict[str, Any]]:
         raise ValueError("name it with letters, digits, dots and dashes, ending in .png")
     png = await page.screenshot(animations="disabled", timeout=WITHIN_S * 1000)
     await asyncio.to_thread(Path(name).write_bytes, png)
-    told = {"type": "text", "text": f"saved as {name}: name it in your reply"}
-    return [told, {"type": "image", "data": base64.b64encode(png).decode(), "mimeType": "image/png"}]
+    note = {"type": "text", "text": f"saved as {name}: name it in your reply"}
+    return [note, {"type": "image", "data": base64.b64encode(png).decode(), "mimeType": "image/png"}]
 
 
 async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | None:

@@ -60,7 +60,7 @@ def _all(names: Sequence[str], **other: str) -> dict[str, str]:
 CRITIQUE = (
     Probe("TS-6.2", "a critic finds something High", _all(CRITICS, ct_security="High"), REVISE),
     Probe("TS-6.2", "a critic finds something Critical", _all(CRITICS, ct_strategy="Critical"), REVISE),
-    Probe("TS-6.2", "nothing is graver than Medium", _all(CRITICS, ct_security="Medium"), DONE),
+    Probe("TS-6.2", "nothing is worse than Medium", _all(CRITICS, ct_security="Medium"), DONE),
     Probe("TS-6.3", "three critics are missing", _all(CRITICS) | dict.fromkeys(CRITICS[1:], MISSING), ERROR),
 )
 VERIFICATION = (
