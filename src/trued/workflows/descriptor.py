@@ -148,7 +148,7 @@ class WorkflowDescriptor:
         return tuple(role for role in self.roles if role not in spared)
 
     def role_files(self) -> list[Path]:
-        """The Markdown files of its own roles, sorted by name. Raises BadInput if their folder is not there."""
+        """The Markdown files of the workflow's own roles, by name. Raises BadInput if their folder is missing."""
         package, _, folder = self.role_folder.partition(":")
         if not package:
             return []

@@ -88,8 +88,8 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
 
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
-    """Name → its registrations by packages on this path, ours first. If a package is there twice, its first place
-    counts."""
+    """Name → its registrations by packages on this path, ours first. If a package is on the path twice, the
+    first one counts."""
     from importlib import metadata  # imported late because it is slow: reading an old run may need no workflow
 
     packages: dict[str, list[Registration]] = {}

@@ -46,8 +46,8 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
 
 
 def program_version(path: str) -> str:
-    """The version that the program prints, in one line; "" if it prints none. It gets only PATH from the user's
-    environment."""
+    """The program's version in one line, from its npm package or as the program prints it; "" if unknown. If it is run,
+    it gets only PATH from the user's environment."""
     if known := _packaged_version(os.path.realpath(path)):
         return known
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:

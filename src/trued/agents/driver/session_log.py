@@ -55,7 +55,8 @@ class SessionLog:
 
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
-    """Count one request to the model. If the agent has already reported its whole turn, only the peak is updated."""
+    """Count one request to the model. If the agent has already reported the usage of its whole turn, only the peak and
+    the number of requests are updated."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

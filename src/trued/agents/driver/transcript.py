@@ -72,7 +72,7 @@ class Transcript:
         self.tell("tried to start an agent", program=name)
 
     def count_compaction(self, tokens: int = 0) -> None:
-        """Count that the agent shortened its own context."""
+        """Record that the agent shortened its own context."""
         self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
         self.tell("compacted", tokens=tokens)
 

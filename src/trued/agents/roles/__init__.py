@@ -50,8 +50,8 @@ def find_roles(
     """Read the role files of all levels.
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
-    keep their files. At each level our own format is preferred to those of other tools. `allowed` says which of the
-    project's files may be read.
+    keep their files, `workflow` the role files of workflows. At each level our own format is
+    preferred to those of other tools. `allowed` says which of the project's files may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))

@@ -23,7 +23,7 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class AgentState(Value):
-    """Which run it is, how far it is, and what it started from."""
+    """The content of agent_state.json: which run wrote it, how far that run was, and what it started from."""
 
     run: str = ""
     iteration: int = 0

@@ -120,7 +120,8 @@ def _short(value: Any) -> str:
 def premature_victory(
     feature: str, claimed: CoderClaims, counted: EngineCounts, read: Callable[[str], str | None] = lambda _: None
 ) -> tuple[Mode, ...]:
-    """Claims that the commit refutes. `read` reads a file of the commit. Held-out cases are not mentioned."""
+    """The coder's claims that the commit refutes. `read` reads a file of the commit. Held-out cases are not
+    mentioned."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
         if not _exists(path, counted.files):

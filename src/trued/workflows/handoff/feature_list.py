@@ -116,7 +116,7 @@ class FeatureList(Value):
         return next(one for one in self.features if one.id == name)
 
     def with_feature(self, feature: Feature) -> "FeatureList":
-        """The list with this feature in place of the one with its id."""
+        """The list with this feature in place of the feature that has the same id."""
         return self.model_copy(
             update={"features": tuple(feature if one.id == feature.id else one for one in self.features)}
         )

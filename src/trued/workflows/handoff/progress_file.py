@@ -66,7 +66,8 @@ Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class HandoffNote(Value):
-    """The note for the next coder. Each field is one line or a list of lines, so no text can look like another one."""
+    """The note for the next coder. Each field is one line or a list of lines, so that no text can look like another
+    part of the note."""
 
     session: Line = ""  # when it was written, and by which run
     feature: Line = ""  # id of the current feature

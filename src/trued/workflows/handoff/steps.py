@@ -130,7 +130,7 @@ def _with_status_of(features: FeatureList, left: str) -> FeatureList:
 
 
 async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> HandoffProject:
-    """The project with what the other files on the branch say."""
+    """The project with the state and the notes from the other files on the branch."""
     before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_run_facts(run, goal))
     project = await with_notes(run, project)
@@ -393,7 +393,7 @@ async def record_attempt(
 ) -> HandoffProject:
     """Record how an attempt ended, for the files and the next coder, and emit its failure modes.
 
-    `gaps`: all gaps of the attempt. `broken`: those of them that are about finished features that it breaks.
+    `gaps`: all gaps of the attempt. `broken`: the gaps about finished features that the attempt breaks.
     """
     reply, green = attempt.reply, newly_green(run, project, attempt)
     modes = [*await _failure_modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
@@ -457,8 +457,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
-    """Correct the feature list by the final proof: a feature that does not hold is no longer marked as passed, and one
-    that a person has accepted since is."""
+    """Correct the feature list by the final proof: a feature that does not hold is no longer marked as passed; a
+    feature that a person has accepted since is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
         own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)

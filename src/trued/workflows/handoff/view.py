@@ -47,7 +47,7 @@ def _not_passing(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def tests(feature: Mapping[str, Any]) -> str:
-    """`15/20 tests, 81.5 % covered`; "" if there are none."""
+    """The test counts of a feature, such as `15/20 tests, 81.5 % covered`; "" if there are none."""
     total = int(feature.get("tests_total") or 0)
     return test_counts(int(feature.get("tests_passing") or 0), total, feature.get("coverage"))
 

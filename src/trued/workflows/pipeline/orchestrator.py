@@ -102,8 +102,8 @@ class Orchestrator:
         return self.goal.model_copy(update={"text": text})
 
     def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
-        """The context of an agent's brief: that it reads `memory.md` first, the paths of its inputs, which of them are
-        missing, and which documents it writes."""
+        """The context of an agent's brief: `memory.md`, which it reads first, the paths of its inputs, the missing
+        inputs, and the documents that it writes."""
         reads = tuple(reads)
         path, own = self.folder.path, self.folder.own(name)
         gaps = [
@@ -295,7 +295,7 @@ class Orchestrator:
     # -- one agent -----------------------------------------------------------------------------------------------------
 
     async def send_one(self, step: str, errand: Errand[R]) -> R:
-        """Run a step with one agent. Without a reply the run ends; a resumed run sends the agent again."""
+        """Run a step with one agent. Without a good reply the run ends; a resumed run sends the agent again."""
         await self.begin_step(step, (errand.name,))
         returned = await self.run.clusters.send_all((errand,))
         await self.write_files(step, returned)
@@ -345,7 +345,7 @@ class Orchestrator:
         return await self.make_plan(errand)
 
     def _with_tasks(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
-        """The plan's tasks, with each of these in place of the one with its id; new tasks come last."""
+        """The plan's tasks, with these in place of the tasks that have the same ids; new tasks come last."""
         tasks = tuple(tasks)
         said = {one.id: one for one in tasks}
         known = [said.get(one.id, one) for one in self.tasks]

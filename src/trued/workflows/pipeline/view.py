@@ -319,7 +319,7 @@ class PipelineView(WorkflowView):
             yield [(waves, "dim")]
 
     def steps_line(self, calls: Sequence[CallRow], *, running: bool) -> StyledLine:
-        """`✓ research  ✓ spec  ✓ design  ● critique 2/4  · plan  · implement  · verify  · review`."""
+        """The steps in one line: `✓ research  ✓ spec  ● design  · critique  · plan  · implement  …`."""
         pieces: list[tuple[str, str]] = []
         for stage in list(self.stages.all.values()):  # a copy: another thread adds to it
             if stage.number == "0":

@@ -13,7 +13,7 @@ from trued.workflows.purple.replies import Built
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The plan with the parts that the user chose, its marks for finished parts, and its prose by section."""
+    """The plan to seal: only the parts that the user chose, with marks for finished parts and the prose by section."""
     if not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)

@@ -26,7 +26,7 @@ class JudgedChunk:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """Commands and what they do, by the newest verdict on each chunk."""
+    """Commands that continue the run, each with what it does, from the newest verdict on each chunk."""
     chunks = _judged_chunks(events)
     failing = [name for name, one in chunks.items() if not one.verdict.holds]
     about = ", ".join(failing[:5]) or "what fails"

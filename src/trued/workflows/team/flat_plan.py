@@ -20,7 +20,7 @@ _MARKS: dict[str, TaskStatus] = {" ": "open", "x": "done", "X": "done", "!": "fa
 
 
 class Migration(Value):
-    """The backlog that was made of a list. `lines`: what became of each line that is not empty."""
+    """The backlog that was made from a list of tasks. `lines`: what became of each line that is not empty."""
 
     backlog: Backlog
     criteria: tuple[Criterion, ...] = ()  # items under headings such as "Success criteria"
@@ -173,8 +173,8 @@ class _FlatPlanReading:
         return self.stories[place]
 
     def settled(self) -> Backlog:
-        """The backlog; features with done tasks are in progress. None is completed, because no UAT has validated
-        them."""
+        """The backlog; a feature with some of its tasks done is in progress. No feature is completed, because no UAT
+        has validated it."""
         backlog = self.backlog
         for feature in backlog.features:
             done, _, every = feature.counts

@@ -141,7 +141,7 @@ def now(team: Team) -> str:
 
 
 def counts(team: Team) -> str:
-    """`1/5 features · 12/31 tasks · 2 recoveries`."""
+    """The counts in one line: `1/5 features · 12/31 tasks · 2 recoveries`."""
     if not team.has_content:
         return ""
     failed = len(team.failed)

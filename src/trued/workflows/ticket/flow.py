@@ -127,8 +127,8 @@ async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures:
 
 
 async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
-    """Open a pull request for proven work, or a draft if the user wants one. No agent is paid to describe work that
-    waits for a person: the text is written when the work is offered."""
+    """Open a pull request for work that succeeded; for other work open a draft, if the user wants that. No agent is
+    paid to describe work that waits for a person: the text is written when the work is offered."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft:

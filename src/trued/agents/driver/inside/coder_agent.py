@@ -177,7 +177,7 @@ class CoderTurn:
             return False
 
     def _history(self) -> list[ModelMessage]:
-        """The conversation so far; an interrupted tool gets an answer that says so."""
+        """The conversation so far; a tool call that was interrupted gets a result that says so."""
         if not self._file.exists():
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))

@@ -28,7 +28,7 @@ def handbook(form: RoleFormat, top: Path, tables: Sequence[DecisionTable] = TABL
 
 
 def texts(form: RoleFormat, tables: Sequence[DecisionTable] = TABLES) -> dict[str, str]:
-    """Path → text of the files. Names and numbers are taken from the engine."""
+    """Path → text of the handbook's files. Names and numbers are taken from the engine."""
     orchestrator = f"{form.folder}/{ORCHESTRATOR}.agent.md"
     patterns = f"{TOP[form.name]}/dispatch-patterns.md"
     files = {"orchestrator_file": orchestrator, "patterns_file": patterns, "argument": ARGUMENT[form.name]}

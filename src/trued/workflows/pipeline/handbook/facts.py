@@ -83,7 +83,7 @@ STEPS = (
 
 
 def facts(tables: Sequence[DecisionTable] = decide.TABLES) -> dict[str, Any]:
-    """All names and numbers that the texts use."""
+    """All names and numbers that the handbook's templates use."""
     rendered = {f"{table.cluster}_table": table.render() for table in tables}
     return {
         **rendered,

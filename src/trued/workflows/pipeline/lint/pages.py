@@ -66,7 +66,7 @@ class PromptSection:
 
 @dataclass(frozen=True)
 class PromptPage:
-    """One file of a set."""
+    """One file of a linted set, as blocks of text."""
 
     shown: str
     name: str

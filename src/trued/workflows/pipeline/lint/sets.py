@@ -34,7 +34,7 @@ SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
 @dataclass(frozen=True)
 class Set:
-    """Pages that are judged together."""
+    """Pages that are linted together."""
 
     pages: tuple[PromptPage, ...]
     strict: frozenset[str] = frozenset()  # files that must follow the convention, whatever they look like
@@ -152,8 +152,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The blocks. If the last one is code and contains sections of the convention, these become blocks, too: nested
-    fences, which close each other unnoticed, can turn sections into code."""
+    """The same blocks; if the last one is code that contains sections of the convention, these become blocks, too.
+    Nested fences, which close each other unnoticed, can turn sections into code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

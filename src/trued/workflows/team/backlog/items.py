@@ -68,7 +68,8 @@ class Piece(Value):
 
 
 class Part(Value):
-    """Anything that has a place of its own in the file. `kept`: how a person wrote it, if not as the engine does."""
+    """A part of the backlog with its own place in the file. `kept`: how a person wrote it, if not as the engine
+    does."""
 
     kept: tuple[Piece, ...] = ()
 
@@ -205,7 +206,7 @@ class BacklogFeature(Part):
 
     @cached_property
     def row(self) -> tuple[str, str]:
-        """Its status, and a line of the list of all features."""
+        """The feature's status, and its line in the list of all features."""
         return self.status, f"- **{self.id}**: {escaped(self.name)} (UAT: {self.uat})"
 
     @cached_property
@@ -221,7 +222,7 @@ class BacklogFeature(Part):
         return next(story for story in self.stories if story.id == name)
 
     def last(self, kind: str) -> int:
-        """The highest number of its criteria (C), stories (S) or tasks (T) that was ever given."""
+        """The highest number ever given to a criterion (C), story (S) or task (T) of the feature."""
         held: Sequence[Part] = {"C": self.criteria, "S": self.stories, "T": tuple(self.tasks)}[kind]
         own = [_number_in_series(str(getattr(part, "id", "")), f"{self.id}-{kind}") for part in held]
         return max([self.given["CST".index(kind)], *own])
@@ -389,7 +390,7 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 
 def is_new(name: str) -> bool:
-    """Whether a person added it and it has no id yet."""
+    """Whether this is the temporary id of something that a person added."""
     return name.startswith("new-")
 
 

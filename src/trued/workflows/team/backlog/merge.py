@@ -94,7 +94,7 @@ class _Merge:
         return own
 
     def _with_final_names(self, part: Q) -> Q:
-        """The part, with the final names of its new parts where the person put them."""
+        """The part, in which new parts have their final names and are where the person put them."""
         kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
         return part.changed(kept=kept) if kept != part.kept else part
 
