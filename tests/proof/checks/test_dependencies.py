@@ -333,10 +333,13 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
     "own scripts in a page": {"page.html": "<p>\n<script type='module'>import a from './index.js';</script>\n"},
     "own style sheets": {
         "web/a.scss": "@charset 'utf-8';\n@import 'b.css';\n@use 'c';\n@use 'sass:math';\n@use './d';\n@use 'pad/x';\n"
+        "@use 'parts';\n@use 'indented';\n"
         "/* @import 'evil'; */ @media (width > 1px) { a::after { content: 'evil' } }\n",
         "web/b.css": "a { color: red }\n",
         "web/_c.scss": "$x: 1;\n",
         "web/d.css": "",
+        "web/parts/_index.scss": "",
+        "web/_indented.sass": "",
     },
     "another document": {"README.md": "evil\n", "Makefile": "all:\n\tpip install -r requirements.txt\n"},
     "an unused import removed": {"kit/cli.py": BASE["kit/cli.py"].replace("import importlib\n", "")},
@@ -524,6 +527,8 @@ async def test_no_spelling_of_a_path_hides_a_package(name: str) -> None:
         ("a.less", '@import (reference) "evil";', "unread a.less"),
         ("a.html", '<script type="application/ld+json">{"@type": "Person"}</script>', "proven"),
         ("a.scss", '@error "no"; @return "a";\n// @import "x";\n', "proven"),
+        ("a.css", '@source "."; @source "./"; @import "/"; @import "~";', "proven"),
+        ("a.css", '@import "folder";', "unread a.css, which imports folder"),
         ("a.css", ".a { background: url(https://a.example/x.png) }", "unread a.css"),
     ],
 )

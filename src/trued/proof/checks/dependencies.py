@@ -236,9 +236,13 @@ def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
     rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda one: one[1] or "", text))
     names = [one for rule in rules for one in re.findall(_STYLE_NAME, rule)]
     for name in (one.removeprefix("url(").rstrip(")").strip().strip("\"'").removeprefix("~") for one in names):
+        if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
+            continue
         place = beside / name
-        near = {str(place.with_name(f"{mark}{place.name}{end}")) for mark in ("", "_") for end in ("", ".css", ".scss")}
-        if not name.startswith((".", "/", "http:", "https:", "sass:")) and not near.intersection(files):
+        places = (place, place / "index") if path.endswith(".scss") else (place,)  # a folder of Sass has an index
+        ends = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
+        near = {str(one.with_name(f"{mark}{one.name}{end}")) for one in places for mark, end in ends}
+        if near.isdisjoint(files):
             found.add("/".join(name.split("/")[: 2 if name.startswith("@") else 1]))
     return found
 
