@@ -115,6 +115,23 @@ async def test_a_helper_that_grows_does_not_blind_tests(tmp_path: Path, helper: 
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    "more", ["\nimport kit.patch\n", "\nfrom . import patch\n", "\nimport re; from . import inner\n"]
+)
+async def test_what_a_helper_newly_loads_does_not_blind_tests(tmp_path: Path, more: str) -> None:
+    patch = "import kit.core\n\nkit.core.add.__code__ = (lambda a, b: a + b).__code__\n"
+    change = {
+        "kit/core.py": WRONG,
+        "kit/testing.py": f"{BASE['kit/testing.py']}{more}",
+        "kit/patch.py": patch,
+        "kit/inner.py": "from kit import patch\n",
+    }
+    found = await verdict(tmp_path, BASE, {**change})
+    assert only(found).grade <= Grade.TESTED, only(found).why
+
+
+@pytest.mark.slow
 async def test_what_the_product_begins_to_use_and_what_replaces_a_test_cost_nothing(tmp_path: Path) -> None:
     base = {**BASE, "kit/money.py": "def cents(a):\n    return a\n"}
     base["tests/test_money.py"] = "from kit.money import cents\n\n\ndef test_cents():\n    assert cents(2) == 2\n"

@@ -7,12 +7,12 @@ more with the base's version of the file: they must pass with either version (`C
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
-from trued.proof.altered_code import added_names, altered_names
+from trued.proof.altered_code import MODULE, added_names, altered_names, imported_modules
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
@@ -26,6 +26,7 @@ _IMPORT = re.compile(
 _TAKES_ALL = re.compile(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
+_COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
 _NAMING = (
@@ -52,10 +53,17 @@ async def altered_helpers(
     others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
-    after = {path: as_text(one) for path, one in (await workspace.read_all(commit, left)).items()}
-    users = {path: [texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)] for path in left}
+    new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
+    after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
+    users = {
+        path: {one: texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)} for path in left
+    }
     altered = [
-        path for path in left if meant[path] != path or not _has_only_grown(path, texts, after, "\n".join(users[path]))
+        path
+        for path in left
+        if meant[path] != path
+        or not _has_only_grown(path, texts, after, "\n".join(users[path].values()))
+        or _loads_more(path, users[path], texts, after, here)
     ]
     return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
 
@@ -74,6 +82,37 @@ def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, st
     # new members of classes that the base has
     members = {one for one in new if "." in one and one.partition(".")[0] in words}
     return not altered_names(was, now, words) and not members and new.isdisjoint(re.findall(r"\w+", tests))
+
+
+def _loads_more(
+    path: str, tests: Iterable[str], before: Mapping[str, str], after: Mapping[str, str], here: Collection[str]
+) -> bool:
+    """Whether these tests load another file only because of what the helper at `path` imports now, and that file may do
+    something while it is loaded, such as replace a function of the product."""
+    now = {**before, **after}
+    more = _loaded_from(tests, now, here) - _loaded_from(tests, {**now, path: before.get(path, "")}, here)
+    return any(
+        not one.endswith(".py") or MODULE in altered_names(before.get(one, ""), now.get(one, "")) for one in more
+    )
+
+
+def _loaded_from(files: Iterable[str], texts: Mapping[str, str], here: Collection[str]) -> set[str]:
+    """The project's modules that these Python files import, at any depth."""
+    binary: dict[str, list[str]] = {}  # module → compiled modules of that name
+    for one in here:
+        if one.endswith(_COMPILED):
+            place = PurePosixPath(one)
+            binary.setdefault(str(place.with_name(place.name.partition(".")[0])), []).append(one)
+    found, waiting = set[str](), [*files]
+    while waiting:
+        path = waiting.pop()
+        for place in _places(path, imported_modules(texts.get(path, ""))):
+            packages = [place, *map(str, PurePosixPath(place).parents)]
+            names = [f"{place}.py", *(f"{one}/__init__.py" for one in packages), *binary.get(place, [])]
+            more = [one for one in names if one in here and one not in found]
+            found.update(more)
+            waiting += [one for one in more if one.endswith(".py")]
+    return found
 
 
 def _code_that_the_user_names(contract: Contract) -> str:
@@ -172,5 +211,10 @@ def _imported_places(path: str, text: str) -> frozenset[str]:
         names |= {one.split()[0] for one in modules.split(",") if one.split()}
         parts = [one.split()[0] for one in taken.strip("()").replace("\n", " ").split(",") if one.split()]
         names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{one}".lstrip(".") for one in parts)} - {""}
-    folders = ["src", *map(str, PurePosixPath(path).parents)]
-    return frozenset(posixpath.normpath(f"{folder}/{name.replace('.', '/')}") for folder in folders for name in names)
+    return _places(path, names)
+
+
+def _places(path: str, modules: Iterable[str]) -> frozenset[str]:
+    """The paths, without their suffix, at which the file at `path` may find these modules."""
+    names, folders = [one.replace(".", "/") for one in modules], ["src", *map(str, PurePosixPath(path).parents)]
+    return frozenset(posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names)
