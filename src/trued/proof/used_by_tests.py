@@ -101,8 +101,8 @@ def _loaded_from(files: Iterable[str], texts: Mapping[str, str], here: Collectio
     binary: dict[str, list[str]] = {}  # module → compiled modules of that name
     for one in here:
         if one.endswith(_COMPILED):
-            place = PurePosixPath(one)
-            binary.setdefault(str(place.with_name(place.name.partition(".")[0])), []).append(one)
+            file = PurePosixPath(one)
+            binary.setdefault(str(file.with_name(file.name.partition(".")[0])), []).append(one)
     found, waiting = set[str](), [*files]
     while waiting:
         path = waiting.pop()

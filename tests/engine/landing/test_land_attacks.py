@@ -181,6 +181,16 @@ async def test_what_the_users_own_git_runs_asks_for_trust(place: Landable, setti
     assert (await place.land(honest)).landed
 
 
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize("setting", ["safe.directory", "maintenance.repo"])
+async def test_where_git_may_work_asks_for_nothing(place: Landable, setting: str) -> None:
+    place.git("config", "--add", setting, "/app")  # as in a container, for a repository that is at /app
+    place.committed({"app/notes.txt": "an ordinary file\n"})
+    record = await place.run({"tiny.py": DOUBLE, "app/notes.txt": "another text\n"})
+    landing = await place.land(record)
+    assert (landing.landed, landing.asks) == (True, {})
+
+
 @pytest.mark.spec("USE-11")
 @pytest.mark.parametrize("moved", [False, True])
 async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landable, moved: bool) -> None:

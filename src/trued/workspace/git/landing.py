@@ -32,6 +32,7 @@ QUIET = (
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 USAGE = 129  # git's exit code for options that it does not know
+_NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings that name no file which git runs or reads
 # Settings whose whole value is a path, and what separates the words of a command
 _PATHS = ("core.hookspath", "core.attributesfile")
 _BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
@@ -73,7 +74,8 @@ class TargetBranch:
 
     async def used_by_git(self) -> set[str]:
         """Files and folders of the project that the user's own git runs or reads by itself: hooks, included settings,
-        and what other settings name. Aliases are left out: git runs them only if the user asks for them."""
+        and what other settings name. Aliases are left out: git runs them only if the user asks for them. So are lists
+        of repositories: in a container, `safe.directory` may be `/app`, and that is not the project's folder `app`."""
         roots = [path for path, _ in await self._worktrees()]
         _, out, _ = await self._git("config", "--list", "--includes", "--show-origin", "-z")
         origins, settings = (out.split("\0")[first::2] for first in (0, 1))
@@ -82,7 +84,7 @@ class TargetBranch:
             key, _, value = setting.partition("\n")
             if key.startswith("include") and key.endswith(".path"):  # relative to the file that includes it
                 found.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
-            elif not key.startswith(("alias.", "branch.")):
+            elif not key.startswith(_NOT_READ):
                 words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one or "." in one]
                 found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
                 # words that begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
