@@ -9,7 +9,7 @@ import pytest
 
 from tests.gate.yard import Yard
 from trued.engine.worktree import open_checkout
-from trued.errors import CannotJudge
+from trued.errors import BadInput, CannotJudge
 from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot, take_snapshot
 
@@ -143,6 +143,23 @@ async def test_the_gates_own_files_are_no_work_until_somebody_changes_them(yard:
     assert not (await taken(yard, own=own)).dirty
     yard.write(".claude/settings.json", "{ }")
     assert (await taken(yard, own=own)).dirty
+
+
+async def test_a_merge_that_conflicts_names_the_file_as_the_user_does(yard: Yard) -> None:
+    def committed(name: str, text: str) -> str:
+        yard.write(name, text)
+        yard.git("add", "-A")
+        yard.git("commit", "-qm", text)
+        return yard.git("rev-parse", "HEAD").stdout.strip()
+
+    yard.git("switch", "-qc", "work")
+    theirs = committed('große "Namen".txt', "theirs")
+    yard.git("switch", "-q", "main")
+    here, private = open_checkout(yard.repository, yard.variables), yard.state / "merged.git"
+    merged = await here.merged(private, committed("other.txt", "ours"), theirs)
+    assert {"other.txt", 'große "Namen".txt'} <= (await files(Snapshot(private, merged, "", dirty=False))).keys()
+    with pytest.raises(BadInput, match=r'in große "Namen"\.txt'):
+        await here.merged(private, committed('große "Namen".txt', "ours"), theirs)
 
 
 async def test_a_working_tree_on_which_git_hangs_is_one_sentence(yard: Yard) -> None:

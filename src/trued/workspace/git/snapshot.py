@@ -79,9 +79,9 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
     git = await _repository(worktree, private)
     cut = worktree.common / "shallow"  # where a shallow clone ends
     known = {"GIT_SHALLOW_FILE": str(cut)} if cut.is_file() else {}
-    words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     code, out, stderr = await git.attempt(*words, variables=known)
-    tree, *conflicts = out.decode(errors="replace").split("\n")
+    tree, *conflicts = out.decode(errors="backslashreplace").split("\0")
     if code == CONFLICT:
         named = few([one for one in conflicts if one], NAMED)
         raise BadInput(f"{theirs[:12]} conflicts with {ours[:12]} in {named}", then="rebase it, or merge by hand")
