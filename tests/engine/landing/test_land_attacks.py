@@ -191,6 +191,19 @@ async def test_where_git_may_work_asks_for_nothing(place: Landable, setting: str
     assert (landing.landed, landing.asks) == (True, {})
 
 
+@pytest.mark.spec("USE-6")
+async def test_a_bare_repository_beside_its_worktrees_asks_for_nothing(place: Landable) -> None:
+    """Git's own files `config` and `hooks` in it are not the project's."""
+    place.committed({"config/notes.txt": "an ordinary file\n"})
+    bare = place.folder / "bare.git"
+    place.git("clone", "-q", "--bare", str(place.repository), str(bare))
+    shutil.rmtree(place.repository)
+    place.git("worktree", "add", "-q", str(place.repository), "main", at=bare)
+    record = await place.run({"tiny.py": DOUBLE, "config/notes.txt": "another text\n"})
+    landing = await place.land(record)
+    assert (landing.landed, landing.asks) == (True, {})
+
+
 @pytest.mark.spec("USE-11")
 @pytest.mark.parametrize("moved", [False, True])
 async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landable, moved: bool) -> None:

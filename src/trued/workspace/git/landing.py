@@ -143,7 +143,8 @@ class TargetBranch:
         entries = [
             dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in out.split("\0\0")
         ]
-        return [(Path(one["worktree"]), one.get("branch", "")) for one in entries if "worktree" in one]
+        trees = [one for one in entries if "worktree" in one and "bare" not in one]  # git also lists a bare repository
+        return [(Path(one["worktree"]), one.get("branch", "")) for one in trees]
 
     async def _require_clean(self, tree: Path, new: str) -> None:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
