@@ -522,6 +522,7 @@ async def test_no_spelling_of_a_path_hides_a_package(name: str) -> None:
     ("path", "text", "found"),
     [
         ("a.css", "@import url(pkg/x.css);", "unread a.css, which imports pkg"),
+        ("a.css", "@import URL('pkg/x.css');", "unread a.css, which imports pkg"),
         ("a.scss", '$a: "x // y"; @import "evil";', "unread a.scss, which imports evil"),
         ("a.scss", '@use "./b", "evil";', "unread a.scss, which imports evil"),
         ("a.less", '@import (reference) "evil";', "unread a.less"),

@@ -48,7 +48,7 @@ _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECAS
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
-_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|url\(\s*[^()\s]+\s*\))"
+_STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
     r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
     rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
@@ -235,7 +235,7 @@ def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
     beside, found = PurePosixPath(path).parent, set[str]()
     rules = _STYLE_RULE.findall(_STYLE_COMMENT.sub(lambda one: one[1] or "", text))
     names = [one for rule in rules for one in re.findall(_STYLE_NAME, rule)]
-    for name in (one.removeprefix("url(").rstrip(")").strip().strip("\"'").removeprefix("~") for one in names):
+    for name in (re.sub(r"^(?i:url)\(", "", one).rstrip(")").strip().strip("\"'").removeprefix("~") for one in names):
         if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
             continue
         place = beside / name
