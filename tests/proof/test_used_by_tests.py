@@ -132,6 +132,18 @@ async def test_what_a_helper_newly_loads_does_not_blind_tests(tmp_path: Path, mo
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_two_helpers_that_blind_the_same_tests_are_found(tmp_path: Path) -> None:
+    """With the base's version of only one of them, the other still hides the failure."""
+    tests = f"import kit.more\n{BASE['tests/test_core.py']}"
+    base = {**BASE, "kit/more.py": "", "tests/test_core.py": tests}
+    patch = "import kit.core\n\nkit.core.add.__code__ = (lambda a, b: a + b).__code__\n"
+    found = await verdict(tmp_path, base, {"kit/core.py": WRONG, "kit/testing.py": BLIND, "kit/more.py": patch})
+    assert only(found).grade is Grade.TESTED, only(found).why
+    assert all(one in only(found).why[0] for one in ("kit/testing.py", "kit/more.py"))
+
+
+@pytest.mark.slow
 async def test_what_the_product_begins_to_use_and_what_replaces_a_test_cost_nothing(tmp_path: Path) -> None:
     base = {**BASE, "kit/money.py": "def cents(a):\n    return a\n"}
     base["tests/test_money.py"] = "from kit.money import cents\n\n\ndef test_cents():\n    assert cents(2) == 2\n"

@@ -93,12 +93,18 @@ class UnguardedCode:
 
     async def blinding_helpers(self) -> list[str]:
         """The changed files that only existing tests use on the base, if these tests fail with the base's version of
-        the file. If there are many such files, all are returned without running the tests."""
+        the file; all such files, if the tests fail only with the base's version of all of them. If there are many such
+        files, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
-        # One by one: if all changes were undone at once, two of them could hide each other's effect.
-        return [path for path, before in suspects.items() if await self.trial.tests_failing_with(before)]
+        # One by one, because two changes may cancel each other out; and all together, because each of two helpers may
+        # hide the same failure.
+        found = [path for path, before in suspects.items() if await self.trial.tests_failing_with(before)]
+        if not found and len(suspects) > 1:
+            every = {path: blob for before in suspects.values() for path, blob in before.items()}
+            found = list(suspects) if await self.trial.tests_failing_with(every) else []
+        return found
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a
