@@ -306,7 +306,7 @@ def test_doctor_tries_and_makes_nothing(trued: Trued, home: Path) -> None:
 
 
 @pytest.mark.spec("USE-7")
-@pytest.mark.parametrize(("version", "state"), [("2.29.2", "broken"), ("2.34.1", "missing"), ("2.38.0", "ok")])
+@pytest.mark.parametrize(("version", "state"), [("2.30.2", "broken"), ("2.34.1", "missing"), ("2.38.0", "ok")])
 def test_doctor_says_what_an_old_git_cannot_do(trued: Trued, tmp_path: Path, version: str, state: str) -> None:
     program = tmp_path / "old" / "git"
     program.parent.mkdir()
