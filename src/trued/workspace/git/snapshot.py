@@ -87,8 +87,8 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
         raise BadInput(f"{theirs[:12]} conflicts with {ours[:12]} in {named}", then="rebase it, or merge by hand")
     if code != 0:
         raise CannotJudge(f"git cannot merge {theirs[:12]} into {ours[:12]}: {last_line(stderr)}")
-    words = ("commit-tree", tree, "-p", ours, "-p", theirs)
-    return await git.line(*words, stdin=b"merged\n", variables=CommitAuthor("trued gate", 0).variables())
+    merged = ("commit-tree", tree, "-p", ours, "-p", theirs)
+    return await git.line(*merged, stdin=b"merged\n", variables=CommitAuthor("trued gate", 0).variables())
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
