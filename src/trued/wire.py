@@ -4,10 +4,45 @@ They are not pydantic models because the supervisor, which reads them, has to st
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): an agent or its supervisor reports an event
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an agent supports natively. The engine makes up for what is missing, or reports that it cannot."""
+
+    resume: bool = False  # it can continue the conversation of a session
+    chosen_session: bool = False  # the engine picks the session id
+    early_session: bool = False  # the agent reports its own session id before the first paid request
+    native_schema: bool = False  # it enforces a reply schema itself; the engine checks the reply again
+    native_budget: bool = False  # it enforces its own budget
+    reports_usage: bool = False
+    reports_cost: bool = False
+    running_usage: bool = False  # it reports usage while it works, not only at the end
+    withholds_tools: bool = False  # it has only the tools of its role; otherwise the processes it starts are watched
+    vendor: str = ""  # the vendor of its models; "": unknown, which never counts as another vendor
+
+    @property
+    def limitations(self) -> tuple[str, ...]:
+        """What the agent cannot do, and what the engine does about it, as sentences for people."""
+        missing = {
+            "cannot resume: a later turn starts a new conversation and gets all facts again": not self.resume,
+            "its session is known only after the first paid request": self.resume
+            and not (self.chosen_session or self.early_session),
+            "no schema of its own: the reply is parsed from its text": not self.native_schema,
+            "no budget of its own: the engine watches its usage and stops it"
+            if self.running_usage
+            else "no budget of its own, and reports usage only at the end": not self.native_budget,
+            "reports no usage: the engine estimates it": not self.reports_usage,
+            "reports no cost: the engine computes it from a price table": not self.reports_cost,
+            "keeps all its tools: actions beyond its role are refused or watched": not self.withholds_tools,
+        }
+        return tuple(sentence for sentence, applies in missing.items() if applies)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from trued.engine.agent_selection import (
 )
 from trued.errors import BadInput
 from trued.model import Settings
-from trued.protocols import Capabilities
+from trued.wire import Capabilities
 
 VENDORS = {"claude": "anthropic", "codex": "openai", "gemini": "google", "opencode": "", "qwen": "alibaba"}
 

@@ -16,10 +16,9 @@ from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Reply, RunRecord, Task
-from trued.protocols import Capabilities, Tell
 from trued.run.clusters import Errand
 from trued.run.context import Person
-from trued.wire import Order, Report, Usage, to_json
+from trued.wire import Capabilities, Order, Report, Tell, Usage, to_json
 
 GOAL = "double(x) returns twice its argument"
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}

@@ -16,8 +16,7 @@ from trued.engine.approvals import answer_question
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
-from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report
+from trued.wire import Capabilities, Order, Report, Tell
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
 DOUBLE = {"tiny.py": "def double(x):\n    return x + x\n"}

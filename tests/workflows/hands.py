@@ -13,8 +13,7 @@ from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.model import Grade, RunRecord
-from trued.protocols import Tell
-from trued.wire import Order, Report
+from trued.wire import Order, Report, Tell
 from trued.workflows.handoff.feature_list import FeatureList, parse_feature_list
 
 TIMES = {"double": (2, "twice"), "triple": (3, "three times"), "fourfold": (4, "four times")}

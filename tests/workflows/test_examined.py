@@ -14,8 +14,7 @@ from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.model import ExamplesCheck, Grade, HttpCase, RunRecord
-from trued.protocols import Capabilities
-from trued.wire import Order
+from trued.wire import Capabilities, Order
 
 GOAL = "`double(x)` returns twice its argument. `triple(x)` returns three times its argument."
 CODE = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return 3 * x\n"

@@ -52,10 +52,11 @@ from trued.model.events.run import (
 )
 from trued.model.step_keys import is_sent
 from trued.proof.contract import apply_approvals
-from trued.protocols import Capabilities, Runtime
+from trued.protocols import Runtime
 from trued.run.budget import Budget
 from trued.run.context import Person, RunContext
 from trued.run.run import Run
+from trued.wire import Capabilities
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace

@@ -25,7 +25,7 @@ from trued.model.events.call import (
     TokenCount,
     from_runtime,
 )
-from trued.protocols import AgentCommit, StoppableRuntime, Tell
+from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
 from trued.run.briefs import brief_after_stop
 from trued.run.budget import CallRequest, Reservation
@@ -35,7 +35,7 @@ from trued.run.questions import answer_for_agent
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.redaction import inert
-from trued.wire import Confinement, Limits, Order, Report, Usage, add_usage
+from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usage
 
 LAPSES = 20  # times that one call may end because the hub was out of reach, if its session cannot be resumed
 DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from trued.model import Contract, Goal, Question, Requirements, Role, Settings, Ticket, Verdict
-from trued.protocols import Capabilities, ForgePullRequest, Journal, Runtime, Workspace
+from trued.protocols import ForgePullRequest, Journal, Runtime, Workspace
 from trued.run.budget import Budget
+from trued.wire import Capabilities
 
 # The version of all rules, briefs, schemas and files that are part of recorded steps. Every change to one of them needs
 # a new edition. A run of an edition before OLDEST is not resumed: a replay would mix its rules with today's. To keep

@@ -13,8 +13,7 @@ from trued.agents.driver.program import LogLine, Program, ProgramExit
 from trued.agents.driver.reply_contract import ask_with_retry
 from trued.agents.driver.transcript import Transcript
 from trued.agents.spool.call_folder import usage_reported
-from trued.protocols import Capabilities
-from trued.wire import Order, Report, Usage
+from trued.wire import Capabilities, Order, Report, Usage
 
 ORDER = Order(
     "r", "a#2", "a", 1, "solo", "x", "go on", {"type": "object", "required": ["summary"]}, "s", True, "/", "/"

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.conversation import ConversationRuntime
 from trued.agents.driver.login import LoginMethod, choose_login
 from trued.agents.driver.program import ProgramLauncher
 from trued.errors import BadInput
-from trued.protocols import Capabilities, Runtime
+from trued.wire import Capabilities
+
+if TYPE_CHECKING:
+    from trued.protocols import Runtime
 
 
 @cache
@@ -42,10 +45,14 @@ def agent_of(agent: str) -> Agent:
     return found.specify(rest) if found.specify else found
 
 
-def runtime_of(agent: str, launch: ProgramLauncher) -> Runtime:
+def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
     """The runtime of this agent."""
     found = agent_of(agent)
-    return found.runtime(launch) if found.runtime else ConversationRuntime(found, launch)
+    if found.runtime:
+        return found.runtime(launch)
+    from trued.agents.driver.conversation import ConversationRuntime  # not loaded for an agent that does not need it
+
+    return ConversationRuntime(found, launch)
 
 
 def capabilities_of(agent: str) -> Capabilities:

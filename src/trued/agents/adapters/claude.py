@@ -8,8 +8,7 @@ from trued.agents.driver.anthropic_events import count_message, fold_content, fo
 from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.agents.driver.transcript import Transcript
-from trued.protocols import Capabilities
-from trued.wire import Order, Usage
+from trued.wire import Capabilities, Order, Usage
 
 TOOLS = {
     "read": ("Read",),

@@ -13,8 +13,7 @@ from trued.agents.driver.program import Program
 from trued.agents.driver.providers import PROVIDERS, vendor_of
 from trued.agents.driver.transcript import Transcript
 from trued.errors import BadInput
-from trued.protocols import Capabilities
-from trued.wire import Order, Usage
+from trued.wire import Capabilities, Order, Usage
 
 DRIVER = Path(__file__).resolve().parents[1] / "driver"
 INSIDE = str(DRIVER / "inside" / "coder_agent.py")

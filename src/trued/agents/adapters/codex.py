@@ -16,8 +16,7 @@ from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.session_log import SessionLog, count_request, usage_since
 from trued.agents.driver.strict_schema import from_strict, to_strict
 from trued.agents.driver.transcript import SHOWN, Transcript
-from trued.protocols import Capabilities
-from trued.wire import Order, Usage
+from trued.wire import Capabilities, Order, Usage
 
 AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
 ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"

@@ -17,8 +17,7 @@ from trued.agents.driver.program import (
 )
 from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_contract import BrokenReply, parse_reply
-from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report
+from trued.wire import Capabilities, Order, Report, Tell
 
 CAPABILITIES = Capabilities()  # none are needed: the program gets the session id and may store anything in its HOME
 

@@ -15,8 +15,7 @@ from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.provider_errors import Refusal
 from trued.agents.driver.session_log import SessionLog, count_request
 from trued.agents.driver.transcript import Transcript
-from trued.protocols import Capabilities
-from trued.wire import Order, Usage
+from trued.wire import Capabilities, Order, Usage
 
 SETTINGS, POLICY, OAUTH = ".gemini/settings.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
 CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"

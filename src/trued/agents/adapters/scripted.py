@@ -21,8 +21,7 @@ from trued.agents.driver.program import (
     report_if_failed,
 )
 from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
-from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report, Usage
+from trued.wire import Capabilities, Order, Report, Tell, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 # Fields of the order that a script sees; `inside/stage.py` adds `turn`, `resumed` and `usage`.

@@ -13,8 +13,7 @@ from trued.agents.driver.inside import acp_client
 from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.transcript import Transcript
-from trued.protocols import Capabilities
-from trued.wire import Order, Usage
+from trued.wire import Capabilities, Order, Usage
 
 # Our names of tools → the kinds of tools in the protocol. Thinking is always allowed.
 KINDS = {

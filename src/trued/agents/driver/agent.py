@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, ProgramLauncher
-from trued.agents.driver.transcript import Transcript
-from trued.protocols import Capabilities, Runtime
-from trued.wire import Order
+from trued.wire import Capabilities, Order
+
+if TYPE_CHECKING:
+    from trued.agents.driver.discovery import InstalledProgram
+    from trued.agents.driver.transcript import Transcript
+    from trued.protocols import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,11 @@ class Agent:
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large or a short name → model
     argument: str = "[:MODEL]"  # what may follow its name; without brackets: what must follow
-    build_program: Callable[[Order, InstalledProgram], Program] | None = None  # how to start it
-    fold: Callable[[dict[str, Any], Transcript], None] | None = None  # adds one of its events to the transcript
+    build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start it
+    fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds one of its events to the transcript
     lost: tuple[str, ...] = ()  # its messages for a session that it does not know
     taken: tuple[str, ...] = ()  # its messages for a session that already exists
-    runtime: Callable[[ProgramLauncher], Runtime] | None = None  # for an agent that does not stream events
+    runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
     browser: bool = False  # it can drive a browser itself
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]

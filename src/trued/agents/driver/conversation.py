@@ -17,12 +17,10 @@ from trued.agents.driver.program import (
     estimate_usage,
     failed_report,
 )
-from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
-from trued.protocols import Capabilities, Tell
 from trued.support.foreign_json import parse_json
-from trued.wire import Order, Report, Usage, add_usage, remaining
+from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
 
 DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
@@ -155,6 +153,8 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     try:
         reply = transcript.structured if transcript.structured is not None else parse_final_reply(transcript.text)
     except BrokenReply as error:
+        from trued.agents.driver.provider_errors import parse_refusal  # loaded only for a reply that cannot be read
+
         if notice := parse_refusal(
             transcript.text, now=time.time(), prose=True
         ):  # a provider's notice instead of a reply, reported as success
@@ -172,6 +172,8 @@ def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
     """The report on an agent that ended without reporting the end of its turn; stderr may say why."""
+    from trued.agents.driver.provider_errors import parse_refusal  # loaded only after a failure
+
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.program import failed_report
-from trued.protocols import Tell
-from trued.wire import Order, Report, Usage, add_usage, remaining
+from trued.agents.driver.quick_schema import surely_fits
+from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
 
 SHOWN = 10  # errors listed; more do not help
 EXCERPT = 120
@@ -88,7 +88,9 @@ def _what_is_wrong(text: str, error: ValueError) -> str:
 
 def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     """The reply's violations of its schema, as sentences."""
-    from jsonschema import Draft202012Validator  # takes 0.1 s to import, so it is loaded while the agent works
+    if surely_fits(reply, schema):
+        return []
+    from jsonschema import Draft202012Validator  # takes 0.1 s of CPU to import, and most replies fit
 
     found = Draft202012Validator(schema).iter_errors(reply)
     return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))

@@ -4,12 +4,13 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trued.agents.driver.program import Stop
-from trued.agents.driver.provider_errors import Refusal, parse_refusal
-from trued.protocols import Tell
-from trued.wire import Order, Usage, add_usage, with_cost
+from trued.wire import Order, Tell, Usage, add_usage, with_cost
+
+if TYPE_CHECKING:
+    from trued.agents.driver.provider_errors import Refusal
 
 SHOWN = 2000  # characters of a text or a tool's argument that go into an event
 ASKED = 500  # characters of a tool's argument in a question to a person
@@ -28,7 +29,7 @@ class Transcript:
     text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
-    refusal: Refusal | None = None
+    refusal: "Refusal | None" = None
     question: str = ""
     finished: bool = False  # the agent reported the end of its turn
     running: set[str] = field(default_factory=set)  # ids of tools that are running
@@ -129,6 +130,8 @@ class Transcript:
     ) -> None:
         """Record a refusal by the agent or its provider. It is not `final` if the agent itself retries; if a retry
         cannot help, the agent is stopped."""
+        from trued.agents.driver.provider_errors import Refusal, parse_refusal  # loaded only after a refusal
+
         known = (
             Refusal(kind, 0.0, text[:SHOWN])
             if kind

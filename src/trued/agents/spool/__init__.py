@@ -15,11 +15,10 @@ from trued.agents.spool.call_folder import CallFolder, is_supervised, reap_call,
 from trued.agents.spool.slots import Slots
 from trued.agents.spool.supervisor_process import Supervisor
 from trued.errors import StateFailed
-from trued.protocols import Capabilities, Tell
 from trued.support import atomic_files, processes
 from trued.support.lease_file import LeaseFile
 from trued.support.redaction import Redactor, secrets_in
-from trued.wire import Order, Report, from_json
+from trued.wire import Capabilities, Order, Report, Tell, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
 SLACK_S = 120.0  # added to the agent's limit, for a supervisor to end processes and wait for disk space

@@ -21,11 +21,10 @@ from typing import Any, BinaryIO
 
 from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
-from trued.protocols import Tell
 from trued.support import atomic_files, processes
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
-from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
+from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died three times will not survive a fourth start
 LAUNCHES = 5  # supervisors that may end before they start anything; one more raises StateFailed

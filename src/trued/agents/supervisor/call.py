@@ -1,7 +1,5 @@
 """Runs one call, from its order to its report."""
 
-import asyncio
-import importlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -49,7 +47,6 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     order = replace(order, before=add_usage(order.before, earlier))  # spent by starts that died in the same session
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
-    warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
     try:
         report = await _ask_agent(folder, order, launch, record, variables)
     except BadInput as error:
@@ -58,8 +55,6 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
         raise
     except Exception as error:  # noqa: BLE001 (the runtime boundary: a bug ends one call, and the report names it)
         report = failed_report(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
-    finally:
-        await asyncio.wait({warm})
     record.add_event("ended", state=report.state, failure=report.kind, reaped=report.reaped)
     record.close()
     reply, redact = record.redactor.within(report.reply), record.redactor
