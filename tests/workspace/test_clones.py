@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.workspace.conftest import Begin, git_in, snapshot
 from trued.errors import StateFailed
+from trued.workspace.git.command import Git
 from trued.workspace.git.workspace import GitWorkspace, clone_folder_name
 
 WHEN = 1_700_000_000.0
@@ -238,6 +240,53 @@ async def test_a_clone_whose_work_was_taken_leaves_no_rescue_ref(workspace: GitW
     await workspace.drop_clone("a", "done")
     assert await rescued(workspace) == {}
     assert git_in(workspace.store.folder, "for-each-ref", "--contains", head)
+
+
+class CountedGit(Git):
+    """Git as ever; it keeps a list of what it was asked."""
+
+    def __init__(self, git: Git) -> None:
+        super().__init__(git.folder, git.lock)
+        self.asked: list[str] = []
+
+    async def attempt(self, *arguments: str, **options: Any) -> tuple[int, bytes, str]:
+        self.asked.append(next(word for word in arguments if not word.startswith("--")))
+        return await super().attempt(*arguments, **options)
+
+
+@pytest.mark.parametrize("writes", [True, False])
+async def test_dropping_a_clone_whose_work_was_taken_takes_one_look_of_git(
+    workspace: GitWorkspace, writes: bool
+) -> None:
+    work, _ = await workspace.clone("a", workspace.base, token="1")
+    if writes:
+        (work / "mine").write_text("1")
+    await take(workspace, "a", workspace.base)
+    workspace.store.git = counted = CountedGit(workspace.store.git)
+    await workspace.drop_clone("a", "done")
+    assert counted.asked == ["ls-files"]
+
+
+@pytest.mark.spec("RUN-4")
+@pytest.mark.parametrize("harm", ["none", "lost", "cut off", "of another tree"])
+async def test_what_changes_after_the_work_was_taken_is_rescued(workspace: GitWorkspace, harm: str) -> None:
+    """Also if the index of the taken work is damaged, or belongs to an earlier state of the files."""
+    work, _ = await workspace.clone("a", workspace.base, token="1")
+    index = workspace.folder / "clones" / "a" / "taken.index"
+    (work / "mine").write_text("1")
+    await take(workspace, "a", workspace.base)
+    (work / "mine").write_text("2")
+    if harm == "lost":
+        index.unlink()
+    elif harm == "cut off":
+        index.write_bytes(index.read_bytes()[:-7])
+    elif harm == "of another tree":  # as after a power cut between the two files
+        earlier = (index.parent / "taken.json").read_bytes()
+        await take(workspace, "a", workspace.base)
+        (index.parent / "taken.json").write_bytes(earlier)
+    await workspace.drop_clone("a", "done")
+    kept = await rescued(workspace)
+    assert [await workspace.read(commit, "mine") for commit in kept.values()] == [b"2"]
 
 
 @pytest.mark.spec("RUN-4")

@@ -54,7 +54,7 @@ def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.booleans() | st.fixed_dictionaries({}, optional=known) | st.fixed_dictionaries({}, optional=unknown)
 
 
-PARTS = st.recursive(st.just({}), keywords, max_leaves=5)
+PARTS: st.SearchStrategy[Any] = st.recursive(st.just({}), keywords, max_leaves=5)
 
 
 @given(value=VALUES, schema=PARTS, one=PARTS, two=st.just({"type": "string"}))

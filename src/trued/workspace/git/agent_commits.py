@@ -64,7 +64,7 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
     """Copy the agent's own commits into the store; return the tips that the store did not have."""
-    named = list(dict.fromkeys(ref_tips(git).values()))
+    named = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # `head` came from the store
     if not named:
         return ()
     asked = "".join(f"{one}\n" for one in named).encode()

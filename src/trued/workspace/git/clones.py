@@ -2,7 +2,8 @@
 
 clones/<name>/   work and home (for the agent) · index (the engine's, of the work tree as the agent received it)
                  making (exists until the clone is complete) · state.json (exists from then on)
-                 moving (exists while the clone is moved to another head) · taken.json (the tree committed last)
+                 moving (exists while the clone is moved to another head)
+                 taken.json (the tree committed last) · taken.index (the engine's, of that tree)
 damaged/         clones with an unreadable state or index, which the engine neither uses nor removes
 """
 
@@ -49,6 +50,7 @@ class Clone:
         self.folder, self.work, self.home = folder, folder / "work", folder / "home"
         self.git, self.index = self.work / ".git", folder / "index"
         self.making, self.moving = folder / "making", folder / "moving"
+        self.taken_index = folder / "taken.index"
 
     @property
     def state(self) -> CloneState | None:
@@ -56,10 +58,8 @@ class Clone:
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
-            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _is_intact_index(
-                self.index, state.head
-            )
-            return state if whole and state.when >= 0 else None
+            hashes = all(_HASH.fullmatch(one) for one in (state.head, state.tree))
+            return state if hashes and _index_hash(self.index, state.head) and state.when >= 0 else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -81,9 +81,20 @@ class Clone:
         except (OSError, ValueError, KeyError):
             return ""  # then the tree is committed or rescued again, with the same result
 
-    def record_taken(self, tree: str) -> None:
-        """Record that this tree is safe in the store."""
-        atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
+    def record_taken(self, tree: str, index: str = "") -> None:
+        """Record that this tree is safe in the store. `index`: the hash of `taken_index`, if that has this tree."""
+        atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree, "index": index}), sync=False)
+
+    def newest_index(self, state: CloneState) -> tuple[Path, str]:
+        """An index with which to compare the files, and its tree: as they were committed last, else as the agent
+        received them."""
+        try:
+            read = json.loads((self.folder / "taken.json").read_bytes())
+            if read["index"] and read["index"] == _index_hash(self.taken_index, state.head):
+                return self.taken_index, str(read["tree"])
+        except (OSError, ValueError, KeyError):
+            pass
+        return self.index, state.tree
 
 
 class Clones:
@@ -143,7 +154,7 @@ class Clones:
     async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
         """Move a used clone to another head, after rescuing its work. Ignored files stay, as in any checkout."""
         async with self.store.index(clone.folder) as aside:
-            tree = await write_tree_of_folder(self.store, clone.work, clone.index, aside)
+            tree = await write_tree_of_folder(self.store, clone.work, *clone.newest_index(old), aside)
             if not clone.moving.exists():
                 await self._rescue(name, tree, "the session continued from another commit")
                 atomic_files.write(clone.moving, head, sync=False)
@@ -206,14 +217,17 @@ class Clones:
         state = clone.state
         if not state or state.head != head:
             raise StateFailed(f"the clone {name} is not at {head[:12]}: its work cannot be committed")
-        left = await self._tree_of(clone)
+        async with self.store.index(clone.folder) as aside:
+            left = await write_tree_of_folder(self.store, clone.work, clone.index, state.tree, aside)
+            aside.replace(clone.taken_index)
+        index = _index_hash(clone.taken_index, head)
         tree, undone = left, dict[str, bytes | None]()
         if only:
             tree, undone = await self.store.keep_only_paths(left, head, only, clone.folder)
         elif fixed:
             tree, undone = await self.store.restore_paths(left, head, fixed, clone.folder)
         if tree == state.tree:
-            clone.record_taken(left)
+            clone.record_taken(left, index)
             return AgentCommit(head, (), undone)
         own = await agent_commits.commit_subjects(self.store, clone.git, head)
         text = (
@@ -225,12 +239,8 @@ class Clones:
             self.store.commit(tree, [head], author, text), self.store.changed_files(state.tree, tree)
         )
         await self.store.set_ref(f"taken/{commit}", commit)
-        clone.record_taken(left)
+        clone.record_taken(left, index)
         return AgentCommit(commit, changed, undone)
-
-    async def _tree_of(self, clone: Clone) -> str:
-        async with self.store.index(clone.folder) as aside:
-            return await write_tree_of_folder(self.store, clone.work, clone.index, aside)
 
     # -- removing ---------------------------------------------------------------------------------------------------
 
@@ -238,9 +248,12 @@ class Clones:
         """Save work that is only in this clone under a rescue ref. Returns the commit, or "" if there is no such
         work."""
         clone = self[name]
-        if not clone.state or not clone.work.is_dir():
+        state = clone.state
+        if not state or not clone.work.is_dir():
             return ""
-        return await self._rescue(name, await self._tree_of(clone), why)
+        async with self.store.index(clone.folder) as aside:
+            tree = await write_tree_of_folder(self.store, clone.work, *clone.newest_index(state), aside)
+        return await self._rescue(name, tree, why)
 
     async def _rescue(self, name: str, tree: str, why: str) -> str:
         clone = self[name]
@@ -277,12 +290,13 @@ class Clones:
         await remove_tree(gone)
 
 
-def _is_intact_index(index: Path, head: str) -> bool:
-    """Whether an index file is complete. A complete one ends with its own hash."""
+def _index_hash(index: Path, head: str) -> str:
+    """The hash with which a complete index file ends: its own; "" if it is not complete."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])
-    return bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
+    whole = bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
+    return made.hexdigest() if whole else ""
 
 
 def _has_all(packs: Path, state: CloneState) -> bool:

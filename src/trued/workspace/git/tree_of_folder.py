@@ -50,12 +50,14 @@ def _remove_pipes(work: Path) -> None:
                 path.unlink()
 
 
-async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
-    """Write the tree of `work`. Files are compared with `index`, which stays unchanged; `aside` becomes the new
-    index."""
+async def write_tree_of_folder(store: Store, work: Path, index: Path, known: str, aside: Path) -> str:
+    """Write the tree of `work`. Files are compared with `index`, whose tree is `known` and which stays unchanged;
+    `aside` becomes the new index."""
     # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
+    if not listed.gone and not listed.there:
+        return known
     if listed.gone:
         await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
     if listed.there:
@@ -88,10 +90,14 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     for entry in out.decode(errors="surrogateescape").split("\0"):
         if entry.startswith("? "):
             (nested if entry.endswith("/") else there).append(entry[2:])
-        elif entry:
+        elif entry:  # C: it differs from the index; H: it is in the index, listed even if it does not differ
             about, _, path = entry[2:].partition("\t")
-            if not about.startswith("160000"):  # agents may not move a submodule to another commit
-                (there if is_content(work, path) else gone).append(path)
+            if about.startswith("160000"):  # agents may not move a submodule to another commit
+                continue
+            if not is_content(work, path):
+                gone.append(path)
+            elif entry.startswith("C "):
+                there.append(path)
     if nested:
         there += await _files_of_nested(store, work, nested, index)
     return ChangedPaths(tuple(there), tuple(gone))
