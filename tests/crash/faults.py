@@ -360,7 +360,6 @@ class Stage:
     def examine(self, runs: Sequence[str], found: Round, expected: Undisturbed) -> None:
         """Hold the runs of one round against what one machine makes of them, and against what was paid."""
         say = found.problems.append
-        excused = {one for fault in found.faults if fault.excuses for one in fault.exposed}
         frozen = {
             one for fault in found.faults if fault.kind == "machine frozen" and fault.excuses for one in fault.exposed
         }
@@ -394,7 +393,7 @@ class Stage:
                     say(f"{run}: {key} was never done: {same}")
                 if full > 1:
                     found.in_full += 1
-                    if (run, key) not in excused:
+                    if paid_without_reason(same, found.faults):
                         say(f"{run}: {key} was paid in full {full} times: {same}")
                 if (run, key) not in frozen:  # its agents wake before anybody can end them
                     found.problems += side_by_side(same)
@@ -421,6 +420,13 @@ class Stage:
 
         others = [one for one in git("ls-tree", "-r", head).splitlines() if not one.endswith(f"\t{LOG}")]
         return "\n".join((*others, COMMIT.sub("(commit)", git("show", f"{head}:{LOG}").replace(run, "(run)"))))
+
+
+def paid_without_reason(calls: Sequence[Call], faults: Sequence[Fault]) -> bool:
+    """Whether one call, of which these are the attempts, was paid in full more than once on machines that could have
+    delivered its result: a fault excuses only what its own machine paid."""
+    excused = {(*one, fault.victim) for fault in faults if fault.excuses for one in fault.exposed}
+    return sum(one.is_done and (one.run, one.key, one.machine) not in excused for one in calls) > 1
 
 
 def side_by_side(calls: Sequence[Call]) -> Iterator[str]:

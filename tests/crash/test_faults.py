@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.faults import BEYOND_S, Call, Fault, paid_without_reason
+
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS, SEED, SEEDS = 30, 7, 10
 
@@ -34,3 +36,23 @@ def test_whatever_breaks_of_three_machines_no_call_is_lost_and_every_request_is_
     assert len(found["kinds"]) >= 6
     assert found["calls"] >= 8
     print(found)
+
+
+@pytest.mark.parametrize(
+    ("paid_on", "broken", "wrong"),
+    [
+        ("a", "", False),
+        ("ab", "", True),
+        ("ab", "a", False),
+        ("ab", "b", False),
+        ("ab", "c", True),  # where it was reserved and never paid
+        ("abc", "a", True),
+        ("abc", "ab", False),
+    ],
+)
+def test_a_fault_excuses_what_its_own_machine_paid(paid_on: str, broken: str, wrong: bool) -> None:
+    calls = [Call("r", "k", f"k.{name}", name, (1.0, 2.0), is_done=True) for name in paid_on]
+    faults = [Fault("cut beyond the lease", name, BEYOND_S + 1, [("r", "k")]) for name in broken]
+    assert paid_without_reason(calls, faults) == wrong
+    short = [Fault("cut briefly", name, 1.0, [("r", "k")]) for name in broken]
+    assert paid_without_reason(calls, short) == (len(paid_on) > 1)
