@@ -92,7 +92,7 @@ class Clone:
             read = json.loads((self.folder / "taken.json").read_bytes())
             if read["index"] and read["index"] == _index_hash(self.taken_index, state.head):
                 return self.taken_index, str(read["tree"])
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError):
             pass
         return self.index, state.tree
 
