@@ -158,7 +158,7 @@ async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it
         ('{"features": [\n {"description": "a", "steps": 7}]}', "features.json:2: steps of a feature"),
         (
             '[\n{"description": "a", "id": "x"},\n{"description": "b", "id": "x"}]',
-            "features.json:3: feature x is there",
+            "features.json:3: feature x appears",
         ),
     ],
 )
