@@ -32,7 +32,7 @@ GIT = (2, 31)  # the first version with everything that the private store uses: 
 FREE_BYTES = 1024**3  # what clones and clean rooms of a mid-sized repository need
 SESSION_FIX = {
     "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`",
-    "landlock": "install bubblewrap (apt, dnf or pacman install bubblewrap), and use Linux 6.12 or newer",
+    "landlock": "get bubblewrap to work, as said above, and use Linux 6.12 or newer",
     "none": "use a sandbox",
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
