@@ -129,3 +129,11 @@ def test_help_loads_no_more(tmp_path: Path, command: str) -> None:
     found = loaded(tmp_path, command, "--help")
     assert "trued.cli.context" in found
     assert found.isdisjoint({*WORKING, "trued.engine.verify"} - {"asyncio"})
+
+
+@pytest.mark.spec("PAGE-3")
+def test_the_page_loads_nothing_that_merges_or_offers_work(tmp_path: Path) -> None:
+    asked = "import sys, trued.page.server; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True)
+    unneeded = {"trued.workspace.git.workspace", "trued.integrations.forges", "trued.engine.pull_request"}
+    assert set(done.stdout.split()).isdisjoint(unneeded)
