@@ -13,7 +13,7 @@ from tests.page.made_up import add_run
 from tests.reporting.html.sample import material
 from trued.engine.run_store import RunStore
 from trued.engine.stored_amendment import Amendment
-from trued.engine.stored_evidence import StoredEvidence, evidence_about
+from trued.engine.stored_evidence import StoredEvidence, evidence_about, packed
 from trued.model import Contract, RunRecord, Verdict
 from trued.model.step_keys import is_final_verdict
 from trued.proof.contract import contract_hash
@@ -80,5 +80,10 @@ def test_of_all_evidence_only_what_is_asked_for_is_read() -> None:
     assert list(evidence_about(stored, ())) == []
     assert (stored[0], tuple(stored[1:])) == (facts[0], facts[1:])
     assert [one["id"] for one in stored.as_stored()] == [one.id for one in facts]
-    broken = StoredEvidence([("R1", "{}"), (name, facts[-1].model_dump_json())])
+    broken = StoredEvidence([("R1", packed({})), (name, packed(facts[-1].model_dump(mode="json")))])
     assert list(broken.about({name})) == [facts[-1]]
+
+
+def test_evidence_that_nobody_reads_takes_less_memory_than_its_text() -> None:
+    fact = material().contract.base_facts[0].model_dump(mode="json")  # type: ignore[union-attr]
+    assert len(packed(fact)) < 0.7 * len(json.dumps(fact))

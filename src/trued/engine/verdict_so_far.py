@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from trued.engine.stored_evidence import StoredEvidence
+from trued.engine.stored_evidence import StoredEvidence, packed
 from trued.model import Judged, Verdict
 
 
@@ -18,7 +18,7 @@ class VerdictSoFar:
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
-        self._facts: dict[str, dict[int, str | dict[str, Any]]] = {}  # requirement → place → its newest evidence
+        self._facts: dict[str, dict[int, bytes | dict[str, Any]]] = {}  # requirement → place → its newest evidence
         self._places = 0
         self._made: Verdict | None = None
 
@@ -49,11 +49,11 @@ class VerdictSoFar:
         if self._made is None and self._newest:
             for name, one in self._judged.items():
                 self._judged[name] = Judged.model_validate(one)
-            places: dict[int, tuple[str, str]] = {}
+            places: dict[int, tuple[str, bytes]] = {}
             for name, facts in self._facts.items():
                 for place, fact in facts.items():
-                    facts[place] = text = fact if isinstance(fact, str) else json.dumps(fact)
-                    places[place] = (name, text)
+                    facts[place] = kept = fact if isinstance(fact, bytes) else packed(fact)
+                    places[place] = (name, kept)
             evidence = StoredEvidence(places[place] for place in sorted(places))
             parts = {"subject": "so far", "requirements": tuple(self._judged.values()), "evidence": evidence}
             self._made = Verdict.model_validate_json(self._newest).model_copy(update=parts)
