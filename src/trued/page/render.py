@@ -20,7 +20,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-KEPT = 4_000  # texts and addresses that are kept as HTML; a page shows a few hundred
+KEPT = 1_000  # texts and addresses that are kept as HTML; a page shows a few hundred
 _PICTURES = 0x2400  # from here on, Unicode has a visible symbol for each of the first 32 control characters
 
 

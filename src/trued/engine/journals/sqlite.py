@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
+READ_CACHE_KIB = 512  # of a reader, which SQLite would let grow to 2 MiB: events are read in order, each once
 BUSY_S = 20.0  # longer than any write of trued takes: after that, another process hangs in the middle of a write
 
 # LEAN: an event's data without its brief, and with only the claims of its reply. What is left out is nine tenths of a
@@ -142,6 +143,7 @@ class SqliteJournal:
             # Any thread may read: SQLite itself serializes the threads.
             uri = f"{self.path.absolute().as_uri()}?mode=ro"
             db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_S, check_same_thread=False)
+            db.execute(f"pragma cache_size=-{READ_CACHE_KIB}")  # negative: in KiB, not in pages
             (version,) = db.execute("pragma user_version").fetchone()
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
