@@ -417,30 +417,35 @@ def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
 
 def _bars_to_draw(stretches: Iterable[Stretch], axis: Axis, most: int) -> list[Span]:
     """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
-    by_kind: dict[str, list[Span]] = {}
+    by_kind: dict[str, list[Stretch]] = {}
     for one in sorted(stretches, key=lambda one: one.began):
-        by_kind.setdefault(one.kind, []).append(Span(axis.x(one.began), axis.x(one.ended), one))
+        by_kind.setdefault(one.kind, []).append(one)
     coarser = 1.0
-    while True:
-        by_kind = {kind: list(_merge(own, coarser)) for kind, own in by_kind.items()}
-        if sum(map(len, by_kind.values())) <= most or coarser > 1000:
-            return sorted((one for own in by_kind.values() for one in own), key=lambda one: one.stretch.began)
+    # spans are joined while they are made: those of all stretches would take some megabytes
+    spans = [list(_merge(_spans(own, axis), coarser)) for own in by_kind.values()]
+    while sum(map(len, spans)) > most and coarser <= 1000:
         coarser *= 2
+        spans = [list(_merge(own, coarser)) for own in spans]
+    return sorted((one for own in spans for one in own), key=lambda one: one.stretch.began)
 
 
-def _merge(spans: Sequence[Span], coarser: float) -> Iterator[Span]:
+def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
+    return (Span(axis.x(one.began), axis.x(one.ended), one) for one in stretches)
+
+
+def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
     """Join narrow bars that are close together, up to a largest width: nobody can tell a thousand bars apart."""
     first: Stretch | None = None
-    last, ended, count, left, right = spans[0].stretch, 0.0, 0, 0.0, 0.0
+    last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
     for begin, end, one in spans:
         if first and end - begin < short and begin - right < near and end - left < wide:
             last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
             continue
-        if first:
+        if first and last:
             yield Span(left, right, _join(first, last, ended, count))
         first, last, ended, count, left, right = one, one, one.ended, one.number, begin, end
-    if first:
+    if first and last:
         yield Span(left, right, _join(first, last, ended, count))
 
 
