@@ -24,6 +24,7 @@ from trued.proof.contract import contract_hash, is_success
 from trued.protocols import Forge, ForgePullRequest
 from trued.support import atomic_files
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
+from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
@@ -56,11 +57,20 @@ async def offer_run(
         return f"its repository is on the machine where it was begun: `{how}` there opens the pull request"
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
-    if asking := (await sensitive_changes(workspace, record.base, record.head)).files:
+    used = await used_by_git(store, workspace)
+    if asking := (await sensitive_changes(workspace, record.base, record.head, used)).files:
         return asking
     accept = store.inputs(record.id).settings.accept
     work = await pull_request_work(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
     return await offer_pull_request(forge_for(store, record, workspace), workspace, work)
+
+
+async def used_by_git(store: RunStore, workspace: GitWorkspace) -> set[str]:
+    """Files and folders of the project that the user's own git runs or reads by itself; none if the repository is on
+    another machine."""
+    if not Path(await workspace.store.source()).exists():
+        return set()
+    return await TargetBranch(workspace.store, "", store.environ).used_by_git()
 
 
 async def pull_request_work(
@@ -72,7 +82,7 @@ async def pull_request_work(
         verdict = Verdict.open(f"no verdict since commit {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, written = inputs.settings.accept, _agents_title_and_body(events)
-    trusted = await sensitive_changes(workspace, record.base, record.head)
+    trusted = await sensitive_changes(workspace, record.base, record.head, await used_by_git(store, workspace))
     return PullRequestWork(
         run=record.id,
         branch=record.branch,

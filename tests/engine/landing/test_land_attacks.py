@@ -151,6 +151,9 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
         (("core.hooksPath", "hooks"), "hooks/pre-commit"),
         (("core.hooksPath", "{repo}/my hooks"), "my hooks/pre-commit"),
         (("core.hooksPath", "linked"), "tools/hooks/post-commit"),
+        (("core.hooksPath", "."), "pre-commit"),
+        (("core.hooksPath", "checks"), "tools/check.py"),
+        (("worktree", "core.hooksPath", "more"), "more/pre-commit"),
         (("include.path", "../tools/git.cfg"), "tools/git.cfg"),
         (("filter.tidy.clean", "python ./tools/tidy.py --all"), "tools/tidy.py"),
         (("filter.tidy.clean", "python tidy.py"), "tidy.py"),
@@ -162,12 +165,19 @@ async def test_a_file_behind_a_link_asks_for_trust_like_the_link(place: Landable
 async def test_what_the_users_own_git_runs_asks_for_trust(place: Landable, setting: tuple[str, ...], path: str) -> None:
     """Hooks, included settings and programs may lie in the project, at any path; other files land as ever."""
     (place.repository / "linked").symlink_to("tools/hooks")
+    (place.repository / "checks").mkdir()
+    (place.repository / "checks" / "pre-commit").symlink_to("../tools/check.py")
     place.committed({"tools/other.txt": "an ordinary file\n", "tools/hooks/pre-push": "#!/bin/sh\n"})
     hooks = place.repository / ".git" / "hooks"
     if setting and not setting[0]:  # the folder of hooks is itself a link
         if hooks.is_dir():
             shutil.rmtree(hooks)
         hooks.symlink_to(setting[1])
+    elif setting and setting[0] == "worktree":  # the setting of another working tree
+        place.git("config", "extensions.worktreeConfig", "true")
+        tree = place.folder / "another"
+        place.git("worktree", "add", "-q", "--detach", str(tree))
+        place.git("-C", str(tree), "config", "--worktree", *setting[1:])
     elif setting:
         place.git("config", setting[0], setting[1].replace("{repo}", str(place.repository)))
     else:

@@ -118,21 +118,30 @@ async def test_a_second_run_brings_the_open_pull_request_up_to_date(ground: Grou
 
 @pytest.mark.spec("USE-6", "TIC-9")
 @pytest.mark.slow
-async def test_what_would_run_by_itself_is_not_pushed_without_a_person(ground: Ground, github: GitHub) -> None:
+@pytest.mark.parametrize(
+    ("path", "is_asked"),
+    [(".github/workflows/ci.yml", True), ("checks/pre-commit", True), ("notes/pre-commit", False)],
+)
+async def test_what_would_run_by_itself_is_not_pushed_without_a_person(
+    ground: Ground, github: GitHub, path: str, is_asked: bool
+) -> None:
+    """CI runs the first file, and the user's own git the second one. Nobody runs the third."""
+    ground.git("config", "core.hooksPath", "checks")
+
     def sly(order: Order) -> dict[str, Any]:
-        folder = Path(order.folder) / ".github" / "workflows"
-        folder.mkdir(parents=True)
-        (folder / "ci.yml").write_text("on: push\n")
-        return implemented(order, WHOLE)
+        file = Path(order.folder) / path
+        file.parent.mkdir(parents=True)
+        file.write_text("on: push\n")
+        return implemented(order, WHOLE, branch_name=BRANCH)
 
     engine, _ = ground.engine(script(impl=sly))
     engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
     record = await run(ground, github, engine)
     assert record.state == "done"
-    assert github.pulls == []
-    assert ground.git("ls-remote", "origin", BRANCH) == ""
-    (told,) = events(engine, record, "not offered")
-    assert told.data["files"] == [".github/workflows/ci.yml"]
+    assert len(github.pulls) == (0 if is_asked else 1)
+    assert (ground.git("ls-remote", "origin", BRANCH) == "") == is_asked
+    told = [one.data["files"] for one in events(engine, record, "not offered")]
+    assert told == ([[path]] if is_asked else [])
 
 
 @pytest.mark.spec("TIC-1", "TIC-3", "USE-7")

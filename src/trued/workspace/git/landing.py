@@ -34,7 +34,14 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 USAGE = 129  # git's exit code for options that it does not know
 _NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings that name no file which git runs or reads
 # Settings whose whole value is a path, and what separates the words of a command
-_PATHS = ("core.hookspath", "core.attributesfile")
+_HOOKS_PATH = "core.hookspath"
+_PATHS = (_HOOKS_PATH, "core.attributesfile")
+# The hooks of `git help hooks` that a user's own git runs
+_HOOKS = (
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg"),
+    *("commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "reference-transaction"),
+    *("pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change"),
+)
 _BETWEEN_WORDS = re.compile(r"[\s\"'!=;|&()<>]+")
 _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
@@ -77,10 +84,9 @@ class TargetBranch:
         and what other settings name. Aliases are left out: git runs them only if the user asks for them. So are lists
         of repositories: in a container, `safe.directory` may be `/app`, and that is not the project's folder `app`."""
         roots = [path for path, _ in await self._worktrees()]
-        _, out, _ = await self._git("config", "--list", "--includes", "--show-origin", "-z")
-        origins, settings = (out.split("\0")[first::2] for first in (0, 1))
-        found = [origin.removeprefix("file:") for origin in origins]
-        for origin, setting in zip(origins, settings, strict=False):
+        settings = await self._settings(roots)
+        found = [origin.removeprefix("file:") for origin, _ in settings]
+        for origin, setting in settings:
             key, _, value = setting.partition("\n")
             if key.startswith("include") and key.endswith(".path"):  # relative to the file that includes it
                 found.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
@@ -89,9 +95,21 @@ class TargetBranch:
                 found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
                 # words that begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
                 found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
+            if key == _HOOKS_PATH:  # each by its name: a hook may be a link, and the folder may be the whole project
+                found += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
         hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
         found += map(str, (hooks, *hooks.glob("*")))
         return {inside for one in found for root in roots for inside in _inside(root, one)}
+
+    async def _settings(self, roots: Sequence[Path]) -> list[tuple[str, str]]:
+        """The settings of the user's git, each with the file that it is from. A working tree may have its own."""
+        found = dict[tuple[str, str], None]()
+        for within in (None, *(root for root in roots if root.is_dir())):
+            words = ("config", "--list", "--includes", "--show-origin", "-z")
+            _, out, _ = await self._git(*words, within=within)
+            origins, settings = (out.split("\0")[first::2] for first in (0, 1))
+            found |= dict.fromkeys(zip(origins, settings, strict=False))
+        return [*found]
 
     def _expanded(self, path: str) -> str:
         """The path, with the user's home folder in place of `~`."""
