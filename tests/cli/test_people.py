@@ -1,6 +1,7 @@
 """Commands by which a person decides: the contract is shown first, and nobody else can change it."""
 
 import asyncio
+import contextlib
 import json
 import os
 import pty
@@ -176,3 +177,34 @@ def test_who_approves_cases_sees_what_is_invisible_in_them(world: World) -> None
     assert rb"word.endswith('\u200b')" in os.read(mine, 65536)
     os.close(theirs)
     os.close(mine)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "LAW-8", "RUN-8")
+@pytest.mark.parametrize("amended", [True, False])
+def test_who_signs_has_approved_what_was_shown_and_nothing_newer(world: World, amended: bool) -> None:
+    """The contract changes while a person reads it. Nothing is recorded: they have not seen the new one."""
+    assert world.trued("run", *world.work, "--plan-only", "--yes").returncode == 0
+    mine, theirs = pty.openpty()
+    command = [sys.executable, "-m", "trued", "approve"]
+    with subprocess.Popen(
+        command, cwd=world.repository, env=world.variables, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as person:
+        os.close(theirs)
+        seen = b""
+        while b"Your name" not in seen:
+            seen += os.read(mine, 65536)
+        if amended:
+            given = ("--as", "bob", "--reason", "one is enough")
+            assert world.trued("amend", "--remove", "triple", *given).returncode == 0
+        os.write(mine, b"ann\n")
+        while b"Reason" not in seen:
+            seen += os.read(mine, 65536)
+        os.write(mine, b"I read it\n")
+        with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+            while more := os.read(mine, 65536):
+                seen += more
+    os.close(mine)
+    assert (person.returncode, b"has moved on since you looked" in seen) == ((2, True) if amended else (0, False))
+    approvals = json.loads(world.trued("show", "--json").stdout)["approvals"]
+    assert [one["who"] for one in approvals] == ([] if amended else ["ann"])

@@ -12,7 +12,11 @@ from tests.workflows.conftest import Ground, events
 from trued.engine.approvals import Decision, answer_question, decide
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import Grade, Question
+from trued.model import Finding, Grade, Question, Task, Verdict
+from trued.run.examination.examiner import proposal_text
+from trued.run.examination.replies import Proposal
+from trued.run.people import confirmation
+from trued.run.questions import question_text
 
 ASKED = "chunk 1A/confirm#1"
 MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
@@ -108,3 +112,34 @@ async def test_a_run_that_asks_for_a_look_hears_the_decision_from_elsewhere(grou
     verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["look"] is Grade.ATTESTED
+
+
+FAKE = "May I?\x1b[2J\n\n\nmine: proven\r\n1. trued approve r-1 --as you --reason ok\u2028yes: go on\n"
+
+
+@pytest.mark.spec("USE-6", "RUN-8")
+def test_no_line_of_an_agents_question_looks_like_the_engines() -> None:
+    assert question_text("dev", FAKE).split("\n") == [
+        "dev asks: May I?",
+        "> mine: proven",
+        "> 1. trued approve r-1 --as you --reason ok",
+        "> yes: go on",
+    ]
+    assert question_text("dev", "by adding or by shifting?") == "dev asks: by adding or by shifting?"
+
+
+@pytest.mark.spec("USE-6", "RUN-8")
+def test_what_an_agent_found_is_one_line_of_the_question_whether_to_go_on() -> None:
+    verdict = Verdict.open("1A", Finding(what="it is slow\n1A all: proven, holds\nGo on? (stop: the next chunk)"))
+    asked = confirmation(Task(id="1A", title="all"), verdict).split("\n")
+    assert asked[1] == "  - it is slow 1A all: proven, holds Go on? (stop: the next chunk)"
+    assert [one for one in asked if one.startswith("Go on?")] == [asked[-1]]
+
+
+@pytest.mark.spec("USE-6", "LAW-3")
+def test_a_command_in_an_examiners_reason_does_not_look_like_the_engines() -> None:
+    why = "slow”); if you agree: trued amend r-1 --remove double\n("
+    told = proposal_text(Proposal(what="keep", requirement="double", why=why), "r-1")
+    first, _, rest = told.partition(" (its reason: “")
+    assert first == "double: the examiner proposes keep; if you agree: trued amend r-1 --keep double"
+    assert rest == "slow’); if you agree: trued amend r-1 --remove double (”)"

@@ -136,7 +136,8 @@ def _run_facts(event: JournalEvent) -> str | None:
         case run.SetUpRan():
             return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
         case landing.WorkLanded():
-            return f"{line(event.onto)} is at {line(event.commit)[:10]} ({line(event.how)}), by {line(event.who)}"
+            part = f", with chunks up to {line(event.through)}" if event.through else ""
+            return f"{line(event.onto)} is at {line(event.commit)[:10]}{part} ({line(event.how)}), by {line(event.who)}"
         case people.CommentGiven():
             whom = f"{event.to or 'every role'}{', now' if event.stops else ''}"
             return f"{line(event.who)} to {line(whom)}: {line(event.text, LENGTH)}"

@@ -166,7 +166,9 @@ def show(
 
 
 def _landed_text(seen: "Progress") -> str:
-    return f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
+    parts = {onto: chunk for onto, chunk in seen.landed_parts.items() if onto not in seen.landed}
+    whole = f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
+    return whole + "".join(f", chunks up to {line(chunk)} landed on {line(onto)}" for onto, chunk in parts.items())
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":

@@ -1,6 +1,7 @@
 """The commands by which a person decides: `approve`, `reject`, `amend`, `trust`."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ from trued.cli.terminal import (
 from trued.engine.approvals import Decision, decide, is_settled
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
+from trued.proof.contract import contract_hash
 from trued.support.plurals import counted
 from trued.support.redaction import plain
 
@@ -86,8 +88,11 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         _check_requirements_exist(record, contract, wanted)
-        who, why = _ask_signature(store, record, contract, wanted, decision)
-        record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
+        latest = store.latest_verdicts(record.id)
+        shown, commits = contract_hash(contract), {one: latest[one].commit for one in wanted if one in latest}
+        who, why = _ask_signature(store, record, contract, commits, wanted, decision)
+        decision = replace(decision, who=who, why=why, contract=shown, commits=commits)
+        record = decide(store, record.id, wanted or [None], decision)
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
             import asyncio  # imported here: only driving a run needs it
@@ -107,17 +112,22 @@ def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: lis
 
 
 def _ask_signature(
-    store: "RunStore", record: RunRecord, contract: Contract, wanted: list[str], decision: Decision
+    store: "RunStore",
+    record: RunRecord,
+    contract: Contract,
+    commits: Mapping[str, str],
+    wanted: list[str],
+    decision: Decision,
 ) -> tuple[str, str]:
-    """Show the person what they decide on, and return their name and reason."""
+    """Show the person what they decide on, and return their name and reason. `commits`: requirement → the commit that
+    it was judged at."""
     given = bool(decision.who and decision.why)
     if not given and not is_interactive():
         raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
-    for name, verdict in store.latest_verdicts(record.id).items() if wanted else ():
-        if name in wanted:
-            hint(f"{name}: judged at commit {verdict.commit[:10]}; trued diff {record.id} shows the work")
+    for name, commit in commits.items():
+        hint(f"{name}: judged at commit {commit[:10]}; trued diff {record.id} shows the work")
     if given:
         return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"

@@ -1,7 +1,7 @@
 """Records what people decide about a run: approvals, rejections, and answers to its questions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from trued.engine.run_store import RunStore, records_approvals
@@ -25,6 +25,8 @@ class Decision:
     rejected: bool = False
     instead: bool = False  # replaces an earlier decision on the same work
     way: Way = "command"
+    contract: str = ""  # hash of the contract that the person was shown; "": not checked
+    commits: Mapping[str, str] = field(default_factory=dict)  # requirement → the commit that the person was shown
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
@@ -88,6 +90,8 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     _check_name_and_reason(decision)
     refuse_if_agent_could_answer(store, record)
     name = contract_hash(contract)
+    if decision.contract not in ("", name):
+        _refuse_unseen(record, "its contract has changed")
     if requirement is None:
         return Approval(requirement=WHOLE, who=decision.who, why=decision.why, contract=name, way=decision.way)
     asked = {one.id: one for one in contract.requirements}
@@ -97,6 +101,8 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     if seen is None:
         what = f"run {record.id} has not judged {requirement} yet: there is nothing to decide on"
         raise BadInput(what, then=f"`trued show {record.id}` shows its state")
+    if decision.commits.get(requirement, seen.commit) != seen.commit:
+        _refuse_unseen(record, f"{requirement} was judged at another commit, {seen.commit[:10]}")
     given = Approval(
         requirement=requirement,
         who=decision.who,
@@ -109,6 +115,10 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     )
     _check_decidable(store, record, given, instead=decision.instead)
     return given
+
+
+def _refuse_unseen(record: RunRecord, what: str) -> NoReturn:
+    raise BadInput(f"run {record.id} has moved on since you looked: {what}", then="nothing was recorded; look again")
 
 
 def _check_name_and_reason(decision: Decision) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.model import Value
+from trued.support.visible_text import visible
 from trued.workspace.git.store import LINK
 
 if TYPE_CHECKING:
@@ -126,5 +127,5 @@ def _kind_below(path: str, places: Mapping[str, str]) -> str:
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:
-    """Every file with the reason, for people."""
-    yield from (f"{path}: {kind}" for path, kind in found.files.items())
+    """Every file with the reason, for people. An agent chose the path: it is on one line, with nothing invisible."""
+    yield from (f"{visible(path)}: {kind}" for path, kind in found.files.items())

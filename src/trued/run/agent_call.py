@@ -31,7 +31,7 @@ from trued.run.briefs import brief_after_stop
 from trued.run.budget import CallRequest, Reservation
 from trued.run.comments import comments_after_stop, has_to_stop
 from trued.run.context import RunContext
-from trued.run.questions import answer_for_agent
+from trued.run.questions import answer_for_agent, question_text
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.redaction import inert
@@ -194,7 +194,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             if exchange.questions > QUESTIONS and not exchange.found:  # after a resume, the person wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await answer_for_agent(
-                context, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {context.redact(question)}"
+                context, f"{ask.key}?{exchange.questions}", question_text(ask.role.name, context.redact(question))
             )
             exchange.answers.append(answer)
             exchange.continue_with(report, f"{call}.q{exchange.questions}", answer, interrupted=False)

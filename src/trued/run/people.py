@@ -6,7 +6,9 @@ from trued.run.judgement import Judgement
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.redaction import single_line
 
+GAP = 600  # characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
 
 
@@ -79,7 +81,7 @@ class People:
 
 def confirmation(subject: Task, verdict: Verdict) -> str:
     """The question whether to continue after a task, with what each answer does."""
-    gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
+    gaps = "".join(f"\n  - {single_line(gap.what, GAP)}" for gap in verdict.gaps)  # may be an agent's words
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways}"

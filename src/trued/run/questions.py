@@ -11,6 +11,7 @@ from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.model.step_keys import asked_again
 from trued.run.context import RunContext
+from trued.support.redaction import plain
 
 LOOK_S = 0.3  # how often to poll the journal while somebody sits at the terminal
 T = TypeVar("T")
@@ -73,6 +74,13 @@ async def ask_or_pause(context: RunContext, key: str, text: str, options: Sequen
             who = answer[2] or "a person"
             raise Waiting(f"paused by {who} after {text.splitlines()[0]}; continue with: trued resume {context.run}")
     raise AssertionError("there is always a next question")
+
+
+def question_text(role: str, question: str) -> str:
+    """An agent's question for a person. Every line after the first is marked as a quotation, so that none can look like
+    words of the engine."""
+    first, *more = [one for one in plain(question).splitlines() if one.strip()] or [""]
+    return "\n".join((f"{role} asks: {first}", *(f"> {one}" for one in more)))
 
 
 async def answer_for_agent(context: RunContext, key: str, text: str) -> str:

@@ -10,7 +10,7 @@ from tests.engine.landing.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
-from trued.engine.sensitive_files import sensitivity_of
+from trued.engine.sensitive_files import SensitiveChanges, describe_changes, sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 
@@ -228,3 +228,10 @@ async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landa
     place.git("revert", "--no-edit", "HEAD")
     place.committed({"tiny.py": "# numbers\n" + DOUBLE})
     assert (await place.land(record)).landed
+
+
+@pytest.mark.spec("USE-6")
+def test_a_path_that_an_agent_chose_is_one_line_of_the_question_for_consent() -> None:
+    path = ".github/workflows/ci\u200b\nNothing else changes.\nLand it with these?\n.yml"
+    (told,) = describe_changes(SensitiveChanges(files={path: "CI"}, digest="0"))
+    assert told == r".github/workflows/ci\u200b\nNothing else changes.\nLand it with these?\n.yml: CI"

@@ -12,7 +12,9 @@ from trued.engine.engine import Engine
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.landing.reproof import RebasedProof
+from trued.errors import BadInput
 from trued.model import Grade, Outcomes, RunRecord
+from trued.reporting.views.progress import Progress
 from trued.wire import Order
 
 WRONG_1B = {"1A": CODE["1A"], "1B": "\n\ndef triple(x):\n    return x\n"}
@@ -107,3 +109,44 @@ async def test_a_part_gets_no_second_throw_of_the_dice(ground: Ground) -> None:
         proof = RebasedProof(store, record, inputs, workspace, known=known)
         _, verdict, _ = await proof.seal_and_prove(own, record.base, good.commit, f"trial {grade}")
         assert [one.grade for one in verdict.requirements] == [grade]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6", "LAW-9", "USE-11")
+async def test_a_run_of_which_a_part_landed_is_not_called_landed(ground: Ground) -> None:
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine(lambda order: built(order, WRONG_1B) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    assert record.grade is Grade.REFUTED
+    assert (await through(engine, record, "1A")).landed
+    seen = Progress(engine.store.journal.events(record.id), record.workflow)
+    assert (engine.store.journal.landed(), seen.landed, seen.landed_parts) == ({}, {}, {"main": "1A"})
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6", "LAW-9")
+async def test_a_refuted_part_that_somebody_merged_by_hand_is_not_called_landed(ground: Ground) -> None:
+    ground.require(REQUIREMENTS[:2])
+    wrong = {"1A": "\n\ndef double(x):\n    return x\n", "1B": CODE["1B"]}
+    engine, _ = ground.engine(lambda order: built(order, wrong) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    assert record.grade is Grade.REFUTED
+    ground.git("merge", "-q", record.branch)
+    refused = await through(engine, record, "1A")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "nothing has proven it" in refused.why
+    assert engine.store.journal.landed() == {}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6", "LAW-9", "USE-11")
+async def test_a_part_is_not_offered_as_proven_though_the_whole_run_is(ground: Ground) -> None:
+    """The run's verdict is about its last commit, not about the one of the part."""
+    ground.require(REQUIREMENTS)
+    engine, _ = ground.engine(lambda order: built(order, CODE) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, rounds=1)
+    assert record.code == 0, record.why
+    request = LandingRequest(who="ann", through="1A", way="pr")
+    with pytest.raises(BadInput, match="is not proven"):
+        await land(engine.store, record.id, request, engine.person)
+    assert (await land(engine.store, record.id, LandingRequest(who="ann", way="pr"), engine.person)).landed

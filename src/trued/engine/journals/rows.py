@@ -27,10 +27,13 @@ def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
 
 
 def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Run → branches that its work landed on, from the run and data of every landing event."""
+    """Run → branches that its whole work landed on, from the run and data of every landing event."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        onto = str(json.loads(row["data"]).get("onto"))
+        data = json.loads(row["data"])
+        if data.get("through"):  # only a part of the run
+            continue
+        onto = str(data.get("onto"))
         found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
     return found
 

@@ -58,7 +58,7 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         context = await _context(store, record, request, person)
         context = await up_to_chunk(context, request.through) if request.through else context
         if request.way == "pr" or request.draft or (not request.way and not request.onto and is_offered(context)):
-            return await offer(context, proven=unfit is None)
+            return await offer(context, proven=unfit is None and not request.through)  # a part was never judged alone
         if not (tip := await context.target.tip() or await _empty_root(context)):
             raise BadInput(
                 f"there is no branch {context.onto!r} in {record.repository}", then=await _branch_hint(context)
@@ -152,6 +152,10 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
         if same and await rebase.has_ancestor(store, tip, one.commit):
             return await _undone(context, one, tip) or _already_landed(context, one)
     if await rebase.has_ancestor(store, tip, head):
+        if context.request.through and refuse_unproven(context.store, context.store.journal.run(context.record.id)):
+            why = f"{context.onto} has {head[:12]} already, though nothing has proven it"
+            then = f"`trued verify` judges {context.onto}; `trued show {context.record.id}` shows the run"
+            return context.result(code=1, why=why, then=then, how=THERE, before=tip, commit=head)
         one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
         return await _undone(context, one, tip) or _already_landed(context, one)
     return None
@@ -371,5 +375,6 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
 
 
 def _emit_landed(context: LandingContext, one: LandingRecord) -> None:
-    landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who)
+    through = context.request.through
+    landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who, through=through)
     context.store.writer(context.record).emit(landed, landing_key(one.onto))

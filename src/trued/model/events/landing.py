@@ -20,14 +20,15 @@ class ApprovalsCarried(JournalEvent, kind="carried"):
     who: str
 
 
-class WorkLanded(JournalEvent, kind="landed"):
-    """The run's work was merged into a branch of the user's repository."""
+class WorkLanded(JournalEvent, kind="landed", omits=("through",)):
+    """The run's work was merged into a branch of the user's repository: all of it, or the chunks up to `through`."""
 
     onto: str
     commit: str
     before: str
     how: str
     who: str
+    through: str = ""
 
 
 class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "commit", "state", "title", "head")):

@@ -58,7 +58,8 @@ class Progress:
         self.of_check: dict[str, Mapping[str, int]] = {}  # check → outcome → how many, in its last run on the base
         self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
-        self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
+        self.landed: dict[str, str] = {}  # branch → commit of the run's whole work on it
+        self.landed_parts: dict[str, str] = {}  # branch → the chunk up to which the run's work is on it
         self.view: WorkflowView = view_of(workflow)
         self._places: dict[str, str] = {}  # row → its scope
         self._proofs: dict[str, int] = {}  # key → how many proofs began under it
@@ -206,10 +207,13 @@ class Progress:
                 self._driven += stored.at - self._driven_since if self._driven_since else 0.0
                 self._driven_since = 0.0
             case landing.WorkLanded():
-                self.landed[event.onto] = event.commit
+                if event.through:
+                    self.landed_parts[event.onto] = event.through
+                else:
+                    self.landed[event.onto] = event.commit
                 self.settle()
-                by = event.who or "somebody"
-                self.remark(stored.key, f"{by} landed it on {event.onto} at {event.commit[:10]} ({event.how})")
+                by, what = event.who or "somebody", f"chunks up to {event.through}" if event.through else "it"
+                self.remark(stored.key, f"{by} landed {what} on {event.onto} at {event.commit[:10]} ({event.how})")
             case _:
                 pass
 

@@ -30,10 +30,12 @@ from trued.run.examination.start_command import FoundServer, run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.redaction import single_line
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
 NO_SERVER = "no server could be started: "
+REASON = 300  # characters of an examiner's reason for a proposal
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -295,14 +297,19 @@ class ExaminerConversation:
         """The note about a proposal that only the user can accept, with the command that accepts it."""
         if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
             return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
-        given = {
-            "keep": f"--keep {shlex.quote(one.requirement)}",
-            "remove": f"--remove {shlex.quote(one.requirement)}",
-            "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
-        }[one.what]
-        why = f" ({one.why})" if one.why else ""
-        command = f"trued amend {self.context.run} {given}"
-        return f"{one.requirement}: the examiner proposes {one.what}{why}; if you agree: {command}"
+        return proposal_text(one, self.context.run)
+
+
+def proposal_text(one: Proposal, run: str) -> str:
+    """A proposal with the command that accepts it. The agent's own words come last and are quoted, so that no command
+    in them looks like one of the engine's."""
+    given = {
+        "keep": f"--keep {shlex.quote(one.requirement)}",
+        "remove": f"--remove {shlex.quote(one.requirement)}",
+        "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
+    }[one.what]
+    why = f" (its reason: “{single_line(one.why, REASON).replace('”', '’')}”)" if one.why else ""
+    return f"{one.requirement}: the examiner proposes {one.what}; if you agree: trued amend {run} {given}{why}"
 
 
 def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:

@@ -10,8 +10,10 @@ from trued.run.examination.examiner import Examination, ExaminerConversation, ex
 from trued.run.questions import ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.redaction import single_line
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
+REASON = 300  # characters of one reason
 REASONS = 4  # reasons listed in the question; the contract's notes have all of them
 
 
@@ -61,7 +63,7 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
     until it is answered."""
     context, key = steps.context, steps.key("no cases")
     names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
-    why = "; ".join(found.undecided[:REASONS])
+    why = "; ".join(single_line(one, REASON) for one in found.undecided[:REASONS])  # an agent's words, on one line
     agent = _next_agent(steps, found)
     is_known = agent in found.examiners
     again = f"ask {agent} again, no other agent plays" if is_known else "ask another examiner"
