@@ -78,7 +78,9 @@ def land(  # noqa: PLR0913  a flag is a parameter
     if sum((ff, merge, pr or draft)) > 1:
         raise BadInput("--ff, --merge and --pr cannot be combined", then="choose one of them")
     if through and (pr or draft):
-        raise BadInput("--through and --pr cannot be combined", then="a pull request offers the whole run")
+        raise BadInput(
+            "--through and --pr cannot be combined", then="drop --through: a pull request offers the whole run"
+        )
     with open_store() as store:
         record = selected_run(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""

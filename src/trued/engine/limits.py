@@ -59,7 +59,9 @@ def limit_steps(store: RunStore, record: RunRecord, given: "Sequence[LimitChange
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
         if number == before:
             raise BadInput(
-                f"{what}: run {record.id} has {_amount_text(what, before)} already", "--limit", "pass another limit"
+                f"the {what} limit of run {record.id} is already {_amount_text(what, before)}",
+                "--limit",
+                "pass another limit",
             )
         found.append(LimitStep(scope=scope, what=what, before=before, to=number))
         limits = apply_limits(limits, [(scope, what, number)])

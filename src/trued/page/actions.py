@@ -44,7 +44,7 @@ MOST = 200  # values of one field
 LINE = 500  # characters of one line in the terminal
 NAME = 80  # characters of a person's name
 IDS = 30  # requirements that are listed by id when the whole contract is approved
-MARKS = 3  # accents that one letter may have
+MARKS = 3  # accents that one letter may have at most
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 

@@ -12,7 +12,7 @@ from trued.model import Contract, FactNote, Verdict
 from trued.support.hashing import git_blob_names
 from trued.support.plurals import counted
 
-if TYPE_CHECKING:  # reports import this module, and need no clean room
+if TYPE_CHECKING:  # not imported at run time: reports import this module, and should not load the clean room's code
     from trued.proof.room.clean_room import Graft
 
 
@@ -67,7 +67,7 @@ def base_taken_again(why: str) -> str:
 
 
 def passed_alone(cases: int, turns: int) -> str:
-    """The note that cases failed while two turns ran in parallel, and passed in all turns one after the other."""
+    """A note saying that cases failed while two turns ran in parallel, but passed when the turns ran in sequence."""
     return FactNote(
         f"{counted(cases, 'case')} failed while two turns ran in parallel, and passed {turns} times in sequence: "
         "perhaps the machine was too busy"

@@ -76,12 +76,12 @@ def own_tests_fail(ids: Sequence[str]) -> str:
 
 
 def own_tests_idle(ids: Sequence[str]) -> str:
-    """The sentence that the change's own tests pass without the change, too."""
+    """A sentence saying that the change's own tests pass without the change, too."""
     return f"the change's own tests show nothing, because they also pass without the change: {listed(ids)}"
 
 
 def own_tests_absent(files: Sequence[str]) -> str:
-    """The sentence that a check names test files which exist on neither commit."""
+    """A sentence saying that a check names test files which exist on neither commit."""
     return f"no test was written: its check runs {listed(files)}, which does not exist"
 
 
@@ -106,7 +106,7 @@ def already_satisfied(cases: int) -> str:
 
 
 def unused_tests(paths: Sequence[str]) -> str:
-    """The sentence that the checks did not use these test files of the change."""
+    """A sentence saying that the checks did not use these test files of the change."""
     return f"the change's own tests were not used: {listed(paths)} (name them with `from:` in a requirements file)"
 
 
@@ -117,12 +117,12 @@ def skipped_on_base(ids: Sequence[str]) -> str:
 
 
 def not_judged(missing: str) -> str:
-    """The sentence that something is missing which the checks need, so that they neither pass nor fail."""
+    """A sentence saying that something is missing which the checks need, so that they neither pass nor fail."""
     return f"could not be judged: {missing}"
 
 
 def written_by(authors: Iterable[Author | None]) -> str:
-    """The sentence that an agent wrote the cases, and that neither a person nor another vendor has confirmed them."""
+    """A sentence saying that an agent wrote the cases, and that neither a person nor another vendor has confirmed them."""
     names = dict.fromkeys(one.agent or one.role for one in authors if one)
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 
@@ -133,17 +133,17 @@ def without_unapproved(why: Iterable[str]) -> tuple[str, ...]:
 
 
 def proposes_to_supersede(tests: Sequence[str]) -> str:
-    """The sentence that an agent wants these tests of the base not to count, and that no person has agreed."""
+    """A sentence saying that an agent wants these tests of the base not to count, and that no person has agreed."""
     return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
-    """The sentence that no check ran this changed code, and that existing tests which may reach it could not be run."""
+    """A sentence saying that no check ran this changed code, and that existing tests which may reach it could not be run."""
     return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
-    """The sentence that the change alters code of the base which only tests reach that do not pass on the base."""
+    """A sentence saying that the change alters code of the base which only tests reach that do not pass on the base."""
     return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
 
 
@@ -154,12 +154,12 @@ def used_by_tests_only(paths: Sequence[str]) -> str:
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:
-    """The sentence that the head adds these submodules, or moves them to other commits."""
+    """A sentence saying that the head adds these submodules, or moves them to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
 
 
 def converted_at_checkout(files: Sequence[str]) -> str:
-    """The sentence that git changes these files at checkout, because of their attributes."""
+    """A sentence saying that git changes these files at checkout, because of their attributes."""
     return f"git converts files at checkout, but the checks used them as they are stored: {listed(files)}"
 
 

@@ -28,7 +28,8 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent, defined as `AGENT` in its module. `test_agent_tables` lists what other modules know about agents."""
+    """One agent, defined as `AGENT` in its module. Some other modules have a table with an entry for each
+    agent; `test_agent_tables` fails until a new agent is in all of them."""
 
     title: str
     capabilities: Capabilities

@@ -87,7 +87,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Stretches:
-    """Bars that are made again each time they are iterated over: all those of a long run take five megabytes."""
+    """Bars that are not kept, but made anew for each iteration: those of a long run would take five megabytes."""
 
     make: Callable[[], Iterator[Stretch]]
 

@@ -154,7 +154,9 @@ class Orchestrator:
     ) -> ClusterDecision:
         """Record the result of a step. `silent`: agents that were asked and gave no good answer."""
         decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=tuple(silent))
-        await self.run.record(decided, step="decision")  # the step name `decided` is used for people's decisions
+        await self.run.record(
+            decided, step="decision"
+        )  # not the default name "decided": that step is a person's decision
         ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.record(ended)
         return decision

@@ -82,7 +82,8 @@ class GitWorkspace:
         self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
-        named = {} if branch.startswith("trued/") else {"branch": branch}  # agents see the name of a ticket's branch
+        # A branch outside trued/ is named after a ticket. Only then do agents see its name.
+        named = {} if branch.startswith("trued/") else {"branch": branch}
         self.clones = Clones(self.store, self.folder / "clones", **named)
         self._publishing = asyncio.Lock()
         self._agents = replace(

@@ -25,7 +25,7 @@ from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH_FILES, VER
 from trued.workflows.pipeline.waves import ATTEMPTS
 
 TASKS, ORCHESTRATOR = "tasks/*.md", "orchestrator"
-SAME = 4  # operating rules that all roles share
+SAME = 4  # how many operating rules, at the start of every role's list, are the same for all roles
 READS = {  # step → files that its agents read; a test compares this with the workflow's code
     "research": (REQUEST,),
     "spec": (REQUEST, *RESEARCH_FILES),
