@@ -36,7 +36,7 @@ def test_limits_are_shown_set_raised_and_lowered_by_a_person_only(each: Each, tm
     ]
     same, role, word = each(["limit", RUN, "usd=2"], ["limit", RUN, "nobody:usd=2"], ["limit", RUN, "money=3"])
     for done, says in (
-        (same, "has 2 already"),
+        (same, "is already 2"),
         (role, "has no role 'nobody'"),
         (word, "there is no limit called 'money'"),
     ):

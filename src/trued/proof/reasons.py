@@ -122,7 +122,7 @@ def not_judged(missing: str) -> str:
 
 
 def written_by(authors: Iterable[Author | None]) -> str:
-    """A sentence saying that an agent wrote the cases, and that neither a person nor another vendor has confirmed them."""
+    """A sentence saying that an agent wrote the cases, and neither a person nor another vendor confirmed them."""
     names = dict.fromkeys(one.agent or one.role for one in authors if one)
     return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
 
@@ -138,7 +138,7 @@ def proposes_to_supersede(tests: Sequence[str]) -> str:
 
 
 def not_run_by_any_check(paths: Sequence[str]) -> str:
-    """A sentence saying that no check ran this changed code, and that existing tests which may reach it could not be run."""
+    """A sentence saying that no check ran this changed code, and the existing tests that may reach it could not run."""
     return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"
 
 

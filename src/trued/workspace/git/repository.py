@@ -11,7 +11,8 @@ from trued.workspace.git.command import SETTINGS, git_command, git_environment
 from trued.workspace.git.commit_lookup import holds_git
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
-ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"  # for git's --format. Only the last trailer counts: the engine appends it, agents may write others before it
+# For git's --format. Only the last trailer counts: the engine appends it, and agents may write others before it.
+ROLES = f"%(trailers:key={ROLE},valueonly,separator=%x2C)"
 
 
 @dataclass(frozen=True, slots=True)
