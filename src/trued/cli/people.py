@@ -28,7 +28,6 @@ from trued.cli.terminal import (
 from trued.engine.approvals import Decision, decide, is_settled
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
-from trued.proof.contract import contract_hash
 from trued.support.plurals import counted
 from trued.support.redaction import plain
 
@@ -82,6 +81,8 @@ def reject(
 
 
 def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
+    from trued.proof.contract import contract_hash  # imported here: it loads the proof packages
+
     with open_store() as store:
         record = selected_run(store, run)
         contract = store.contract(record.id)
