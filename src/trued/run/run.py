@@ -124,8 +124,8 @@ class Run:
         """An agent that keeps its context: every ask continues the same conversation, in the same clone.
 
         `publishes`: move the run's branch to the agent's commit after each ask. `before`: awaited whenever the agent is
-        about to work. `only`: the paths that it may write; its other changes are undone. `name`: its own name, if several agents play
-        the role.
+        about to work. `only`: the paths that it may write; its other changes are undone. `name`: its own name, if
+        several agents play the role.
         """
         return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
