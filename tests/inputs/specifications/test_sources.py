@@ -220,5 +220,5 @@ def test_a_markdown_file_that_the_user_names_is_read_by_its_shape() -> None:
     assert list(told(sources.read_specification("/elsewhere/specs/1/spec.md", "- **FR-001**: a\n"))) == ["FR-001"]
     assert list(told(sources.read_specification("wishes.md", "- [ ] a\n"))) == ["1"]
     assert list(told(sources.read_specification("x.md", "### Requirement: A\nb\n"))) == ["spec.a"]
-    with pytest.raises(BadInput, match="has no requirements"):
+    with pytest.raises(BadInput, match="no requirements were recognised"):
         sources.read_specification("x.md", "hello\n")
