@@ -9,7 +9,17 @@ from trued.agents.adapters import agent_names, load_agent
 from trued.agents.supervisor.launch import KNOWN_AGENTS, PACKAGES
 from trued.engine.agent_selection import PREFERRED
 from trued.engine.estimate import OVERHEAD
+from trued.engine.sensitive_files import KINDS
+from trued.support.processes import AGENT_VARIABLES
 
+# agent → the variable that it sets for the commands that it runs
+SETS = {
+    "claude": "CLAUDECODE",
+    "codex": "CODEX_SANDBOX",
+    "gemini": "GEMINI_CLI",
+    "opencode": "OPENCODE",
+    "qwen": "QWEN_CODE",
+}
 OWN_PROGRAMS = [name for name in agent_names() if load_agent(name).program not in ("", sys.executable)]
 
 
@@ -26,6 +36,8 @@ def test_an_agent_with_a_program_is_known_everywhere(name: str) -> None:
         "PACKAGES in agents/supervisor/launch.py": not package or PACKAGES.get(package) == agent.program,
         "PREFERRED in engine/agent_selection.py (else it is never chosen)": name in PREFERRED,
         "OVERHEAD in engine/estimate.py": name in OVERHEAD,
+        "SETS in this file, and AGENT_VARIABLES in support/processes.py": SETS.get(name) in AGENT_VARIABLES,
+        "engine/sensitive_files.toml (else its settings land without consent)": f'".{name}/*"' in KINDS.read_text(),
         "ROWS in tests/real_agents/conformance/rows.py": name in {row.kind for row in ROWS},
     }
     assert [place for place, known in places.items() if not known] == []

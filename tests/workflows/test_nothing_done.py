@@ -15,6 +15,7 @@ from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.model import Grade, Reply, Status
 from trued.wire import Order
+from trued.workflows.registry import descriptors
 
 SENTENCE = "`double(x)` returns twice its argument."
 TABLE = f"| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | {SENTENCE} | tiny.py |\n"
@@ -118,3 +119,7 @@ def test_there_is_no_answer_that_it_cannot_fill() -> None:
         claimed = one.model_validate(yes_reply(one.model_json_schema()))
         assert claimed.status is Status.DONE
         assert not claimed.question
+
+
+def test_every_workflow_is_tried() -> None:
+    assert set(GOALS) == {one.name for one in descriptors()}
