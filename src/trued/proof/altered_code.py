@@ -1,9 +1,9 @@
 """Finds the base's Python code that a change alters, and the code that cases and tests reach. Only parses text. Pure.
 
-Existing tests would check the altered code. If they cannot be run, only this analysis shows what is unverified. It does
-not depend on anything that the head's code reports while it runs. An addition counts as harmless only if the engine
-understands that it changes nothing else: a function, a value made of literals, a new method. Any other addition counts
-as altering the base's code.
+If the existing tests cannot be run, only this analysis shows which altered code is unverified. It does not depend on
+anything that the head's code reports while it runs. An addition counts as harmless only if the engine understands that
+it changes nothing else: a function, a value made of literals, a new method. Any other addition counts as altering the
+base's code.
 """
 
 import ast
@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 MODULE = "statements of the module"
-# Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted.
+# Methods that Python calls while a module is loaded: when a class is defined, or when a class is subscripted. So a new
+# one may change what old code does.
 HOOKS = (
     "__init_subclass__",
     "__class_getitem__",
@@ -23,14 +24,16 @@ HOOKS = (
     "_missing_",
     "_generate_next_value_",
 )
-# Names of a module that Python itself sets, reads or calls.
+# Names of a module that Python itself sets, reads or calls. If a change adds one, the whole module may behave
+# differently.
 MODULES_OWN = frozenset(
     {
         *("__name__", "__path__", "__file__", "__spec__", "__loader__", "__package__", "__builtins__"),
         *("__class__", "__getattr__", "__dir__", "__dict__"),
     }
 )
-ENUM_MAY_HAVE = ("__str__", "__repr__", "__format__", "__doc__", "__slots__")  # making its members calls none of these
+# Special names that an enum may define without running code at import: Python uses none of them to make the members.
+ENUM_MAY_HAVE = ("__str__", "__repr__", "__format__", "__doc__", "__slots__")
 # Functions that a module may call while it is loaded: each makes a new value and changes nothing else.
 MAKERS = frozenset(
     {
@@ -64,7 +67,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def altered_names(before: str, after: str, exported: Collection[str] = ()) -> frozenset[str]:
     """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
     `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: names that this file imports
-    and other files take from it. If such an import is removed, its name counts as altered."""
+    and other files take from it. If the import of such a name is removed, the name counts as altered."""
     try:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -135,15 +138,15 @@ def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
     added = now.bound.keys() - was.bound.keys()
     if any(name in MODULES_OWN or name.rpartition(".")[2] in HOOKS for name in added):
         return True
-    if was.bound or was.others:  # a new file has no old code
+    if was.bound or was.others:  # a new file has no old code that could be affected
         starred = any("alias(name='*'" in one for one in was.others)
         hidden = frozenset[str]().union(*was.names.values()) if starred else frozenset[str]()
         if any("." not in name and (_is_dunder(name) or hasattr(builtins, name) or name in hidden) for name in added):
             return True
     fresh = [one for name, several in now.run.items() for one in several if one not in was.run.get(name, ())]
     registered = Counter(key for several in was.run.values() for one in several for key in one.registers)
-    # Equal decorators replace each other only if they register something. A function of a module (`click.option`) does
-    # not, and neither does a decorator that the base has twice with the same text.
+    # A new decorator may replace what an equal one of the base has registered, such as a route. A function of a module
+    # (`click.option`) registers nothing, and neither does a decorator that the base already has twice.
     taken = {key for key, times in registered.items() if times == 1 and not was.is_in_module(key[0])}
     return not all(
         now.is_understood(one)
@@ -173,7 +176,7 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 
 def defined_names(text: str) -> frozenset[str]:
-    """The functions, methods, classes and variables of a Python file; for `Class.method`, only `method`."""
+    """The functions, methods, classes and variables of a Python file. `Class.method` is listed as `method`."""
     try:
         outline = _Outline(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -197,8 +200,8 @@ def imported_modules(text: str) -> frozenset[str]:
 
 def used_attributes(text: str) -> frozenset[str]:
     """`owner.name` for each attribute that a Python file uses. The owner is the last name before the attribute, or the
-    real name of the module if that name is an alias. It need not be a module, so the result may have too many names,
-    but not too few."""
+    real name of the module if that name is an alias. The owner need not be a module, so the result may have too many
+    names, but not too few."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -256,7 +259,7 @@ class _Outline:
         self.others: list[str] = []  # statements that bind nothing, in order
         self.order: list[str] = []  # variables and classes, in order
         self.classes: dict[str, tuple[str, ...]] = {}  # class → names of its base classes
-        self.fields: set[str] = set()  # variables of classes that have a decorator
+        self.fields: set[str] = set()  # variables of decorated classes
         self.run: dict[str, list[_Run]] = {}  # name → what is run when it is bound
         self.origins: dict[str, set[str]] = {}  # imported name → top-level modules it comes from; "": this package
         for one in module.body:
@@ -295,7 +298,7 @@ class _Outline:
         self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
         is_enum = any("enum" in self.origins.get(_first_name(base), ()) for base in one.bases)
         if is_enum and not self._is_plain_enum(one):
-            # Its own methods run when the class is defined, because they make its members.
+            # An enum's own methods may run when the class is defined, because Python uses them to make the members.
             self.run.setdefault(f"{above}{one.name}", []).append(_Run("members of an enum", understood=False))
         head = ast.ClassDef(one.name, one.bases, one.keywords, [], one.decorator_list)
         self._bind(f"{above}{one.name}", head, ast.dump(head))
@@ -430,7 +433,7 @@ def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
     if isinstance(value, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom):
         return False
     if isinstance(value, ast.Attribute | ast.Subscript) and not isinstance(value.ctx, ast.Load):
-        return False  # `[0 for module.name in …]` assigns
+        return False  # `[0 for module.name in …]` assigns to `module.name`
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Call):
         return False
     if isinstance(value, ast.Call) and value.func is not beside and not _is_maker(value.func):

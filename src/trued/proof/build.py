@@ -18,7 +18,7 @@ from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
-LINES = 6  # last lines of a build's output that are compared; the reason of a failure is usually among them
+LINES = 6  # how many last lines of two outputs are compared; a failure's reason is usually among them
 ON_BASE = "it fails on the base in the same way:"
 NOT_ON_BASE = "it passes on the base, but not here:"
 AROUND = ("environment", "prepare")  # kinds of failure outside the build itself

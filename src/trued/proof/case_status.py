@@ -6,14 +6,16 @@ from enum import StrEnum
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK
 
-RED_TURNS = 3  # one or two failures can be chance
+RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
 HUSHED = ""  # the id given to a case that failed after held-out cases ran in the same room; evidence keeps the real id
 _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
-ENGINES = ("environment", "start")  # failures of the engine itself: a head's output cannot imitate them
+# Kinds of failure of the engine itself. They are believed even on the head, because a head's output cannot imitate
+# them.
+ENGINES = ("environment", "start")
 LIMITS = ("time", "memory")
 NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base, these failures are the machine's, not the project's
 
@@ -22,7 +24,7 @@ class Base(StrEnum):
     """What a case showed on the base commit."""
 
     RED = "red"
-    GUARD = "guard"  # passes already: it can refute, never prove
+    GUARD = "guard"  # passes already: it can refute the head, but never prove it
     UNSTABLE = "unstable"  # passed and failed, or failed too few times to be red
     UNREACHED = "unreached"  # skipped, or expected to fail
     BROKEN = "broken"
@@ -51,7 +53,7 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
     if one.id == WHOLE_CHECK and one.outcome in _FAILING:
-        return Outcomes.UNJUDGED, one.kind  # a crash of the runner is never red: it shows nothing
+        return Outcomes.UNJUDGED, one.kind  # never red, because a crash of the runner shows nothing about a case
     absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     if absent and one.kind.removeprefix("module ").split(".")[0] in own:
         return Outcomes.MISSING, "missing"
@@ -131,7 +133,7 @@ def on_head(
         for one in _results_of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            unjudged = _is_unjudged(one, name, lacks)  # the base lacks the same thing, or it could not be installed
+            unjudged = _is_unjudged(one, name, lacks)  # the base has the same problem, or the engine itself failed
             bad.append((one.model_copy(update=_SILENT) if unjudged else _without_text(one)) if fact.tainted else one)
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
@@ -148,7 +150,7 @@ def _results_of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in inside if not _is_marked_as_skipped(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
-    file = name.partition("::")[0]  # runners report a file that cannot be imported instead of its tests
+    file = name.partition("::")[0]  # if a file cannot be imported, runners report the file instead of its tests
     uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
     general = [one for one in fact.tried if one.id == WHOLE_CHECK and one.outcome is not Outcomes.PASSED]
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from trued.protocols import Workspace
 
-TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # limits on reading texts: one file, and all files together
-MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # limits on reading code: files, and bytes of one file
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # larger text files are skipped; MOST_BYTES is for all texts together
+MOST_FILES, MOST_CODE_BYTES = 1000, 2**20  # at most this many changed files, and bytes of each, are read
 
 
 async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:

@@ -29,8 +29,8 @@ def check_hash(check: Check) -> str:
 def contract_hash(contract: Contract) -> str:
     """The SHA-256 of the contract's canonical form, which identifies the contract everywhere.
 
-    Computed once for each object: a plan of a thousand chunks asks for the hash of the same contract after every chunk.
-    It is not stored in the object, because `model_copy` would give it to a contract with other content.
+    Computed only once for each object, because a plan of a thousand chunks asks for it after every chunk. The hash is
+    not stored in the object, because `model_copy` would copy it to a contract with other content.
     """
     known = _HASHES.get(id(contract))
     if known is None:

@@ -18,8 +18,9 @@ _IDENT = b"$Id"  # git inserts the file's hash after this text
 
 
 async def converted_files(workspace: Workspace, base: str, commit: str, changed: Collection[str]) -> list[str]:
-    """New lines of `.gitattributes` files by which the head makes git convert files; and changed files with a text that
-    git replaces because of an attribute of the base."""
+    """New lines of `.gitattributes` files by which the head makes git convert files; such files in which it removed or
+    moved lines of the base; and changed files with a text (`$Id`) that git replaces because of an attribute of the
+    base."""
     before, after = await _attributes(workspace, base), await _attributes(workspace, commit)
     if not before and not after:
         return []

@@ -19,14 +19,14 @@ from trued.support.redaction import forms
 
 WITHHELD = "its output is withheld, because it may quote something that is held out"
 SHORTEST = 8  # characters: shorter values occur in many texts by chance
-LINE = 16  # characters; shorter lines of a held-out file are brackets, calls and single words
-MOST_LINES = 20_000  # lines of held-out files that are searched for
+LINE = 16  # characters; shorter lines of a held-out file are ignored, because they are brackets, calls and single words
+MOST_LINES = 20_000  # at most this many lines of held-out files are searched for
 _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
 def discard_event(event: JournalEvent) -> None:
-    """Drop the event: for callers that record none."""
+    """Do nothing with the event. For callers that do not record events."""
 
 
 class Scanner:
@@ -45,7 +45,8 @@ class Scanner:
         return WITHHELD
 
     async def judged(self, one: Judged) -> Judged:
-        """The verdict with gaps that agents may read. Its reasons are for people and stay as they are."""
+        """The verdict after its gaps were scanned, so that agents may read them. Its reasons are only for people and
+        stay as they are."""
         gaps = []
         for gap in one.gaps:
             what = await self(gap.what, f"why {one.id} fails")

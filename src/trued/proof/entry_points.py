@@ -66,7 +66,7 @@ class StartedProgram:
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""
-    words: int = 1  # how many words of the line lead to it, itself included
+    words: int = 1  # how many words at the start of the line lead to it, its own name included
     why: str = ""  # why it cannot be part of a project
 
 

@@ -23,9 +23,9 @@ from trued.support import atomic_files
 
 FOLDER = "facts"
 FORM = 1  # version of the file format; files of another version are not read
-MOST = 12  # failing facts of one head that are kept: enough to say how it failed
+MOST = 12  # at most this many failing facts of one head are kept, which is enough to say how it failed
 MOST_BYTES = 256 * 2**20
-BASES = 200  # how many bases are cached
+BASES = 200  # at most this many bases are cached
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 
@@ -41,8 +41,8 @@ class FactCache:
     """The cache, as files below the state folder. Without a state folder nothing is kept; unreadable files are ignored.
 
     Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
-    clones with the same content share them. They are returned for the commit and the requirements of the contract that
-    is passed.
+    clones with the same content share them. They are returned with the commit and the requirements of the contract that
+    the caller passes.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -121,7 +121,7 @@ class FactCache:
     # -- files ------------------------------------------------------------------------------------------------------
 
     def _forget_oldest(self) -> None:
-        """Remove the results on the oldest bases: checks can be run there again. Failures of heads are never
+        """Remove the results on the oldest bases, because checks can be run there again. Failures of heads are never
         removed."""
         if self.folder is None:
             return

@@ -20,7 +20,7 @@ from trued.proof.room.frozen_files import is_below
 
 AGAIN = "existing checks fail when they are run a second time in the same checkout (another order, date, host and user)"
 NO_WORK = "the check did not work on the base"
-MOST_TEXT = 1500  # enough for one failed assertion
+MOST_TEXT = 1500  # at most this many characters of a failure's output are quoted: enough for one failed assertion
 _LACKING = {"module": "something that it needs is not installed", "program": "a program that it needs is not installed"}
 _KINDS = {
     "returned": "it does not return the expected value",
@@ -73,7 +73,7 @@ _TESTS = {
 }
 
 
-# The kinds of failure of tests and commands that everybody can read.
+# Phrases for tests and commands. For kinds of failure that are not listed here, those of `_KINDS` are used.
 _VISIBLE = {
     "failed": "it fails",
     "error": "it breaks in its set-up or tear-down",

@@ -81,7 +81,7 @@ async def _own_test_files(workspace: Workspace, contract: Contract, commit: str,
 
 
 async def _absent(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
-    """Test files that the check names and neither commit has."""
+    """Test files that the check names, but that neither base nor head has."""
     wanted = await _wanted(workspace, contract, commit, check)
     here = await workspace.blobs(commit) if wanted else {}
     return [one for one in wanted if not any(is_below(path, one) for path in here)]
@@ -127,7 +127,7 @@ class TriedOnBothSides:
     """What the head's own tests showed on base and head."""
 
     facts: Sequence[Evidence]
-    own_modules: frozenset[str]  # modules of the head that the base lacks: a test file that imports one is red there
+    own_modules: frozenset[str]  # modules that only the head has: on the base, a test file that imports one is red
     awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package that could not be installed
     ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 

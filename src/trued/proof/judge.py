@@ -80,12 +80,12 @@ class Facts:
     held_out: bool = False
     held_out_why: str = ""
     authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
-    guards: frozenset[str] = frozenset()  # checks that can refute and never prove
+    guards: frozenset[str] = frozenset()  # checks that can refute, but never prove
     caps: Sequence[str] = ()  # why the grade is at most `examined` until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # the diff touches a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
-    proposed: Sequence[str] = ()  # tests that agents propose to change: the existing tests do not count them
+    proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     # tests that are not counted: they depend on the date, or they fail on the base, too, when run in another order
@@ -205,8 +205,8 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
     """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
-    judged. If they pass, it stays as it is, or is capped at `tested` if there is `unseen` code: changed code that no
-    check ran, and that existing tests which could not be run may reach.
+    judged. Otherwise `unseen` code caps it at `tested`: changed code that no check ran, although existing tests that
+    could not be run may reach it.
     """
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]

@@ -31,7 +31,7 @@ from trued.proof.room.node_modules import USES_NODE
 
 TRY_AGAIN = "verify or resume again"
 _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
-LONGEST = 300  # characters of what an installer or a preparation printed
+LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
 
 
 def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
@@ -130,7 +130,7 @@ def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
     """Sentences about modules that changed Python files import and that neither the project nor a package provides.
 
-    They depend only on the commit, not on which case failed, so an implementer may read them.
+    The sentences depend only on the commit, not on which case failed, so an implementer may read them.
     """
     found: dict[str, str] = {}
     for path, text in sorted(texts.items()):

@@ -44,7 +44,7 @@ from trued.protocols import Command, CommandResult, Server, Workspace
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # time for Chromium and its driver to start on a busy machine; the page has its own time limit
-OUTPUT_BYTES = 32 * 2**20  # includes a picture and a recording
+OUTPUT_BYTES = 32 * 2**20  # the most that the browser script may write; includes a picture and a recording
 MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
 ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
@@ -128,7 +128,7 @@ def page_flaw(check: BrowserCheck) -> str:
 
 
 def action_flaw(action: PageAction) -> str:
-    """Why an action can be done on no page, or ""."""
+    """Why the action is impossible on every page, or ""."""
     if not action.verb:
         return "an action has exactly one of click, type, choose, press, wait"
     if (action.verb in ("type", "choose")) != bool(action.field):
@@ -190,7 +190,7 @@ async def _run_browser(
             argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
-            variables={"TMPDIR": folder},  # its path is short, because the path of a socket may have at most 107 bytes
+            variables={"TMPDIR": folder},  # a short path, because a socket's path has at most 107 bytes
             readable=(str(INSIDE), *chromium_folders(program)),
             within_s=_browser_s(check),
             output_bytes=OUTPUT_BYTES,
@@ -245,7 +245,7 @@ def _program(path: str) -> str:
 
 
 def chromium_folders(program: str) -> tuple[str, ...]:
-    """The folders that a sandbox must show so that Chromium and its driver can start."""
+    """The folders outside /usr that a sandbox must show so that Chromium can start."""
     real = Path(program).resolve()
     return () if real.is_relative_to("/usr") else (str(real.parent),)
 

@@ -53,9 +53,9 @@ _STYLE_RULE = re.compile(
     r"(?<![\w\"'])@(?!(?:charset|error|warn|debug|return)\b)[\w-]+\s*(?:\([\w, ]*\)\s*)?"
     rf"({_STYLE_NAME}(?:\s*,\s*{_STYLE_NAME})*)"
 )
-# a string, which may contain what looks like a comment, or a comment
+# Matches comments, and also strings, because a string may contain what looks like a comment.
 _STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
-_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # a name, not an address
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
@@ -239,7 +239,7 @@ def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
         if not name or name.startswith((".", "/", "http:", "https:", "sass:")):
             continue
         place = beside / name
-        places = (place, place / "index") if path.endswith(".scss") else (place,)  # a folder of Sass has an index
+        places = (place, place / "index") if path.endswith(".scss") else (place,)  # Sass loads a folder by its index
         ends = [(mark, end) for mark in ("", "_") for end in ("", ".css", ".scss", ".sass")]
         near = {str(one.with_name(f"{mark}{one.name}{end}")) for one in places for mark, end in ends}
         if near.isdisjoint(files):

@@ -24,7 +24,7 @@ from trued.protocols import CommandResult, Server
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
-FINAL_S = 3.0  # the engine stops waiting for a server that has answered with a status in FINAL for this long
+FINAL_S = 3.0  # once this long has passed since a server's first wrong answer, a status in FINAL ends the wait
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
@@ -109,7 +109,7 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
     if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
     target = missing_target(argv, bench, error.strip())
-    if target and _is_declared(target, bench):  # the command starts a package, as `python -m flask` does
+    if target and _is_declared(target, bench):  # the target is a declared package, as in `python -m flask`
         return Outcomes.UNJUDGED, f"module {target}", f"module {target} is not installed"
     if target:
         return Outcomes.MISSING, "missing", detail
@@ -126,7 +126,7 @@ def _is_declared(module: str, bench: Bench) -> bool:
 
 
 def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
-    """One sentence, with the end of the server's error output, if any."""
+    """A sentence that says why the server is not up, with the end of its error output, if any."""
     named = f"the server `{shlex.join(serve.command)}`"
     if why == "gone":
         said = f"{named} ended with {ran.exit_code} before it answered"
@@ -142,7 +142,8 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
 
 
 async def send_request(serving: Server, request: HttpRequest, within_s: float) -> HttpAnswer:
-    """Send one request and return the answer; redirects are answers. Raises NoAnswer or TimeoutError."""
+    """Send one request and return the answer; a redirect is an answer, and is not followed. Raises NoAnswer or
+    TimeoutError."""
     connection = serving.connect()
     connection.settimeout(within_s)
     try:

@@ -19,7 +19,7 @@ from typing import Any
 from trued.proof.checks.package_words import new_words
 from trued.proof.room.dependencies import values_by_name
 
-MOST_BYTES = 2_000_000  # bytes read of one manifest
+MOST_BYTES = 2_000_000  # at most this many bytes of a manifest are read
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml", "package.json")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
 CODE_MANIFESTS = ("setup.py", "Gemfile")  # manifests that are programs, and may compute what they declare
@@ -35,7 +35,7 @@ _NAMES_FOLDER = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s
 _REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
 NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
 PIPENV_OWN = ("source", "requires", "scripts", "pipenv")  # every other table of a Pipfile lists packages
-# Manifest → keys of settings that only describe the project.
+# Manifest → its tables in which the keys of `METADATA` only describe the project. `()` is the top level.
 DESCRIBED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pyproject.toml": (("project",), ("tool", "poetry")),
     "Cargo.toml": (("package",), ("workspace", "package")),
@@ -60,12 +60,12 @@ METADATA = frozenset(
         *("edition", "rust-version"),
     }
 )
-READ_ONLY_TOOLS = (("tool", "ruff"), ("tool", "black"))  # tools that load no code but their own
+READ_ONLY_TOOLS = (("tool", "ruff"), ("tool", "black"))  # settings of tools that load no code but their own
 OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the project's own folders and modules
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
 _ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
 GO_VERBS = ("module", "go", "toolchain", "require", "replace", "exclude", "retract")
-# Functions by which a setup.py finds its own files and texts.
+# Functions that a changed setup.py may call, because they only find its own files and texts.
 SETUP_CALLS = frozenset(
     {*("setup", "find_packages", "find_namespace_packages", "open", "read", "read_text", "strip", "Path"), "dirname"}
 )
@@ -338,7 +338,7 @@ def _is_plain_setup(was: str, now: str) -> bool:
     mentions = Counter(one.id for one in nodes if isinstance(one, ast.Name))
     given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg in _REQUIREMENTS]
     if any(isinstance(one, ast.Name) and mentions[one.id] != 2 for one in given):
-        return False  # a variable with requirements is used more than once
+        return False  # a variable with requirements is used more than once, so other code may change it
     try:
         for value in _setup_values(now):
             ast.literal_eval(value)

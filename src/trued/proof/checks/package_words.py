@@ -20,7 +20,7 @@ DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
 MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
-COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # as in makefiles, a line that begins with # is a comment
+COMMENTED = (".yaml", ".yml", ".ini", ".cfg", ".toml")  # here, as in makefiles, a line that begins with # is a comment
 _RULE = re.compile(r"[\w.-]+(?:[ \t]+[\w.-]+)*[ \t]*:[\w ./-]*")  # a make rule without commands, which starts nothing
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
 _NUMBER = re.compile(r"v?\d+(?:\.\d+)*")
@@ -34,7 +34,8 @@ def new_words(
 ) -> list[str]:
     """Words of the added lines that are new in the file and are not a path of the project (`known`). Any of them may be
     the name of a package. `exact`: numbers count, too, because they may be versions."""
-    uncommented = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())  # a comment installs nothing
+    # A word that the file had only in a comment counts as new, because a comment installs nothing.
+    uncommented = "\n".join(_COMMENT.split(line)[0] for line in before.splitlines())
     there = {part for word in uncommented.split() for part in (word, word.strip(_AROUND))}
     name = PurePosixPath(path).name
     makes = bool(MAKE.fullmatch(name))

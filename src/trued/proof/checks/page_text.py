@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-LONGEST = 160  # characters of a page that one sentence quotes
-MOST_PIECES = 3000  # pieces of a page that are compared
+LONGEST = 160  # at most this many characters of a page are quoted in one sentence
+MOST_PIECES = 3000  # at most this many pieces of a page are compared
 ALIKE = 0.35  # texts with less similarity are unrelated
 
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-COMPILED = (".go", ".rs")  # the compiler accepts only packages that go.mod or Cargo.toml names
+COMPILED = (".go", ".rs")  # imports are not read, because the compiler accepts only packages of go.mod or Cargo.toml
 # Python's functions that import a module, or run code that is given as text.
 LOADERS = frozenset(
     {
@@ -33,7 +33,7 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
-# Modules that start programs. Other modules have them as attributes: `shutil.os`.
+# Modules that start programs. Code may also reach them as attributes of other modules: `shutil.os`.
 STARTING = ("os", "posix", "subprocess", "asyncio")
 ALSO_STARTING = ("pty", "ensurepip", "venv")
 _STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
@@ -121,7 +121,7 @@ def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
     """Whether a command cannot install anything new: it starts a file of the project, or a program that the base also
-    starts, with only words that the base also uses. `started`: the base's commands. `paths`: those of the project."""
+    starts, with only words that the base also uses. `started`: the base's commands. `paths`: the project's paths."""
     if not words or not words[0]:
         return False
     program, rest = words[0], words[1:]
@@ -234,8 +234,8 @@ class _Python:
         return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INSIDES, "__dict__") else []
 
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
-        """Whether the call gets a module and the literal name of an attribute that neither loads nor starts
-        anything."""
+        """Whether the call names an attribute of a module literally, and gets no function that loads or starts
+        anything: it only sets, deletes or tests the attribute, or the attribute is no such function."""
         modules = self._dotted(call.args[0])
         if not name or not modules <= self.modules:
             return False
@@ -328,7 +328,7 @@ def _starts(name: str) -> bool:
 
 
 def _is_namespace(node: ast.AST) -> bool:
-    """`globals()`, `locals()` or `vars()`."""
+    """Whether the expression is `globals()`, `locals()` or `vars()`."""
     named = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("globals", "locals", "vars")
     return isinstance(node, ast.Call) and named and not node.args
 

@@ -59,7 +59,7 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:
-    """The scripts of the base's package.json. The head's are not used, because it must not change what `npm test`
+    """The scripts of the base's package.json. The head's are not used, because the head must not change what `npm test`
     does."""
     return package_scripts(await bench.workspace.read(bench.base, "package.json"))
 

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
-DEEPEST_WISH = 100  # levels of nesting in an expected value; deeper JSON could not be parsed again
-MOST_WISHED = 24 << 20  # bytes of JSON that a case may contain; an equal answer always fits through the channel
+DEEPEST_WISH = 100  # the most levels of nesting in an expected value; deeper JSON could not be parsed again
+MOST_WISHED = 24 << 20  # the most bytes of JSON in a case; an answer that equals it always fits through the channel
 MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times MOST_WISHED
 MOST_DRAWN = 1_000_000  # members of {"$iterator": …}; the probe in the sandbox reads no more
 LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3
-SHOWN = 300  # characters of an answer that people are shown
-_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # same numbers in answer.py and answer.mjs
+SHOWN = 300  # people are shown at most this many characters of an answer
+_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # answer.py and answer.mjs use the same numbers
 _NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits; Python refuses to print longer numbers as decimals
 _SCALARS = {
@@ -37,7 +37,7 @@ _SCALARS = {
     "b": re.compile(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
     "o": re.compile(r".*", re.DOTALL),
 }
-UNDEFINED = ["o", "undefined"]  # only Node reports this, because names from Python include a module
+UNDEFINED = ["o", "undefined"]  # only Node's answers can be this, because Python's names include a module
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
