@@ -24,7 +24,7 @@ CONSTANT = "no entry point is asked for two different results: a program that re
 ECHO = "every result is one of the inputs: a program that echoes its input passes them"
 STUB = "no result is asked for: a stub passes them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
-SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag of a case → letter of the probe
+SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag in a case → letter in an answer
 JOINED = (" ", "", ",", ", ", "\n")
 BRACKETS = "()[]{}'\","
 LONGEST = 20_000  # characters; longer results are tried only as they are, without other wrappings
@@ -111,7 +111,8 @@ def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
 
 
 def _result(case: Case) -> list[Any]:
-    """The result that the case expects, as a value; None if it expects only an error, an exit code or a status."""
+    """The result that the case expects, as a list of one value: None if it expects only an error, an exit code or a
+    status."""
     if isinstance(case, CallCase):
         return [case.returns]
     if isinstance(case, RunCase):

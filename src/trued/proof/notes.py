@@ -47,22 +47,22 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
 
 
 def not_run(suite: str) -> str:
-    """The note about a test suite of the base that could not be run. `suite`: which one, and why."""
+    """A note about a test suite of the base that could not be run. `suite`: which one, and why."""
     return f"existing tests not run: {suite}"
 
 
 def worst_counts() -> str:
-    """The note that the same tree was judged before and something failed then."""
+    """A note saying that the same tree was judged before, and that something failed then."""
     return FactNote("the same code failed earlier under the same contract: the worst result counts")
 
 
 def checked_unconverted(line: str) -> str:
-    """The note that an attribute of the base makes git change files at checkout, but not in clean rooms."""
+    """A note saying that an attribute of the base makes git change files at checkout, but not in clean rooms."""
     return f"{line}: git converts these files at checkout; they were checked as they are stored"
 
 
 def base_taken_again(why: str) -> str:
-    """The note that checks were run again on the base, and why."""
+    """A note saying that checks were run again on the base, and why."""
     return FactNote(f"the base was checked again: {why}")
 
 

@@ -9,15 +9,16 @@ from trued.proof.room.bench import check_hash
 from trued.proof.vacuous_cases import declares, entry_point, unnamed_entry, why_not_the_projects
 from trued.protocols import Workspace
 
-MOST_A_ROUND = 12  # new cases of one role in one round; no honest reviewer has written more
-# New cases of one role in one round about one requirement and entry point. They are enough to show a mistake, and too
-# few to find out held-out data by trying.
+MOST_A_ROUND = 12  # at most this many new cases of one role are run in a round; no honest reviewer has written more
+# At most this many new cases of one role about one requirement and entry point are run in a round: enough to show a
+# mistake, and too few to find out held-out data by trying.
 MOST_AN_ENTRY_POINT = 3
-MOST_A_RUN = 40  # cases of one role in a whole run
+MOST_A_RUN = 40  # at most this many cases of one role are run in a whole run
 
 
 def without_case(finding: Finding, why: str) -> Finding:
-    """The objection without its case, with the reason why the case was not run. It still disputes the requirement."""
+    """The objection without its case, with the reason why the case was not run. The objection still disputes the
+    requirement."""
     where = f"{finding.where}; " if finding.where else ""
     return finding.model_copy(update={"case": None, "where": f"{where}not run: {why}"})
 

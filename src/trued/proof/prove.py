@@ -162,7 +162,8 @@ async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> li
 
 
 def _judge_wholes(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
-    """The verdicts; each requirement that consists of others gets the worst grade of these parts."""
+    """The verdicts; each requirement that consists of others gets the worst grade of these parts and of its own
+    checks."""
     by_id = {one.id: one for one in judged}
     return tuple(
         judge_by_parts(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))

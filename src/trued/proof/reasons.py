@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from trued.model import Author, Grade
 from trued.support.plurals import counted, few
 
-MOST_FILES = 5  # files that one reason names
+MOST_FILES = 5  # one reason names at most this many files
 
 ALREADY_SATISFIED = "already satisfied"
 NO_CHECK = "no check covers it"
@@ -143,18 +143,19 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
-    """A sentence saying that the change alters code of the base which only tests reach that do not pass on the base."""
+    """A sentence saying that the change alters code of the base, and that the only tests that reach it do not pass on
+    the base."""
     return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
-    """The sentence about changed files that only tests use on the base. With the base's version of these files, the
-    tests fail; or they were not run, because there are too many such files."""
+    """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
+    fail; or they were not run, because there are too many such files."""
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 
 def submodules_not_there(paths: Sequence[str]) -> str:
-    """A sentence saying that the head adds these submodules, or moves them to other commits."""
+    """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
 
 

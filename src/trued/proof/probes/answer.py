@@ -17,9 +17,9 @@ import types
 from json.encoder import encode_basestring_ascii as text
 from typing import Any
 
-MOST_BYTES = 128 << 20  # bytes of one answer; no expected value is as large, so a larger answer differs
+MOST_BYTES = 128 << 20  # the most bytes of one answer; no expected value is that large, so a larger answer is wrong
 ASKED, ANSWERS = 3, 4  # file descriptors
-MOST_DRAWN = 1_000_000  # members read from one iterator, which may be endless
+MOST_DRAWN = 1_000_000  # at most this many members are read from an iterator, because it may be endless
 DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in checks/values.py
 INT, FLOAT, BYTES, OBJECT = "10", "11", "12", "13"
@@ -204,7 +204,7 @@ class AnsweredCall:
         os.write(ANSWERS, b"\n")  # reports that the interpreter has started, so that the time of the call begins
         with open(ASKED, "rb") as order:
             case = json.loads(order.read())
-        sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # "" is the current folder
+        sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # without "", the current folder
         sys.path += [one for one in case.get("site", ()) if one not in sys.path]
         os.environ.update(case.get("variables", {}))
         self.arguments, self.named = build(case["args"]), build(case["kwargs"])
@@ -223,7 +223,7 @@ class AnsweredCall:
 
     def returned(self, result: Any) -> None:
         if type(result) is types.CoroutineType:
-            import asyncio  # imported late: it loads more slowly than everything else
+            import asyncio  # imported only if needed, because it loads more slowly than everything else
 
             result = asyncio.run(result)
         self.shown["returned"] = self._render(result)

@@ -1,9 +1,9 @@
 """Runs inside the sandbox: starts a process that calls one function of the project, and passes on its answer.
 
-Standard library only, no import of this package: the interpreter is the project's. It is the only process that knows
-the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input. The
-nonce and the channel are not in its memory, and it can neither read this process nor answer in its place. Its command
-line and the files that it can see do not name the engine.
+Standard library only, no import of this package: the interpreter is the project's. This process is the only one that
+knows the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input.
+The nonce and the channel are not in its memory, and it can neither read this process nor answer in its place. Its
+command line and the files that it can see do not name the engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-MOST_SAID = 132 << 20  # bytes of one call: the answer and the names of the loaded files
+MOST_SAID = 132 << 20  # the most bytes that one call may write: the answer and the names of the loaded files
 START_S = 30.0  # seconds in which the interpreter must start on a busy machine; a call's own limit does not include it
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, CAPABILITIES_3 = 4, 38, 0x20080522
 SPYING = 1 << 19 | 1 << 21  # CAP_SYS_PTRACE, CAP_SYS_ADMIN
@@ -38,7 +38,7 @@ def shed() -> None:
 
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # otherwise a program that root starts would get them back
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # otherwise a program that root starts would get the capabilities back
     header, sets = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) == 0:
         for place in range(3):
@@ -117,7 +117,7 @@ def main() -> None:
     record: dict[str, Any] = {"unable": "the interpreter has no working ctypes, so a call could forge its answer"}
     if hide():
         case = order["case"]
-        if path := os.environ.pop("PYTHONPATH", ""):  # set again before the call: the interpreter must start without it
+        if path := os.environ.pop("PYTHONPATH", ""):  # the interpreter starts without it, and sets it before the call
             case["variables"] = {"PYTHONPATH": path}
         child, (script, asking, library), reading = begin(order["program"])
         for pipe, text in ((script, order["script"]), (library, order["library"]), (asking, json.dumps(case))):
@@ -125,7 +125,7 @@ def main() -> None:
                 os.read(reading, 1)  # wait until the library is loaded, or the process has ended
             with contextlib.suppress(BrokenPipeError):  # the process has already ended
                 write(pipe, text.encode())
-            began = time.monotonic()  # before the call begins and could stop this process
+            began = time.monotonic()  # taken before the call begins, because the call could stop this process
             os.close(pipe)
         said, code, late, seconds = watch(child, reading, began, case["within_s"])
         large = len(said) > MOST_SAID

@@ -52,7 +52,7 @@ def awaited(process: Any, one: dict[str, Any]) -> str:
     """Wait until the service is up. Returns why it is not, or ""."""
     until = time.monotonic() + one["within_s"]
     while time.monotonic() < until:
-        if process.poll() not in (None, 0):  # with exit code 0, it continues in the background
+        if process.poll() not in (None, 0):  # after exit code 0, it may continue in the background
             return "it ended with %s" % process.returncode
         if answers(one):
             return ""

@@ -36,10 +36,11 @@ ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
 FIND_S = 2.0  # seconds in which an element may appear after the page has settled
 ACT_MS = 3000  # milliseconds in which an element may become enabled and uncovered
-MOST_ALIKE = 20  # how many elements of one name are checked
+MOST_ALIKE = 20  # at most this many elements of one name are checked
 CLICKED = ("button", "link", "tab", "menuitem", "checkbox", "radio", "switch", "option", "treeitem", "cell", "row")
 FIELDS = ("textbox", "searchbox", "spinbutton", "combobox", "listbox", "slider")
-TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")  # typed key by key; others are set
+# Types of fields that are typed key by key. Other fields get their value at once.
+TYPED = (None, "", "text", "search", "email", "url", "tel", "password", "number")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -300,7 +301,7 @@ def encoded(place: str) -> str:
 
 
 def lead(port: int, dialer: int) -> None:
-    """Forward connections to this port to the server's sandbox. Does nothing if both share a network."""
+    """Forward connections to this port to the server's sandbox. Does nothing if browser and server share a network."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -20,8 +20,8 @@ import sys
 import types
 from typing import Any
 
-MOST_TEXT = 4000  # characters of one failure; the rest is in the output
-MOST_COPIES = 16  # red tests that are copied; if there are more, a random choice
+MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
+MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 # Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
@@ -344,14 +344,14 @@ def main() -> None:
     for name in EARLY:
         importlib.import_module(name)
     last = pytest.hookimpl(trylast=True)  # after every plugin that chooses tests by name or mark
-    last(Counting.pytest_collection_modifyitems)  # marks the function itself
+    last(Counting.pytest_collection_modifyitems)  # changes the function in place
     pytest.hookimpl(hookwrapper=True, tryfirst=True)(Counting.pytest_runtest_protocol)
     absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
     loaded = load(order["plugins"], channel)
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
     plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
     if hasattr(gc, "freeze"):
-        gc.freeze()  # exclude what is loaded from later collections: at its end, pytest collects five times
+        gc.freeze()  # later collections skip what is loaded: at its end, pytest collects garbage five times
     gc.enable()
     channel.say(started=True)
     sys.path[:0] = order["paths"]

@@ -15,7 +15,7 @@ import pytest
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW = {"width": 1280, "height": 720}
 LOOK_MS = 10_000
-MOST = 200  # how many tests may keep pictures; the engine chooses among them
+MOST = 200  # at most this many tests keep pictures; the engine chooses among them
 # Options of pytest-playwright → their defaults here. Pictures and recordings are always taken.
 OPTIONS = {
     **{"--base-url": "", "--browser": "chromium", "--browser-channel": "", "--device": "", "--output": ""},

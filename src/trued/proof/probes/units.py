@@ -20,8 +20,8 @@ import traceback
 import unittest
 from typing import Any
 
-MOST_TEXT = 4000  # characters of one failure; the rest is in the output
-MOST_COPIES = 16  # red tests that are copied; if there are more, a random choice
+MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
+MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 _FAILED_FIXTURE = re.compile(r"(setUp|tearDown)(Class|Module) \((.*)\)")
 
 
@@ -71,7 +71,7 @@ class Names:
 
 
 class CountingResult(unittest.TestResult):
-    """Reports every outcome at once, and stores none."""
+    """Reports every outcome immediately, and stores none."""
 
     def __init__(self, channel: UnittestChannel, names: Names, copies: list[Any]) -> None:
         super().__init__()
@@ -184,8 +184,8 @@ def found(order: dict[str, Any], loader: Loading) -> list[Any]:
 
 
 def named_as(name: str, test: Any) -> Any:
-    """The test. unittest's placeholder for a module that failed to import has only the last part of the module's name,
-    so it gets the full name."""
+    """The test. If it is unittest's placeholder for a module that failed to import, the module's full name is added,
+    because the placeholder has only the last part of it."""
     if type(test).__name__ == "_FailedTest":
         test.asked_for = name
     return test
@@ -345,7 +345,7 @@ def main() -> None:
     try:
         tests = report_unloaded(found(order, Loading(order)), names, channel)
     except (ImportError, TypeError) as error:
-        channel.say(ended=4)  # "start directory is not importable"
+        channel.say(ended=4)  # for example: "start directory is not importable"
         sys.stderr.write(str(error) + "\n")
         sys.stderr.flush()
         os._exit(4)

@@ -12,7 +12,7 @@ from trued.support import atomic_files
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-LARGEST = 64 * 1024  # bytes of a key file
+LARGEST = 64 * 1024  # at most this many bytes of a key file are read
 INSTALL = "pip install 'trued[sign]'"
 
 

@@ -19,7 +19,7 @@ STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
 UNSIGNED = "unsigned: a changed byte shows, but whoever can write this file could forge it anew"
 SIGNED = "signed: it stands for as much as the key that signed it"
-DIFFERENCES = 20  # differences that are listed; nobody reads more
+DIFFERENCES = 20  # at most this many differences are listed; nobody reads more
 
 Result: TypeAlias = Literal["PASSED", "WARNED", "FAILED"]
 
@@ -195,7 +195,8 @@ def _make_statement(subject: Descriptor, contract: Contract, account: Account) -
 
 
 def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """The overall result, and the requirements that reach `attested`, that reach only a lowered bar, and that fail."""
+    """The overall result, and the requirements that reach the full bar (`attested`, or `accept` if it is higher), that
+    reach only a lowered bar, and that fail."""
     full, lowered = max(account.accept, Grade.ATTESTED), account.accept
     passed = tuple(one.id for one in account.requirements if one.grade >= full)
     warned = tuple(one.id for one in account.requirements if lowered <= one.grade < full)

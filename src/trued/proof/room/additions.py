@@ -119,7 +119,8 @@ def with_added_packages(bench: Bench, added: AddedPackages) -> Bench:
     """The bench with these packages, which are searched after the base's own."""
     if not added.environment:
         return bench
-    programs = f"{added.environment}/bin"  # besides Python and pip, it has only programs that replace no other
+    # Besides Python and pip, this folder has only programs that replace no other program.
+    programs = f"{added.environment}/bin"
     return replace(
         bench,
         prepared=added.environment,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.model import Network, Outcomes, Serve, Shot, Tried
-from trued.proof.contract import check_hash as check_hash  # for all modules that run checks
+from trued.proof.contract import check_hash as check_hash  # re-exported for all modules that run checks
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder
@@ -22,7 +22,7 @@ from trued.protocols import Command, CommandResult, Workspace
 
 PREPARED = ".virtualenvs/prepared"  # path below HOME at which the sandbox shows the environment of `prepare`
 INSIDE = Path(__file__).parents[1] / "probes"
-HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # of a long output; most from its end, where failures are printed
+HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # kept of a long output; more from its end, where failures are printed
 _CONTROLS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
@@ -55,7 +55,7 @@ class Bench:
     serve: Serve | None = None  # the server for http and browser checks, from the contract, never from the head
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64
     withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: path → base64
-    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # folder in `from` → held-out tests from it
+    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # folder named by `from` → held-out tests in it
     # the environment that `prepare` filled, in which the head's code may have run; without `prepare`, the environment
     # with packages that only the commit declares; "" if there is neither
     prepared: str = ""
@@ -67,7 +67,7 @@ class Bench:
     measuring: CoverageOrder | None = None  # measures coverage: figures for people, never evidence
     added: AddedPackages = NO_PACKAGES  # packages that only the commit declares
     second: bool = False  # this is the second turn, in other surroundings than the first
-    mount_points: tuple[str, ...] = ()  # folders of the interpreter in the user's repository
+    mount_points: tuple[str, ...] = ()  # folders of the interpreter that are inside the user's repository
     repository: Path | None = None  # what cases and pages find as `.git` in their first turn
     words: frozenset[str] = frozenset()  # words of the requirements' texts
 
@@ -227,7 +227,8 @@ def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
 
 
 def cap_output(*streams: bytes) -> str:
-    """The output in a form for people, without control characters. If it is long, only its beginning and end."""
+    """The output in a form for people, without control characters. If it is long, only its beginning and end are
+    kept."""
     text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text

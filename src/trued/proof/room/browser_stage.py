@@ -20,7 +20,7 @@ class BrowserStage:
     """The browser for one run of one check, and the packages supplied for it."""
 
     chromium: str
-    folder: str  # a temporary folder; its path is short, because the path of a socket may have at most 107 bytes
+    folder: str  # a temporary folder with a short path, because a socket's path has at most 107 bytes
     readable: tuple[str, ...] = ()
     supplied: Mapping[str, str] = field(default_factory=dict)  # the engine's own Playwright, if the project has none
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class BrowserStage:
 
 
 def _own_version(package: str) -> str:
-    from importlib.metadata import version  # imported late: it is slow, and few checks have a page
+    from importlib.metadata import version  # imported only if needed, because it is slow and few checks have a page
 
     return version(package)
 

@@ -42,7 +42,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
-MOST_BYTES = 64 * 2**20  # bytes of a frozen file that are compared; for a longer file, the size is compared as well
+MOST_BYTES = 64 * 2**20  # at most this many bytes of a frozen file are compared; its size is always compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Graft:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Files whose change in the head no check used."""
+        """Files that the head changed, removed or added, but of which no check used the head's version."""
         return frozenset((*self.restored, *self.removed, *self.added))
 
 
@@ -157,7 +157,8 @@ async def _restore_base_files(
     surplus += [path for path in strange if path not in on_base and is_shared_setting(path, frozen)]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _is_run_unasked(room, path)]
-    # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths.
+    # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
+    # such links are removed.
     surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
     for path in surplus:
         unlink_in(room, path)
@@ -216,7 +217,7 @@ async def _manifests(
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
-    for path in changed if contract.frozen or contract.serve else []:  # a server may be started by `npm start`
+    for path in changed if contract.frozen or contract.serve else []:  # a server counts, too: `npm start` may start it
         place = room / path
         if contract.frozen.get(path):
             continue

@@ -21,7 +21,7 @@ from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
-MOST_FILES, MOST_BYTES = 200, 200_000  # how many files are followed, and how many bytes of each are read
+MOST_FILES, MOST_BYTES = 200, 200_000  # at most this many files are followed, and bytes of each are read
 # Files that contain settings of many tools.
 SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
@@ -39,7 +39,7 @@ SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 def _importing_script(path: str, base: "Drivers") -> tuple[str, str] | None:
     """If a script of the base would import this new file: the script's folder, and the module's name. Otherwise None.
 
-    A script beside a new `configparser.py` would import that file instead of Python's module.
+    For example, a script beside a new `configparser.py` would import that file instead of Python's module.
     """
     pure = PurePosixPath(path)
     for folder, names in base.imports.items():

@@ -53,7 +53,7 @@ _CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solutio
 _UNINSTALLED = re.compile(  # pytest's messages about a missing plugin
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
 )
-MOST_BYTES = 1 << 20  # bytes read of one manifest
+MOST_BYTES = 1 << 20  # at most this many bytes of a manifest are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Recipe:
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
     exact: bool = False  # the pinned versions must not be relaxed
-    over: str = ""  # identity of the interpreter whose packages it can use, too; "" for none
+    over: str = ""  # identity of the interpreter whose packages the environment can use, too; "" for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +281,7 @@ async def _built_interpreter(workspace: Workspace, folder: Path, caller: Interpr
     about = folder / ABOUT
     try:
         found = json.loads(about.read_bytes())
-    except (OSError, ValueError):  # an earlier version built it
+    except (OSError, ValueError):  # an earlier version of the engine built the environment, and did not write this file
         if why := await _look_inside(workspace, folder, caller):
             raise CannotJudge(f"the environment {folder} cannot be used: {why}") from None
         found = json.loads(about.read_bytes())

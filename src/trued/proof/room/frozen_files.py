@@ -34,7 +34,8 @@ _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
     r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
 )
-# Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start it.
+# Runner → files that are mainly read by builds, but also by this runner. They are frozen only if a check may start the
+# runner.
 _PLAIN = [one for one in SCRIPTS if not one.endswith("x")]
 _SHARED = {
     "vitest": [f"vite.config{one}" for one in _PLAIN],
@@ -103,9 +104,9 @@ def is_script(path: str) -> bool:
 
 
 def is_among_tests(path: str) -> bool:
-    """Whether the file is in a folder like `tests`, or in `test` at the top of the project. For JavaScript and
-    TypeScript, any folder `test` counts. Packages in a `node_modules` among tests count, too, because only tests would
-    find them there."""
+    """Whether the file is in a folder like `tests` or `__snapshots__`, or in `test` at the top of the project. For
+    JavaScript and TypeScript, any folder `test` counts. Packages in a `node_modules` among tests count, too, because
+    only tests would find them there."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         parts = parts[: parts.index("node_modules") + 1]

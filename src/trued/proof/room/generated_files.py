@@ -9,7 +9,7 @@ from typing import Any
 VERSION = (
     '__version__ = version = "0.0.0"\n__version_tuple__ = version_tuple = (0, 0, 0)\n__commit_id__ = commit_id = None\n'
 )
-PLACES = (  # settings that tell build tools the file's name
+PLACES = (  # settings that tell build tools the version file's name
     ("tool", "hatch", "build", "hooks", "vcs", "version-file"),
     ("tool", "setuptools_scm", "version_file"),
     ("tool", "setuptools_scm", "write_to"),
