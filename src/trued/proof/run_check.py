@@ -32,7 +32,7 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
-TRIES = 3  # attempts if the environment broke; a failed check is never retried
+TRIES = 3  # at most this many attempts if the environment breaks; a failed check is never retried
 TEMPORARY = ("environment", "start")  # kinds of failure that may not recur in the next attempt
 
 
@@ -105,9 +105,9 @@ def shared_runs(
 ) -> list[SharedRun]:
     """Group test checks that differ only in the files that they name. Each group runs once.
 
-    `known`: the files of base and contract. A check that names any other file breaks, so it runs alone.
-    `carried`: the contract's own files, which are held out. Checks that name such files are never grouped with checks
-    that name none. They may be grouped with each other: they show `tested` at most, and agents never see them.
+    `known`: the files of base and contract. A check that names any other file breaks, so it runs alone. `carried`: the
+    contract's own files, which are held out. Checks that name such files are never grouped with checks that name none.
+    They may be grouped with each other, because they show `tested` at most, and agents never see them.
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct_checks(requirements).items():

@@ -52,7 +52,7 @@ class Graft:
     restored: tuple[str, ...] = ()  # files that the head changed or removed; the base's are used
     removed: tuple[str, ...] = ()  # new test configuration, files among tests and compiled code of the head; not used
     added: tuple[str, ...] = ()  # the head's new test files; not run, but kept, because the product may use them
-    merged: tuple[str, ...] = ()  # package.json files with scripts and test settings of the base, the rest of the head
+    merged: tuple[str, ...] = ()  # package.json files: scripts and test settings are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
     lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 

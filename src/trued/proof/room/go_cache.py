@@ -87,7 +87,8 @@ def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str
 
 async def _standard_library(workspace: Workspace, program: str, path: str) -> Path | None:
     """The folder of the compiled standard library, or None if it cannot be shared. Then each command compiles it."""
-    if workspace.environments is None or workspace.confinement().level == "none":  # a head could write to it
+    # Without a sandbox, a head could write to the shared folder.
+    if workspace.environments is None or workspace.confinement().level == "none":
         return None
     real = Path(program).resolve()
     known = real.stat()

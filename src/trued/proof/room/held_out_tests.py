@@ -37,13 +37,15 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """The check's files that came with the contract and that are not on the base, where agents could read them."""
+    """The check's files that came with the contract, except those that are also on the base, because agents can read
+    these."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _is_on_base(contract, path))
 
 
 def hidden_tests(contract: Contract) -> dict[str, bytes]:
-    """Path → content of the contract's test files that are not on the base, where agents could read them."""
+    """Path → content of the contract's test files, except those that are also on the base, because agents can read
+    these."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
     return {path: content for path, content in files.items() if not _is_on_base(contract, path)}
 

@@ -19,8 +19,8 @@ from typing import Any
 from trued.errors import CannotJudge
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # pytest and what it needs
-ENVIRONMENT = "project"  # the usual name of a virtual environment inside
-OLDEST_FOR_OURS = (3, 11)  # on an older Python, pytest needs packages that the engine does not supply
+ENVIRONMENT = "project"  # the name under which the sandbox shows a virtual environment that the engine built
+OLDEST_FOR_OURS = (3, 11)  # on an older Python, the engine's own pytest needs packages that are not supplied
 EDITABLE = ("*.pth", "*editable*.py", "*.egg-link")
 _ABSOLUTE = re.compile(r"/[^\s'\":;,]+")
 _LOOKING = Lock()  # one thread looks at the interpreter; the others wait and then use the cached answer
@@ -120,7 +120,7 @@ def _look_at(python: str) -> Interpreter:
     found = json.loads(looked.stdout)
     supplied, lacks, versions = _with_pytest(found)
     real = str(Path(found["executable"]).resolve())
-    # An editable install points to the user's working tree, but only the checkout may be tested.
+    # An editable install leads to the user's working tree. It is left out, because only the checkout may be tested.
     inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
     return Interpreter(
         path=found["executable"],
@@ -186,7 +186,7 @@ def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[st
     if tuple(found["version"]) < OLDEST_FOR_OURS:
         why = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
         return {}, why, versions
-    from importlib.metadata import version  # imported late: it is slow, and most interpreters have pytest
+    from importlib.metadata import version  # imported only if needed: it is slow, and most interpreters have pytest
 
     versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
     return _own_pytest(), "", versions

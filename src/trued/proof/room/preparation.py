@@ -12,7 +12,7 @@ from trued.proof.room.virtualenv import TRUSTED, disarm, make_virtualenv, regist
 from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
-PREPARE_BYTES = 16 * 1024 * 1024  # installers print much
+PREPARE_BYTES = 16 * 1024 * 1024  # the most output of one command; installers print much
 FOLDER = "environment"  # beside the checkout, so that it is removed with the room
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
 

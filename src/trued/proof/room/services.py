@@ -35,7 +35,7 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
     """The command, wrapped in a script that starts the services first. `telling`: a pipe for the script's messages,
-    which the caller closes."""
+    which is closed here once the command runs; negative for none."""
     ports = _ports(len(services))
     listed = [
         {

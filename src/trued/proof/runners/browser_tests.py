@@ -14,8 +14,8 @@ from trued.proof.checks import browser
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, unjudged_fact
 from trued.proof.room.browser_stage import playwright_packages, set_up_stage
 
-MOST = 20  # how many tests of one run may keep pictures; failing tests come first
-MOST_BYTES = 4 * 2**20  # bytes of one picture or recording
+MOST = 20  # at most this many tests of one run keep pictures; failing tests come first
+MOST_BYTES = 4 * 2**20  # the most bytes of one picture or recording
 ALL_BYTES = 32 * 2**20
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from trued.model import FactNote
 from trued.support.shell_words import sequential_commands
 
-DEEPEST = 8  # levels of scripts that start scripts
+DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 # Programs that choose an environment and then start the rest of the line. They are skipped, because the engine itself

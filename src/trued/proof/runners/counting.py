@@ -94,7 +94,7 @@ _SHAPES: Mapping[str, type] = {
     "versions": dict,
 }
 _HALVES = re.compile("[\ud800-\udfff]")  # halves of surrogate pairs, which no file can contain
-_LONGEST_S = 1e9  # a longer duration must be forged
+_LONGEST_S = 1e9  # if a test reports a duration of more seconds than this, the record is forged
 
 
 def _is_sound(record: Mapping[str, Any]) -> bool:

@@ -51,7 +51,7 @@ func Test{name}B(t *testing.T) {{
 """
 CANARIES = 2
 _ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_DROPPED = ("json", "v", "failfast")  # the engine sets its own output format and counts every test
+_DROPPED = ("json", "v", "failfast")  # dropped, because the engine sets its own output format and counts every test
 _CHOOSING = ("run", "skip", "count", "shuffle")  # dropped if the engine has chosen the tests
 _VALUED = frozenset(  # flags whose value may be a separate word
     (
@@ -278,9 +278,9 @@ def _counted(ran: CommandResult, held: GoTestFiles, wanted: CaseSelection, canar
     failing = {one.package for one in ended if one.outcome == "failed" and one.test}
     broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
-    # Older versions of Go report packages that cannot be built only in this way.
+    # If a package cannot be built, older versions of Go report it only in this way.
     broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}
-    # The base has no reason to forge results. If a package crashes there, the tests that it did not reach are unknown.
+    # The base has no reason to forge results. So if a package crashes there, its canaries need not have run.
     cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
     off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
     whole = {

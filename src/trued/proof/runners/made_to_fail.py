@@ -1,4 +1,5 @@
-"""Makes copies of test files in which every test must fail, by an error at the beginning of its body. Pure."""
+"""Makes copies of test files in which every test must fail, by an error at the beginning of its body. If such a test is
+not reported as failed, the results of its runner are forged. Pure."""
 
 import re
 from collections import Counter

@@ -42,7 +42,8 @@ WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
 _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
-# Options that choose a reporter or a part of the tests. They are dropped: the engine has its own reporter and runs all.
+# Options that choose a reporter or a part of the tests. They are dropped, because the engine has its own reporter and
+# runs all tests.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
 _EXITS = re.compile(r"\bprocess\.exit\s*\(")

@@ -34,8 +34,9 @@ from trued.proof.runners.script_runner_options import runner_arguments
 from trued.protocols import CommandResult
 
 NOT_FOUND = 127
-MOST_ALONE = 40  # how many test files are run one by one
-# Vite writes a copy of its configuration here before it loads it. That fails, because packages are read-only.
+MOST_ALONE = 40  # at most this many test files are run one by one
+# Vite writes a copy of its configuration here before it loads it. That fails, because packages are read-only, so the
+# tests are then run with another loader.
 _UNWRITABLE = b"node_modules/.vite-temp"
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterable
 
-MOST = 16  # how many red files are copied; if there are more, every turn makes a new random choice
+MOST = 16  # at most this many red files are copied; if there are more, every turn makes a new random choice
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """The files with a test that was red on the base (at most `MOST`), because a head may forge only one of these
+    """All files with a test that was red on the base (at most `MOST`), because a head may have forged just one of these
     tests; and one other file."""
     chance = random.SystemRandom()
     known = sorted(set(files))

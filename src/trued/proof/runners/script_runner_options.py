@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-# Options for a reporter, coverage or watching. They are dropped: the engine has its own reporter and counts every test.
+# Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
+# every test.
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
 _BAIL = re.compile(r"--bail(=.*)?")
 _VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a separate word
@@ -60,7 +61,7 @@ def runner_arguments(
             ours = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", "--bail=0", *order]
             return [*ours, *(["--runTestsByPath"] if only else []), *rest]
         case _:
-            order = ["--sort"] if second else []  # mocha cannot sort in parallel mode
+            order = ["--sort"] if second else []  # mocha sorts only with --no-parallel
             ours = ["--no-parallel", "--no-bail", "--reporter", "xunit", "--reporter-option", f"output={report}"]
             return [*rest, *order, *ours]
 
