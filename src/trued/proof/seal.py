@@ -50,7 +50,7 @@ SLOW_TURNS = 2  # the most extra runs of cases that took too long
 RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, even when it reruns only the failed tests
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
-MOST_WHY = 200  # characters of the reason why a suite could not be run
+MOST_WHY = 200  # at most this many characters of the reason why a suite could not be run are quoted
 PREPARED = "the preparation has network access and may run the change's code; what it downloads is not checked"
 
 
@@ -61,7 +61,7 @@ class SealTerms:
     held_out: bool  # whether implementers cannot read the cases
     why: str = ""  # why the cases are not held out
     authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
-    guards: Sequence[str] = ()  # hashes of checks that can refute and never prove
+    guards: Sequence[str] = ()  # hashes of checks that can refute, but never prove
     caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # requirement → why it is at most `examined`
     undecided: Sequence[str] = ()  # notes for the verdict
     unserved: str = ""  # why no server was found for pages that the requirements name
@@ -299,7 +299,7 @@ async def _facts_of_base(
         tell(BaseFactsReused(checks=len({one.check for one in facts})))
         return facts
     facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
-    if workspace.missing_content(contract.base):  # another clone may have this submodule or large file
+    if workspace.missing_content(contract.base):  # not cached: another clone may have this submodule or large file
         return facts
     if baseline.keep_base(contract, tree, level, facts):
         for name in artifact_hashes(facts):

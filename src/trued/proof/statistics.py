@@ -26,7 +26,7 @@ from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # the longest that measuring may take
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
-MOST_SAID, MOST_TOLD = 4000, 8  # how many characters of failure output, and how many failed tests, are reported
+MOST_SAID, MOST_TOLD = 4000, 8  # at most this many characters of failure output, and failed tests, are reported
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # the oldest Python that the engine's own coverage.py supports
 ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python files that are not part of the product

@@ -76,14 +76,14 @@ class CommitTrial:
         self.own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
         self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
-        self.unseen: frozenset[str] = frozenset()  # files whose change no check used (see `Graft.paths`)
+        self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
         self.unread: list[str] = []  # changed files that may install a package without a manifest
         self.undeclared: list[str] = []  # sentences about imports that nothing provides
-        self.added = NO_PACKAGES  # what the head declares beyond the base
+        self.added = NO_PACKAGES  # packages that only the head declares
         self.own_tests: dict[str, OwnTests] = {}  # by requirement
         self.own_test_evidence: list[Evidence] = []  # on base and head
 
@@ -130,7 +130,8 @@ class CommitTrial:
         await self._run_objections(interpreter, recorder)
         await self._retry_guards_on_base(interpreter, runs)
         await self._retry_as_in_first_turn(interpreter, runs)
-        # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks.
+        # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
+        # run only for other requirements.
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )

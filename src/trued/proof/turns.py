@@ -24,7 +24,7 @@ from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint, has_changed_objects
 from trued.proof.run_check import SharedRun, run_check
 
-STEADY_TURNS = 4  # runs in sequence of cases that failed in parallel: with fewer, a case could pass by chance
+STEADY_TURNS = 4  # how often cases that failed in parallel run in sequence; with fewer runs, one could pass by chance
 # Parallel turns that take longer than both of these limits are stopped, and the turns run in sequence instead: this
 # many times the usual time, and this many seconds.
 USUAL_TIMES, LONG_S = 2.0, 120.0
@@ -171,7 +171,7 @@ async def _take_turn(
     before: Sequence[Turn] = (),
     record: Callable[[SharedRun, Fact], None] = lambda _shared, _fact: None,
 ) -> Turn:
-    found = footprint(bench.room, besides=bench.frozen)  # frozen files are restored before every check anyway
+    found = footprint(bench.room, besides=bench.frozen)  # without frozen files, which are restored before each check
     facts: list[tuple[SharedRun, Fact]] = []
     async with _UnusedRooms(fresh) as unused:
         if not second and not bench.prepared and any(isinstance(one.shared.check, DATA) for one in plan[1:]):

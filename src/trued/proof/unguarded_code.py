@@ -38,7 +38,7 @@ from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import altered_helpers
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
-MOST_HELPERS = 4  # changed helpers of tests that are undone one by one, each with a run of the existing tests
+MOST_HELPERS = 4  # at most this many changed test helpers are undone one by one, each with a run of the existing tests
 REPLACES = "takes the place of another module"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
@@ -51,7 +51,7 @@ class UnguardedCode:
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
-        # Tests that no room contains are not part of the product either.
+        # Changed tests that no room contained are left out, because they are not part of the product either.
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
@@ -93,8 +93,8 @@ class UnguardedCode:
 
     async def blinding_helpers(self) -> list[str]:
         """The changed files that only existing tests use on the base, if these tests fail with the base's version of
-        the file; all such files, if the tests fail only with the base's version of all of them. If there are many such
-        files, all are returned without running the tests."""
+        the file. If the tests fail only with the base's version of all such files, all are returned. If there are more
+        than `MOST_HELPERS` such files, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
@@ -216,13 +216,13 @@ class UnguardedCode:
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
             exported = taken.get(_module(path), set())
-            if path.endswith("__init__.py"):  # others may take everything that a package imports from the package
+            if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
             names = altered_names(was, now, exported)
             names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
             names |= (
                 {MODULE} if max(len(was), len(now)) >= MOST_CODE_BYTES else frozenset()
-            )  # too long to be read whole
+            )  # too long to be read whole, so it counts as altered
             found += [(path, name) for name in sorted(names)]
         return found
 

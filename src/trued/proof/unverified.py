@@ -14,7 +14,7 @@ CODE = (
     *(".go", ".rs", ".rb", ".php", ".pl", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs"),
     *(".c", ".h", ".cc", ".cpp", ".hpp"),
 )
-MOST_LINES = 12  # warnings of one sort: more would make the report unreadable
+MOST_LINES = 12  # at most this many warnings of one sort are listed; more would make the report unreadable
 LONGEST = 120
 # What a line of code may depend on besides its arguments → regular expressions that recognise such a line.
 SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
@@ -37,7 +37,7 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         r"\bgetcwd\(",
         r"\b(Path|process)\.cwd\(",
         r"os\.Getwd\(",
-        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # in a sandbox, process ids are small
+        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # small process ids reveal a sandbox
         *(
             r"\bprocess\.(p?pid|get(e?[ug]id|groups))\b",
             r"\bp?rlimit\(",
@@ -51,7 +51,7 @@ SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
         *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_", r"import\.meta\.vitest", r"process\.execArgv"),
         *(r"\btesting\.\w+\(", r"\"testing\"", r"\bflag\.Lookup\(", r"\bos\.Args\[0\]"),  # Go
     ),
-    "how it is built": (r"^\s*//\s*(go:build|\+build)\b",),  # Go's checks are built without cgo
+    "how it is built": (r"^\s*//\s*(go:build|\+build)\b",),  # checks build Go without cgo, which may select other files
     "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\(", r"\brand\.[A-Z]\w*\("),
 }
 # Words of a requirement that no check can measure.
@@ -89,7 +89,7 @@ def list_warnings(
     said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
     rests = "rests on ordinary tests, which the code under test could influence"
-    said += [FactNote(f"{one.id} {rests}") for one in shared]  # the grade accounts for it already
+    said += [FactNote(f"{one.id} {rests}") for one in shared]  # only a note, because the grade accounts for it already
     weak = {one.role for one in contract.authors.values() if not one.independent}
     vendor = "and the implementers may use models of one vendor"
     return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]

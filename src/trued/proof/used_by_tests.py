@@ -77,7 +77,7 @@ def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, st
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
     was, now = before.get(path, ""), after[path]
-    words = frozenset(re.findall(r"\w+", was))  # a removed import counts as altered, too
+    words = frozenset(re.findall(r"\w+", was))  # all count as exported, so that a removed import counts as altered, too
     new = added_names(was, now)
     # new members of classes that the base has
     members = {one for one in new if "." in one and one.partition(".")[0] in words}
@@ -177,7 +177,7 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     folder, _, name = one.rpartition("/")
     above = PurePosixPath(folder).name
     if package := _PACKAGE.match(one):
-        outside = path.endswith(CODE) and package[0] not in f"{path}/"  # a manifest names every package
+        outside = path.endswith(CODE) and package[0] not in f"{path}/"  # not a manifest, which names every package
         return outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
     if one.endswith(".go"):
         outside = path.endswith(".go") and posixpath.dirname(path) != folder
@@ -204,8 +204,8 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
 
 @lru_cache(4_000)  # each of several changed files is looked for in every file
 def _imported_places(path: str, text: str) -> frozenset[str]:
-    """The paths, without their suffix, at which a Python file may find what it imports. Parsing whole files would take
-    seconds in a large project."""
+    """The paths, without their suffix, at which a Python file may find what it imports. Found by a regular expression,
+    because parsing whole files would take seconds in a large project."""
     names = set[str]()
     for package, taken, modules in _IMPORT.findall(text):
         names |= {one.split()[0] for one in modules.split(",") if one.split()}
