@@ -366,7 +366,7 @@ class _Run(NamedTuple):
     understood: bool  # it can only make a new value, provided that the functions it calls are what their names say
     roots: frozenset[str] = frozenset()  # the first names of these functions: `a` of `a.b.c()`
     decorator: str = ""  # the decorating function, if this is a decorator
-    arguments: frozenset[str] | None = None  # roots of a decorator's arguments, if these only make values
+    arguments: frozenset[str] | None = None  # roots of a decorator's arguments; None if they do more than make values
     registers: frozenset[tuple[str, ...]] = frozenset()  # what the decorator may register (see `_registered`)
 
 
@@ -383,7 +383,7 @@ def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
     elif isinstance(one, ast.ClassDef):
         values = [*one.bases, *(keyword.value for keyword in one.keywords)]
         if any(keyword.arg != "total" for keyword in one.keywords):
-            yield _Run(ast.dump(one), understood=False)  # a metaclass, or an argument of __init_subclass__
+            yield _Run(ast.dump(one), understood=False)  # a metaclass or `__init_subclass__` runs code
     elif isinstance(one, ast.Assign | ast.AnnAssign):
         values = [one.value, getattr(one, "annotation", None)]
     for value in values:

@@ -9,7 +9,9 @@ from trued.proof.room.bench import WHOLE_CHECK
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-HUSHED = ""  # the id given to a case that failed after held-out cases ran in the same room; evidence keeps the real id
+# Replaces the id of a case that failed after held-out cases had run in the same room, because agents must not learn it.
+# Evidence keeps the real id.
+HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
 _OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)

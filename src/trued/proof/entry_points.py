@@ -173,7 +173,7 @@ def _is_npm_script(line: Sequence[str]) -> bool:
 
 
 def why_foreign_module(name: str, known: KnownNames) -> str:
-    """Why a Python module is not the project's, or "". A new module may not have the name of an installed one."""
+    """Why a Python module is not the project's, or "". A new module must not have the name of an installed one."""
     top = name.split(".")[0]
     if any(_is_file_of(path, top, known.base) for path in known.base):
         return ""

@@ -1,6 +1,7 @@
 """Judges one requirement: from facts and objections to a grade and its reasons. Pure: it runs, reads and asks nothing.
 
-There is no parameter for claims. Objections and failing facts can only lower the grade.
+Claims of agents cannot raise a grade, because there is no parameter for them. Objections and failing facts can only
+lower it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -439,7 +440,8 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return Grade.SELF_TESTED, (words, reasons.NO_OTHER_CHECK), "attest"
     if guards and _is_all_green(counts):
         grade, why, lacks = _already_green(counts, guards, facts)
-        # the plan marks the requirement as done, and approving the contract confirms that
+        # `aside`: why nothing had to be built (the plan marks it as done, or an examiner calls it background). Whoever
+        # approves the contract confirms that.
         agreeing = lacks == "attest" and requirement.aside
         return (grade, (*why, requirement.aside), "approve") if agreeing else (grade, why, lacks)
     if facts.own_tests.failing:

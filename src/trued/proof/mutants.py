@@ -1,4 +1,4 @@
-"""Mutants: finds cases that a trivial program would pass, with the engine's own comparison. Pure.
+"""Mutants: finds cases that a trivial program would pass, as judged by the engine's own comparison. Pure.
 
 A mutant returns nothing, one of its inputs, or a constant. It is assumed to know when an error, an empty result or a
 certain status is expected, and how results are wrapped. A case that a mutant passes cannot tell working code from the
@@ -200,8 +200,8 @@ def _bare(text: str) -> str:
 
 
 def _wrapped(value: Any, times: int) -> list[Any]:
-    """The value, and all that up to `times` steps make of it. A step puts it into a list or tuple, takes it out of one,
-    or prints it."""
+    """The value, and everything that up to `times` steps turn it into. A step puts it into a list or tuple, takes it
+    out of one, or prints it."""
     found, waiting = {_json(value): value}, [value]
     for _ in range(times):
         fresh = {_json(again): again for one in waiting for again in _around(one)}

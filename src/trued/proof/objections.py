@@ -24,7 +24,8 @@ def without_case(finding: Finding, why: str) -> Finding:
 
 
 class ObjectionLimits:
-    """How many cases of each role are run in a round and in a run. A case that was run before may be run again."""
+    """How many cases of each role are run in a round and in a run. A case that was run before may be run again, and
+    does not count again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
         """`before`: role and case of everything that has been run in this run; new cases are added to it."""
@@ -65,7 +66,7 @@ async def split_runnable(
     known: KnownNames | None = None
     may, others = list[Finding](), list[tuple[Finding, str]]()
     for one in objections:
-        assert one.case is not None  # noqa: S101  (that is how they were chosen)
+        assert one.case is not None  # noqa: S101  (callers pass only objections with a case)
         why = why_not_runnable(one.case, contract, KnownNames(words))
         if why:
             known = known or KnownNames(

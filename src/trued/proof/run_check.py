@@ -33,7 +33,7 @@ from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
 TRIES = 3  # at most this many attempts if the environment breaks; a failed check is never retried
-TEMPORARY = ("environment", "start")  # kinds of failure that may not recur in the next attempt
+TEMPORARY = ("environment", "start")  # kinds of failure that may be gone in the next attempt
 
 
 async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:

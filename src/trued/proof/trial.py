@@ -46,7 +46,7 @@ from trued.proof.seal import run_three_times
 from trued.proof.turns import PlannedRun, Room, take_turns
 from trued.protocols import Emit, Workspace
 
-TOOLS = ("node", "chromium")  # programs whose version evidence records, besides Python and its packages
+TOOLS = ("node", "chromium")  # programs whose versions are recorded in evidence, besides Python and its packages
 DAYS = ("<+14>-14", "<-12>12")  # time zones 26 hours apart: in at least one of them it is another day than here
 
 
@@ -331,7 +331,7 @@ class CommitTrial:
         async with clean_room(self.workspace, self.contract, self.commit, interpreter) as (bench, _):
             ran: dict[str, list[Fact]] = {}
             for finding in runnable:
-                assert finding.case is not None  # noqa: S101  (that is how they were chosen)
+                assert finding.case is not None  # noqa: S101  (`runnable` has only objections with a case)
                 check = ExamplesCheck(cases=(with_time_limit(finding.case),))
                 name = check_hash(check)
                 if name not in ran:  # one case may dispute several requirements

@@ -184,7 +184,7 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
         imported = folder.rpartition("vendor/")[2]
         return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
     if one.endswith(CODE) and not path.endswith(CODE):
-        return name in text or _is_named(one, text)  # a page, a template, a manifest
+        return name in text or _is_named(one, text)  # `path` is a page, a template or a manifest
     if one.endswith(".py"):
         if not path.endswith(".py"):
             return _is_named(one, text)

@@ -56,7 +56,7 @@ class PageState:
     """What was on a page when it had finished loading."""
 
     status: int
-    url: str  # path and query
+    url: str  # path, query and fragment
     here: bool  # whether the page is still on the contract's server
     shown: str  # the text that a person sees, with white space collapsed
     meant: str  # the same text as the page's source writes it, without upper case that a style sheet adds

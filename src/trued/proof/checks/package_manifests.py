@@ -236,7 +236,7 @@ def _of_lines(text: str) -> Iterator[str]:
 
 
 def _normal(entry: str) -> str:
-    """The normalised name of the package (PEP 503); an option, address or reference unchanged."""
+    """The normalised name of the package (PEP 503); an option, address or reference stays unchanged."""
     match = _NAME.match(entry)
     if entry.startswith(("-", "file:")) or "://" in entry.split(" @ ")[0] or not match:
         return " ".join(entry.split())
@@ -273,7 +273,8 @@ def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known:
 
 
 def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return () if keys[0] in ("scripts", "imports") else keys  # the project itself chooses the names below these keys
+    # The project itself chooses the names below these keys, so they name no package.
+    return () if keys[0] in ("scripts", "imports") else keys
 
 
 def _settings(name: str, text: str) -> Iterator[Setting]:

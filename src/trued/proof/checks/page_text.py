@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 LONGEST = 160  # at most this many characters of a page are quoted in one sentence
 MOST_PIECES = 3000  # at most this many pieces of a page are compared
-ALIKE = 0.35  # texts with less similarity are unrelated
+ALIKE = 0.35  # texts with less similarity count as unrelated
 
 
 def collapse_spaces(text: str) -> str:

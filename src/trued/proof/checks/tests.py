@@ -43,7 +43,8 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
         return await run_with_report(check, None, bench, wanted)
     if not check.e2e:
         return await _run(check, asked, bench, wanted)
-    # for pytest, a plugin opens pages; tests of other runners start the browser themselves
+    # Only pytest needs Playwright for Python, because a plugin opens pages for its tests. Tests of other runners start
+    # the browser themselves.
     python = asked.runner == "pytest"
     if lack := missing_browser(bench, wanted, python=python):
         return lack

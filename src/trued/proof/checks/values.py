@@ -22,8 +22,8 @@ from typing import Any
 _TAGS = {"$tuple": "t", "$iterator": "g"}
 DEEPEST_WISH = 100  # the most levels of nesting in an expected value; deeper JSON could not be parsed again
 MOST_WISHED = 24 << 20  # the most bytes of JSON in a case; an answer that equals it always fits through the channel
-MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times MOST_WISHED
-MOST_DRAWN = 1_000_000  # members of {"$iterator": …}; the probe in the sandbox reads no more
+MOST_ANSWERED = 128 << 20  # the most bytes that a program may print or a server may answer; five times MOST_WISHED
+MOST_DRAWN = 1_000_000  # the most members of {"$iterator": …}; the probe in the sandbox reads no more
 LONGEST_NUMBER = 4000  # decimal digits; Python refuses to parse and print longer numbers
 DEEPEST_SHOWN = 20
 DEEPEST_HINT = 3

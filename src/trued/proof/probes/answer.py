@@ -1,8 +1,8 @@
 """Loaded by `call.py`, in the sandboxed process that calls one function of the project.
 
 It reads the case from file descriptor 3, finds the function, and writes what the function returned or raised to file
-descriptor 4, as data with exact types. Standard library only, no import of this package: the interpreter is the
-project's. No expected value ever reaches this process.
+descriptor 4, as data with exact types. It uses only the standard library and does not import this package, because the
+interpreter is the project's. No expected value ever reaches this process.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Runs inside the sandbox: starts a process that calls one function of the project, and passes on its answer.
 
-Standard library only, no import of this package: the interpreter is the project's. This process is the only one that
-knows the nonce and the channel. The call's process is a plain interpreter that reads a script from its standard input.
-The nonce and the channel are not in its memory, and it can neither read this process nor answer in its place. Its
-command line and the files that it can see do not name the engine.
+It uses only the standard library and does not import this package, because the interpreter is the project's. This
+process is the only one that knows the nonce and the channel. The call's process is a plain interpreter that reads a
+script from its standard input. The nonce and the channel are not in its memory, and it can neither read this process
+nor answer in its place. Its command line and the files that it can see do not name the engine.
 """
 
 from __future__ import annotations

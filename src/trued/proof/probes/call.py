@@ -8,8 +8,8 @@ import sys
 
 if __name__ == "__main__":
     globals().pop("__file__", None)  # it names no real file, and multiprocessing would try to run it in its workers
-    # Without the current folder, imports find only the standard library. The project may have modules with the same
-    # names.
+    # The current folder is removed, so that imports here find the standard library. The project may have modules with
+    # the same names.
     sys.path[:] = [one for one in sys.path if one]
     with open(5, encoding="utf-8") as file:
         given = {}  # type: ignore[var-annotated]

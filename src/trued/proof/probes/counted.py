@@ -1,7 +1,7 @@
 """Runs inside the sandbox: pytest with a counting plugin that reports every test id and how it ended.
 
-Standard library and pytest only, no import of this package: the interpreter is the project's. pytest, its plugins and
-all that they import are loaded before the project's folders are on the path.
+It uses only the standard library and pytest, and does not import this package, because the interpreter is the
+project's. pytest, its plugins and all that they import are loaded before the project's folders are on the path.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def copied_case(item: Any) -> Any:
     own = {name: failing(getattr(original, name)), "__module__": original.__module__}
     own["__qualname__"] = original.__qualname__
     again = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
-    again.obj = type(original.__name__, (original,), own)  # `from_parent` accepts an `obj` and ignores it
+    again.obj = type(original.__name__, (original,), own)  # set here, because `from_parent` ignores its `obj`
     return next(one for one in again.collect() if one.name == name)
 
 

@@ -1,7 +1,7 @@
 """Runs inside the sandbox: unittest with the engine's result class, which reports every test id and how it ended.
 
-Standard library only, no import of this package: the interpreter is the project's. unittest is loaded before the
-project's folders are on the path.
+It uses only the standard library and does not import this package, because the interpreter is the project's. unittest
+is loaded before the project's folders are on the path.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Bench:
     broken: str = ""  # why no check can run here: a preparation failed
     frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
-    settled: frozenset[str] = frozenset()  # test configuration that existed when the room was ready
+    settled: frozenset[str] = frozenset()  # test configuration of the ready room; what appears later is removed
     plain: Mapping[str, str] = field(default_factory=dict)  # variables for commands; PYTHONPATH only if the user asks
     serve: Serve | None = None  # the server for http and browser checks, from the contract, never from the head
     carried: Mapping[str, str] = field(default_factory=dict)  # files written over the checkout: path → base64

@@ -19,7 +19,7 @@ class NodeProgram:
     """A Node executable, its version, and the folders that it needs to start."""
 
     path: str
-    version: str  # v20.11.1
+    version: str  # such as v20.11.1
     readable: tuple[str, ...]  # folders that Node needs, without the system's own
 
     @property

@@ -48,7 +48,8 @@ _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrenc
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
 _EXITS = re.compile(r"\bprocess\.exit\s*\(")
 _LATER = "function {n}x(code) {{ setTimeout(() => process.exit(code), 5000).unref(); }}"
-# A head can tamper with each assertion separately, so each has its own canary, in both kinds of assert.
+# A head can tamper with each assertion separately, so each has its own canary, in both kinds of assert (plain and
+# strict).
 _WAYS = {
     "itself": "m(n === 2)",
     "ok": "m.ok(n === 2)",

@@ -26,7 +26,7 @@ class _UnittestCall:
     start: str = "."
     pattern: str = "test*.py"
     top: str = ""
-    patterns: tuple[str, ...] = ()  # of -k
+    patterns: tuple[str, ...] = ()  # the values of -k
 
 
 async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
