@@ -169,9 +169,9 @@ class Counting:
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
     def copied(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests, each under the id of its test, that fail after the test's own body. A copy that is not
-        reported as failed shows that results are forged. Copies run last, so that a test that cannot run twice does no
-        harm."""
+        """Copies of real tests, each under the id of its test, that fail after the test's own body. If a copy is not
+        reported as failed, no result of the run can be trusted. Copies run last, so that a test that cannot run twice
+        does no harm."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
         red = frozenset(self.order["red"])
 

@@ -242,8 +242,8 @@ def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
 
 
 def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
-    """Copies of real tests, each under the id of its test, that fail after the test's own body. A copy that is not
-    reported as failed shows that results are forged. Copies run after all other tests."""
+    """Copies of real tests, each under the id of its test, that fail after the test's own body. If a copy is not
+    reported as failed, no result of the run can be trusted. Copies run after all other tests."""
     asked = tuple(one.rstrip("/") for one in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:

@@ -1,5 +1,5 @@
 """Makes copies of test files in which every test must fail, by an error at the beginning of its body. If such a test is
-not reported as failed, the results of its runner are forged. Pure."""
+not reported as failed, no result of the run can be trusted. Pure."""
 
 import re
 from collections import Counter
