@@ -89,7 +89,7 @@ class CommandGroup(TyperGroup):
 def load(name: str) -> Any:
     """Import the command's module and return the command."""
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
-    gc.freeze()  # loaded modules stay: later collections need not scan them
+    gc.freeze()  # loaded modules stay in memory, so later garbage collections need not scan them
     own: typer.Typer = module.app
     for one in own.registered_commands:  # build only the wanted command, not the module's others
         if one.callback and name == (one.name or get_command_name(one.callback.__name__)):
@@ -143,7 +143,8 @@ def _repair_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nowhere, number)  # so that no file that we open later gets this number
+            # so that the next file that we open does not get this number, and with it our output
+            os.dup2(nowhere, number)
             if nowhere != number:
                 os.close(nowhere)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))

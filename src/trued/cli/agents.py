@@ -23,7 +23,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 SIZES = ("small", "medium", "large")
 WIDTH = 25
-FEW = 8  # roles that fit on a line
+FEW = 8  # at most this many roles are named on a line
 
 
 @app.command()

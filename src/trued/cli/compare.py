@@ -38,7 +38,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 ShowComparison: TypeAlias = Callable[[RunStore, Comparison], None]
 
-NAMED = 24  # length of the run's name before each line
+NAMED = 24  # maximum length of the run's name that begins each line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # separates ROLE=AGENT pairs; AGENT may be a command line that contains ";"
 
 
@@ -137,7 +137,8 @@ def _variants(
 
 
 def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
-    """The comparison with this id, or one made of these runs; without words, the newest one; None for a goal."""
+    """The comparison with this id, or one made of these runs; without words, this repository's newest one. None if the
+    words are a goal to run."""
     if not words:
         return _newest_comparison(store)
     if len(words) > 1:
@@ -177,11 +178,13 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The given workflows. If none is given: the input's default one and, unless agents are compared, the baseline."""
+    """The given workflows. If none is given: None (the input's default workflow) and, unless agents are compared, the
+    baseline."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
-    in_words = not is_file(goal) and " " in goal.strip()  # a sentence's default workflow may be the baseline itself
+    # For a sentence, a plan's default workflow is used: a sentence's own default may be the baseline itself.
+    in_words = not is_file(goal) and " " in goal.strip()
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
 

@@ -16,11 +16,12 @@ from trued.support.plurals import counted
 
 RunFigures: TypeAlias = Mapping[str, Any]
 
-NAME, NARROW, GAP = 80, 18, 3  # characters: of a name, of a name that may wrap, between two columns
-LINE = 600  # characters of a note
+# In characters: the longest name; the width at which a name wraps on a terminal; the space between two columns.
+NAME, NARROW, GAP = 80, 18, 3
+LINE = 600  # maximum length of a note, in characters
 NONE = "–"
-ALIKE = "proven (shared)"  # of the requirements that all contracts have in common, how many are proven
-ROLES = 8  # roles whose peak context is listed, the largest first
+ALIKE = "proven (shared)"  # name of a row: of the requirements that all the contracts share, how many are proven
+ROLES = 8  # for at most this many roles the peak context is listed, the largest first
 
 
 def _size(number: int, *, estimated: bool) -> Text:
@@ -74,7 +75,7 @@ def print_table(data: Mapping[str, Any]) -> None:
 
 
 def _blocks(runs: Sequence[RunFigures], console: Console) -> Iterator[Sequence[RunFigures]]:
-    """Split the runs into blocks that fit the terminal's width; all in one block elsewhere."""
+    """Split the runs into blocks that fit the terminal's width; without a terminal, all are in one block."""
     room, block = console.width - FIRST, list[RunFigures]()
     for run in runs:
         wide = _width(run, NARROW) + GAP

@@ -1,4 +1,4 @@
-"""Drives several runs at once and prints one line per event, which begins with the run's name."""
+"""Drives several runs at once and prints one line per event, each beginning with its run's name."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from trued.model import Event, Question, RunRecord
 from trued.reporting.views import ledger as ledger_of
 from trued.workflows.view import view_of
 
-SHORT = 24  # length of the run's name before each line
+SHORT = 24  # maximum length of the run's name that begins each line
 
 
 class SideBySide:

@@ -14,10 +14,10 @@ from trued.model import RunRecord
 from trued.reporting.views import all_as_seen
 from trued.support.user_git import ask_git
 
-if TYPE_CHECKING:  # imported by the functions that open runs: help does not need it
+if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
     from trued.engine.run_store import RunStore
 
-SHOWN = 200  # completions that are offered; nobody reads more
+SHOWN = 200  # at most this many completions are offered; nobody reads more
 
 
 @contextmanager
@@ -41,8 +41,8 @@ def top_of(folder: Path) -> Path | None:
 
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
-    """The run with this id; without one, this repository's newest run, or the only run there is."""
-    if name == "":  # probably an unset variable in a script: do not pick the newest run
+    """The run with this id; without an id, the only run there is, or this repository's newest."""
+    if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
         return store.journal.run(name)
@@ -74,8 +74,8 @@ def branch_at(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord, there: str | None = None) -> str:
-    """The tip of the run's branch if it descends from the recorded head (after a kill the record can be older), else
-    the recorded head. `there`: the tip, if the caller knows it already."""
+    """The tip of the run's branch if it descends from the recorded head (a killed engine may not have recorded
+    its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
     there = branch_at(record) if there is None else there
     known = record.head or record.base
     if there in ("", record.base, known):

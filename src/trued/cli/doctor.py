@@ -29,7 +29,7 @@ from trued.workspace.git.rebase import NEEDED as MERGING
 from trued.workspace.sandbox.levels import probe_levels
 
 GIT = (2, 31)  # the first version with everything that the private store uses: `git rev-parse --path-format`
-FREE_BYTES = 1024**3  # what clones and clean rooms of a mid-sized repository need
+FREE_BYTES = 1024**3  # the least free space: clones and clean rooms of a mid-sized repository need that much
 SESSION_FIX = {
     "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`",
     "landlock": "get bubblewrap to work, as said above, and use Linux 6.12 or newer",
@@ -172,10 +172,11 @@ def _sandbox() -> Iterator[Diagnosis]:
 
 
 def _session(settings: Settings) -> Diagnosis:
-    """Whether a sandboxed agent can reach the user's session: listen here, try to connect from the sandbox."""
+    """Whether a sandboxed agent can reach the user's session: trued listens here and tries to connect from the
+    sandbox."""
     try:
         level, reached = agent_reach(settings)
-    except BadInput as error:  # the selected level does not work; its own line shows the fix
+    except BadInput as error:  # the selected sandbox level does not work; the line about that level shows the fix
         return Diagnosis("session", "missing", f"not tried: {error.what}")
     facts = {"level": level, "reached": list(reached)}
     if not reached:

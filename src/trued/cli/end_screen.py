@@ -18,13 +18,12 @@ from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
 from trued.support.plurals import counted, few
 
-NAMES = 12  # requirements that are named in one line; the others are counted
-ROWS = (
-    6  # failed requirements, findings, and requirements to accept: so many of each are shown; `trued ledger` lists all
-)
-CASES = 2  # failed cases of one requirement; `trued why` has them all
-TEXT = 160  # characters of a requirement's text
-VALUE = 300  # characters of an expected or actual result
+NAMES = 12  # at most this many requirements are named in a line; the others are counted
+# At most this many failed requirements, findings, and requirements to accept are shown; `trued ledger` lists all.
+ROWS = 6
+CASES = 2  # at most this many failed cases of one requirement are shown; `trued why` shows all
+TEXT = 160  # maximum length of a requirement's text, in characters
+VALUE = 300  # maximum length of a reason, a question, or an expected or actual result, in characters
 QUESTION_LINES = 8
 BY_PEOPLE = ("accepted ", "the contract is approved ")  # the first words of reasons that record a person's decision
 
@@ -36,7 +35,7 @@ class Need:
     what: str
     command: str
     details: tuple[str, ...] = ()
-    otherwise: str = ""  # the command for another decision
+    otherwise: str = ""  # the command for the opposite decision, such as `trued reject`
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class RunEnd:
     # -- results -------------------------------------------------------------------------------------------------------
 
     def results(self) -> Iterator[tuple[str, str, str, str]]:
-        """Lines of results: mark, grade, requirements, reason. Met requirements share one line per grade."""
+        """Lines of results: mark, grade, requirements, reason. Met requirements with the same grade share a line."""
         alike: dict[tuple[str, str], list[str]] = {}
         for row in filter(self.is_met, self.rows):
             first = str(row["why"]).partition(";")[0]
@@ -114,7 +113,7 @@ class RunEnd:
     # -- what needs a person -------------------------------------------------------------------------------------------
 
     def needs(self) -> list[Need]:
-        """Everything that waits for a person, each thing once, with one command."""
+        """Everything that waits for a person, each thing once, with its command."""
         found = [need for one in self.waits if (need := self._need_for(one))]
         if bare := [one for one in self.waits if one.kind == "attest"]:
             found.append(self._need_to_look(bare))
@@ -138,7 +137,7 @@ class RunEnd:
                 return Need(line(one.what, VALUE), one.command)
             case "limit" | "resume":
                 return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
-            case "attest" | "approve":  # `needs` makes one command for all waits of the same kind
+            case "attest" | "approve":  # nothing here: `needs` adds one command for all waits of this kind
                 return None
         assert_never(one.kind)
 

@@ -14,9 +14,9 @@ from trued.support.durations import duration
 from trued.support.plurals import counted, few
 from trued.workflows.view import WorkflowView
 
-LENGTH = 300  # characters of a long fact
-PARTS = 12  # items of a list that are shown; the rest is counted
-WORKFLOW_LENGTH = 400  # characters of a workflow's own facts
+LENGTH = 300  # maximum length of a fact, in characters
+PARTS = 12  # at most this many items of a list are shown; the others are counted
+WORKFLOW_LENGTH = 400  # maximum length of the facts that a workflow adds itself, in characters
 
 
 def event_line(stored: Event, view: WorkflowView | None = None) -> str:
@@ -27,13 +27,14 @@ def event_line(stored: Event, view: WorkflowView | None = None) -> str:
         moment, why = until(event.until, stored.at), line(event.why, 200)
         return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
     facts = _facts(event, view)
-    facts = line(_every_fact(stored.data) if facts is None else facts)  # may contain an agent's text
+    # `line` removes control characters: the facts may contain an agent's text
+    facts = line(_every_fact(stored.data) if facts is None else facts)
     where = f" {line(key)}" if (key := _key_text(stored, event, view)) else ""
     return f"{clock(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
 def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
-    # a step's name that equals the event's kind is not printed twice
+    # if the step is named like the event's kind, only its scope is printed: the line shows the kind already
     key = scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
     return view.logged_key(key, event)
 

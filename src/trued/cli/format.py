@@ -46,7 +46,7 @@ def sentences_line(text: str, length: int) -> str:
 
 
 def short(agent: str) -> str:
-    """An agent's name; a scripted agent's without the folders of its file."""
+    """An agent's name. A scripted agent's name is its file, which is shown without its folders."""
     kind, colon, rest = line(agent).partition(":")
     return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)
 
@@ -69,7 +69,8 @@ def tokens(number: int, *, estimated: bool) -> str:
 
 
 def money(usd: float, cost: str = "") -> str:
-    """An amount, marked by how it is known: `~` computed from a price table, `≤` ceiling of an unknown price."""
+    """An amount, marked by how it is known: `~` computed from a price table, `≤` at most this much, because the price
+    is unknown."""
     mark = {"computed": "~", "ceiling": "≤"}.get(cost, "")
     return f"{mark}${usd:.2f}" if usd >= 0.005 else f"{mark}${usd:.4f}" if usd else ""
 
@@ -87,6 +88,6 @@ def clock(at: float) -> str:
 
 def case(one: "Case") -> str:
     """A case on one line, complete and with all its spaces: a person must see everything that they approve."""
-    from trued.reporting.views.cases import described  # imported here: it loads all kinds of cases
+    from trued.reporting.views.cases import described  # imported here, because it loads the code of all kinds of cases
 
     return described(one)

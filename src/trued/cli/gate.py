@@ -239,7 +239,7 @@ def hook_claude() -> None:
     try:
         answer = _run_to_end(_answer_hook(call))
     except TruedError as error:
-        if call.event in claude_stop.BEGINNINGS:  # the hook at the end of the turn judges and reports the error
+        if call.event in claude_stop.BEGINNINGS:  # say nothing now: the hook at the end of the turn reports the error
             return
         answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
     if answer:
@@ -325,7 +325,8 @@ def _print_verdict(site: GateSite, gate: Gate, found: JudgedTree, *, as_json: bo
     problems = find_problems(site, gate)
     if as_json:
         contract = site.store.contract(gate)
-        data = ledger(found.verdict, contract, over=False)  # the caller may be the agent under check
+        # hide held-out cases: the caller may be the agent whose work is checked
+        data = ledger(found.verdict, contract, over=False)
         more = {"state": found.outcome.state, "accept": str(gate.accept), "tree": found.tree, "dirty": found.dirty}
         print_json({**data, **more, "contract": gate.contract, "base": gate.base, "troubles": problems})
         return
@@ -384,7 +385,8 @@ def _site_of(here: Checkout) -> GateSite:
     settings = _settings(None)
     store = GateStore(home(), here.common)
     if store.gate():
-        check_outside(store.home, here.root)  # what is in the working tree may come from the agent that is judged
+        # the agent that is judged can write to the working tree, so the gate must not be kept there
+        check_outside(store.home, here.root)
     return GateSite(here, store, _command(), settings.sandbox, settings.allow_unsandboxed)
 
 
@@ -397,7 +399,8 @@ def _command() -> str:
     """The shell command that starts this same program later, with the same private state."""
     found = shutil.which("trued")
     same = found is not None and Path(found).resolve() == Path(sys.argv[0]).resolve()
-    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]  # -P: import nothing from the repository
+    # -P: Python imports nothing from the current folder, which is the repository
+    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]
     given = os.environ.get("TRUED_HOME")
     place = f"TRUED_HOME={shlex.quote(str(home()))} " if given else ""
     return place + shlex.join(words)
@@ -454,4 +457,4 @@ def _print_event(event: "JournalEvent") -> None:
 
 
 def _drop_event(event: "JournalEvent") -> None:
-    """Drop events: hooks print only their result."""
+    """Ignore the event: hooks print only their result."""

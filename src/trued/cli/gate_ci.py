@@ -89,9 +89,11 @@ def ci(  # noqa: PLR0913 - each is a flag
 
 @contextmanager
 def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
-    """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began. If
-    one contains the other, no merge is needed. Otherwise the merge commit is made in a temporary repository. Without
-    a common history it is `work`."""
+    """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
+
+    If one contains the other, that one is checked. Without a common history, `work` is. Otherwise the two are
+    merged in a temporary repository.
+    """
     start = here.common_base(tip, work)
     if not start and here.is_shallow:
         what = f"{work[:12]} and {tip[:12]} have no commit in common in this shallow clone"
@@ -175,7 +177,8 @@ def summary(sentence: str, data: dict[str, Any]) -> str:
 
 
 def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
-    """The verdict as JUnit XML, without the cases that `verify --junit` names: authors of pull requests can read it."""
+    """The verdict as JUnit XML, without the cases, which `verify --junit` names: the author of a pull request can read
+    this file."""
     rows = data["requirements"]
     short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
     counts = {"tests": str(len(rows)), "failures": str(len(short))}
@@ -209,4 +212,4 @@ def _escape(content: str) -> str:
 
 
 def _drop_event(event: "JournalEvent") -> None:
-    """Drop events: the CI log shows only the verdict."""
+    """Ignore the event: the CI log shows only the verdict."""

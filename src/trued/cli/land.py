@@ -20,7 +20,7 @@ from trued.model import Grade, RunRecord, Verdict
 from trued.reporting.views import ledger
 from trued.support.plurals import few
 
-MOST_NAMED = 6  # requirements that are named in a sentence
+MOST_NAMED = 6  # at most this many requirements are named in a sentence
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -134,7 +134,8 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
     if landing.landed:
         out().print(Text(landing_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            another = landing.commit != record.head  # then git does not see the run's branch as merged
+            # if so, git does not see the run's branch as merged: -D is needed to delete it
+            another = landing.commit != record.head
             hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
             receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
             hint(f"`{receipt}` writes the verdict as a file that others can check")

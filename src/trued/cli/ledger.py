@@ -24,17 +24,18 @@ from trued.reporting.views.notes import sort_notes
 from trued.support.durations import duration
 from trued.support.redaction import plain
 
-if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
+if TYPE_CHECKING:  # at run time, only the commands that need it import it: help stays quick without it
     from trued.engine.last_verification import LastVerification
     from trued.engine.run_store import RunStore
     from trued.reporting.views.verdict import Verification
 
 app = typer.Typer(rich_markup_mode=None)
 
-CASES = 20  # cases of one check run that are listed one by one
-MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}  # marks of a case; every other outcome is a failure
-DETAIL_LINES = 20  # lines of one failure text
-LONGEST_LINE = 300  # characters of one such line
+CASES = 20  # at most this many cases of one check run are listed; the others are counted
+# outcome → mark and colour; every other outcome is a failure (✗)
+MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}
+DETAIL_LINES = 20  # at most this many lines of a failure text are printed, the last ones
+LONGEST_LINE = 300  # maximum length of a printed line of output, in characters
 
 
 @app.command()
@@ -96,8 +97,8 @@ def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> 
 
 
 def _newer_verification() -> "LastVerification | None":
-    """The last `trued verify` result, if it concerns this repository and is newer than its last run; else None. Raises
-    BadInput if it concerns another repository and nothing was run in this one."""
+    """The last `trued verify` result, if it was about this repository and is newer than the repository's runs; else
+    None. Raises BadInput if it was about another repository and this one has no run."""
     from trued.engine.last_verification import load_verification
 
     kept, here = load_verification(home()), top_of(Path.cwd())
@@ -120,7 +121,7 @@ class Explained:
 
     words: list[str]  # whose checks these are, and who approved them
     cases: list[str]  # the checks, described in lines
-    notes: tuple[str, ...] = ()  # why it has no check
+    notes: tuple[str, ...] = ()  # why the requirement has no check
     known: Mapping[str, tuple[Case, ...]] = field(default_factory=dict)  # hash of a check → its cases
     add: str = ""  # the command that adds a check if there is none
 
@@ -130,7 +131,8 @@ def _print_explanation(row: dict[str, Any], told: Explained, *, as_json: bool) -
         print_json({**row, "word": told.words, "notes": list(told.notes)})
         return
     console = out()
-    grade = row.get("grade") or ("passes" if row["holds"] else "fails")  # existing tests have no grade
+    # the existing tests have no grade: they pass or fail
+    grade = row.get("grade") or ("passes" if row["holds"] else "fails")
     console.print(Text.assemble((line(row["id"]), "bold"), " ", (grade, GRADES.get(grade, ""))), soft_wrap=True)
     console.print(Text(f"  {line(row['text'])}", "italic"), soft_wrap=True)
     said = (("from", row["source"]), ("because", row["why"]), *(("no case", one) for one in told.notes))
@@ -233,7 +235,7 @@ def _circumstances(one: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(one: dict[str, Any]) -> tuple[object, ...]:
-    """The results of one check run without its time: two runs with equal results are printed once."""
+    """What a check run found, without its time: results equal to those of the run before are not printed again."""
     tried = sorted((each["id"], each["outcome"], each["kind"], each.get("detail", "")) for each in one["tried"])
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
@@ -243,7 +245,8 @@ def _worst_first(tried: Mapping[str, Any]) -> int:
 
 
 def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
-    """Print every case, failed ones first: expected and actual result, or the failure text as it was printed."""
+    """Print at most CASES cases, failed ones first: expected and actual result, or the failure text as it was
+    printed."""
     for tried in sorted(every, key=_worst_first)[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):
@@ -262,6 +265,6 @@ def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[
 
 
 def line_by_line(output: str, most: int = 15) -> list[str]:
-    """The last lines of a text without blank lines and control characters; white space inside a line is kept."""
+    """The last `most` lines of a text without blank lines and control characters; white space inside a line is kept."""
     lines = [plain(text).rstrip()[:LONGEST_LINE] for text in output.splitlines() if text.strip()]
     return lines if len(lines) <= most else ["…", *lines[-most:]]

@@ -20,10 +20,10 @@ from trued.reporting.views.rows import Row
 from trued.support.redaction import plain
 from trued.workflows.view import view_of
 
-PER_SECOND = 4  # redraws; more only uses CPU
-HANGING = 4  # columns by which the rest of a wrapped line is indented
+PER_SECOND = 4  # how often the tree is redrawn; more often would only use CPU
+HANGING = 4  # the rest of a wrapped line is indented this many columns further than its beginning
 NARROWEST = 40
-AT_ONCE = 12  # rows of one scope that are redrawn; beyond that, finished rows are printed for good
+AT_ONCE = 12  # a scope with more rows than this has its finished rows printed for good; only the others are redrawn
 
 
 class Screen(Protocol):
@@ -77,7 +77,8 @@ class LiveTree:
         self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}
         self._titled = False
         self._last = ""
-        self._alive: dict[str, None] = {}  # scopes with something to draw: few, even in a long run
+        # the scopes that still have something to draw, in order (the values mean nothing)
+        self._alive: dict[str, None] = {}
         self._live = self._fresh()
         self._turn = threading.RLock()  # held by the thread that writes to the screen
         self._over = threading.Event()
@@ -135,7 +136,7 @@ class LiveTree:
             return await ask_person(question)
         finally:
             with self._turn:
-                self._live = self._fresh()  # a stopped tree would draw over what the user has typed
+                self._live = self._fresh()  # a new one: the stopped tree would draw over what the user has typed
                 self._live.start()
 
     def _fresh(self) -> Live:
@@ -160,12 +161,12 @@ class LiveTree:
                 self._print(scope, names[:settled])
 
     def _settled_rows(self, names: list[str]) -> int:
-        """How many rows are finished, counted from the first."""
+        """How many rows, from the first on, are finished: counting stops at the first row that is not."""
         rows = (self._seen.rows[name] for name in names)
         return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
     def _unprinted_rows(self) -> list[tuple[str, list[str]]]:
-        """Scopes with rows that have not been printed yet."""
+        """Each scope that has rows not printed for good yet, with the names of those rows."""
         fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
 

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-ROWS = 60  # rows of a tree that `show` prints; the rest is counted
+ROWS = 60  # at most this many rows of a tree are printed by `show`; the others are counted
 POLL_S = 0.3
-LISTED = 50  # runs that `ls` prints; the rest is counted
-QUEUED = 3  # queued runs that `ls` lists by name for each reason why they wait
-QUEUE_S = 2.0  # how often a watched run's place in its queue is looked up
-OPENERS = ("xdg-open", "open", "wslview")  # on Linux, macOS and WSL
+LISTED = 50  # unless --limit says otherwise, `ls` prints this many of the newest runs; the others are counted
+QUEUED = 3  # for each reason to wait, `ls` names at most this many queued runs
+QUEUE_S = 2.0  # seconds between two looks at why a watched run waits in its queue
+OPENERS = ("xdg-open", "open", "wslview")  # programs that open a file on Linux, macOS and WSL
 
 
 @app.command()
@@ -172,7 +172,7 @@ def _landed_text(seen: "Progress") -> str:
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
-    """Leave out the middle of a long tree: people look for what happened last."""
+    """Leave out the middle of a long tree; most of the lines kept are the last ones, because people look for those."""
     from rich.text import Text
 
     if full or len(lines) <= ROWS:
@@ -242,8 +242,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until no process drives the run. If the run waits in a
-    queue, `warn` is called with the reason."""
+    """A run's events in order; with `follow`, also new ones, until no process drives the run. While the run waits in
+    a queue, `warn` is called with the reason, once for each new reason."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:
@@ -251,7 +251,8 @@ def _stored_events(
             if why and why != printed:
                 warn(line(why, 600))
             printed = why
-        driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
+        # read before the events, so that none of the last ones is missed when the driver ends
+        driven = store.journal.driver(record.id)
         for event in store.journal.events(record.id, last, lean=lean):
             last = event.id
             yield event
@@ -286,7 +287,7 @@ def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) 
 
 
 def _is_answered(store: "RunStore", record: RunRecord, key: str) -> bool:
-    """Whether the call has ended for good: its answer is a step of the run."""
+    """Whether the call has ended for good, that is, the journal has its answer as a step."""
     return store.journal.step(record.id, key) is not None
 
 
@@ -347,7 +348,7 @@ def diff(
         return
     from rich.text import Text
 
-    from trued.support.visible_text import visible_lines  # only a diff at a terminal needs it
+    from trued.support.visible_text import visible_lines  # imported here, because only a diff at a terminal needs it
 
     console = out()
     for one in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):

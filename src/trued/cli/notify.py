@@ -22,8 +22,8 @@ def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
 
 
 def users_settings() -> "NotifySettings":
-    """The user's current notification settings; a project cannot set any. If they cannot be read, the defaults are
-    used; starting a run reports the error."""
+    """The user's current notification settings; a project cannot set any. If they cannot be read, the defaults
+    are used without an error: starting a run reports it."""
     from trued.inputs.settings.folders import user_config
     from trued.inputs.settings.loader import load_settings
     from trued.model.settings import NotifySettings

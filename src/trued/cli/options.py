@@ -272,7 +272,8 @@ class ComparedOptions:
 
 
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
-    """The fields as settings of the same names; None for options not given. `others`: fields that are not settings."""
+    """Field → its value, for the settings of the same names; None for an option that was not given. `others`: fields
+    that are not settings."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options) if one.name not in others}
     return {name: None if value == default else value for name, (value, default) in values.items()}
 
@@ -306,7 +307,8 @@ def parse_logins(given: Sequence[str]) -> dict[str, str]:
 
 
 def _with_absolute_script(agent: str) -> str:
-    """Make a scripted agent's path absolute: it is relative to the user's folder, and the agent runs in another."""
+    """Make a scripted agent's path absolute: the user gives it relative to their folder, but the agent runs in
+    another."""
     kind, _, where = agent.partition(":")
     if kind != "scripted":
         return agent
@@ -321,7 +323,8 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. For a sentence that is too long for a file name, the system raises an error."""
+    """Whether the goal names a file. A sentence that is too long for a file name does not: there, the system raises an
+    error."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

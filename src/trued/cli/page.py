@@ -70,9 +70,9 @@ def page(
     if host and not look:
         what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
-    with open_store():  # a journal of an earlier version is converted here: the page itself only reads
+    with open_store():  # converts a journal of an earlier version, which the page could not do: it only reads
         pass
-    from trued.page.server import PageOptions, PageServer  # a web server: only this command loads it
+    from trued.page.server import PageOptions, PageServer  # imported here, because it loads a web server
 
     options = PageOptions(
         home=home(),
@@ -99,7 +99,7 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
             print_json({**found, "enter": str(path)})
         else:
             out().print(server.address.origin, soft_wrap=True)
-        sys.stdout.flush()  # a reader of the pipe waits for this line
+        sys.stdout.flush()  # a program that reads our output waits for this line
         _open(no_open, path)
         hint("Ctrl-C ends the page; runs continue")
 
@@ -120,8 +120,8 @@ def page_beside(wanted: bool) -> Iterator[None]:
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "trued", "page"],
         stdin=subprocess.DEVNULL,
-        stdout=sys.stderr.fileno(),  # stdout is the run's data
-        start_new_session=True,  # Ctrl-C is for the run; the page shows how it ends
+        stdout=sys.stderr.fileno(),  # stdout is for the run's data only
+        start_new_session=True,  # so that Ctrl-C reaches only the run: the page stays and shows how it ends
         preexec_fn=end_with_us,
     ) as child:
         try:
@@ -155,9 +155,8 @@ def _terminal() -> TerminalHere | None:
 def _open(no_open: bool, path: Path) -> None:
     if no_open or not _opened_in_browser(path):
         words = f"open this file in your browser within a minute: {path.as_uri()}"
-        err().print(
-            Text(plain(words), style="dim"), soft_wrap=True
-        )  # on one line, unwrapped: an address that is cut in two cannot be opened
+        # not wrapped: an address that is cut in two cannot be opened
+        err().print(Text(plain(words), style="dim"), soft_wrap=True)
 
 
 def report_bug(error: BaseException) -> None:
@@ -167,8 +166,8 @@ def report_bug(error: BaseException) -> None:
 
 
 def _opened_in_browser(path: Path) -> bool:
-    """Open the file in the desktop's browser; return whether a program for that was started. Its command line shows the
-    file's name, not the code in the file."""
+    """Open the file in the desktop's browser; return whether a program for that was started. Other users can
+    see that program's command line, which shows the file's name but not the login code in the file."""
     program = "open" if sys.platform == "darwin" else "xdg-open"
     if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False

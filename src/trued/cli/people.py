@@ -81,7 +81,7 @@ def reject(
 
 
 def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
-    from trued.proof.contract import contract_hash  # imported here: it loads the proof packages
+    from trued.proof.contract import contract_hash  # imported here, because it loads the proof packages
 
     with open_store() as store:
         record = selected_run(store, run)
@@ -96,7 +96,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
         record = decide(store, record.id, wanted or [None], decision)
         if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
-            import asyncio  # imported here: only driving a run needs it
+            import asyncio  # imported here, because only driving a run needs it
 
             from trued.engine.engine import Engine
 
@@ -173,7 +173,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     """
     import asyncio
 
-    from trued.engine.amendments import ContractChange  # imported here: it loads the proof packages
+    from trued.engine.amendments import ContractChange  # imported here, because it loads the proof packages
     from trued.engine.amendments import amend as amend_contract
 
     outside_agents("amend")
@@ -227,7 +227,8 @@ def trust(
     Settings that no run could use are refused. Trust applies to exactly these bytes: after a change you are asked
     again.
     """
-    from trued.engine.role_selection import check_repository_settings  # no other command here reads roles
+    # imported here, because no other command of this module reads roles
+    from trued.engine.role_selection import check_repository_settings
     from trued.engine.trust import files_to_trust, is_trusted, record_trust
 
     outside_agents("trust")
@@ -268,7 +269,8 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
         path = top / ("pyproject.toml" if name == TABLE else name)
         words = plain(path.read_bytes().decode("utf-8", "replace"))
         lines = words.splitlines()
-        # in a multi-line string, a line that looks like a comment may be an instruction
+        # With multi-line strings, every line is shown: a line in one may look like a comment and still be an
+        # instruction.
         has_comments = path.suffix == ".toml" and not any(mark in words for mark in ('"""', "'''"))
         shown = [text for text in lines if not (has_comments and is_comment(text))]
         for text in shown:

@@ -50,7 +50,7 @@ async def _serve_until_interrupted(store: RunStore, record: RunRecord, port: int
 def _print_preview(shown: RunPreview, *, as_json: bool) -> None:
     if as_json:
         print_json(shown.model_dump(mode="json"))
-        sys.stdout.flush()  # a reader of the pipe waits for this line
+        sys.stdout.flush()  # a program that reads our output waits for this line
     else:
         out().print(shown.url, soft_wrap=True)
         hint(f"commit {shown.commit[:10]}, started by `{' '.join(shown.command)}`; Ctrl-C ends it")

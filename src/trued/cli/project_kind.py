@@ -17,7 +17,7 @@ def kind_here(top: Path, settings: Settings) -> ProjectKind:
 
 
 def sources_here(top: Path, *, most: int, size: int) -> dict[str, str]:
-    """The code files at HEAD with their texts: at most `most`, each of at most `size` characters."""
+    """The code files at HEAD with their texts: at most `most` of them, without those longer than `size` characters."""
     listed = ask_git(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
     paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
     code = tuple(path for path in paths if path.endswith(CODE) and "\n" not in path)[:most]
@@ -25,7 +25,8 @@ def sources_here(top: Path, *, most: int, size: int) -> dict[str, str]:
 
 
 def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
-    """Read all files with one `git cat-file --batch`, which answers in the order of its input."""
+    """Path → text, read with one `git cat-file --batch`, which answers in the order of its input. Missing files are
+    left out."""
     answer = (
         ask_git(top, "cat-file", "--batch", fed="".join(f"HEAD:{path}\n" for path in paths).encode()) if paths else b""
     )

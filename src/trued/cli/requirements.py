@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
 
-MOST_SOURCES = 400  # files that are searched for entry points
+MOST_SOURCES = 400  # at most this many files are searched for entry points
 TEXT_BYTES = 200_000
 
 Output = Annotated[
@@ -112,7 +112,8 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
         by = approved[-1].who if approved else ""
         users = store.inputs(record.id)
-    if not by:  # an agent may have chosen the entry points, and how the project is started
+    # not approved: use the user's own entry points and server, because an agent may have chosen the contract's
+    if not by:
         own = users.requirements
         serve, interface = (own.serve, own.interface) if own else (None, ())
         contract = contract.model_copy(update={"serve": serve or users.settings.serve, "interface": interface})
@@ -133,8 +134,8 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
     """The requirements with the checks that may count as the user's own, and a reason for each requirement left out.
 
-    A requirement without such a check gets a manual check if it covers an exported requirement or is a part of one, so
-    that the exported one does not seem to prove it.
+    A requirement without such a check gets a manual check if it covers an exported requirement or is a part of one:
+    otherwise it would seem proven by the exported one.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

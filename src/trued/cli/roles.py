@@ -29,7 +29,7 @@ from trued.workflows.pipeline.lint.select import Kind, LintResult, lint_sets, na
 from trued.workflows.registry import descriptor, descriptors, problems
 
 SHOW = "show"
-SHOWN = 8  # ignored files that are listed; more are counted
+SHOWN = 8  # at most this many ignored files are listed; the others are counted
 
 
 class RoleGroup(TyperGroup):

@@ -219,7 +219,8 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
 
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
-    """This repository's newest run that has not ended, or the only one there is. Raises BadInput if there is none."""
+    """This repository's newest run that has not ended; outside a repository, the only one there is. Raises BadInput if
+    there is none, or several outside a repository."""
     here = top_of(Path.cwd())
     every = store.journal.runs()
     runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
@@ -255,7 +256,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """The run as recorded on its branch, if only the branch is left: the journal has lost the run. Otherwise None."""
+    """The run as recorded on its branch, if the journal has lost the run and only the branch is left; otherwise
+    None."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
@@ -264,8 +266,8 @@ def _lost_run(run: str | None) -> ForgottenRun | None:
 
 
 def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """A request that continues a lost run from its branch: it is sealed and proven again, and only missing work is
-    built."""
+    """A request that continues a lost run from its branch: its contract is sealed and everything proven again,
+    and only missing work is built."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():
@@ -332,7 +334,7 @@ def drive(
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
-    """Which workflow the input chose, and how to choose another; "" if there is nothing to say."""
+    """A sentence on which workflow was chosen for the input, and how to choose another; "" if that is not needed."""
     words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
     if is_file(goal):
         return f"{goal}: using {record.workflow}, chosen by the file's content; -w NAME chooses another workflow"

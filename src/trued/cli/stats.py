@@ -55,7 +55,8 @@ def stats(
     wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
     with open_store() as store:
         found = add_up(history(store, wanted))
-    of_all = not (workflow or agent or role)  # verifications have none of these, so any of these filters excludes them
+    # a verification has no workflow, agent or role: if one of these filters is set, none is listed
+    of_all = not (workflow or agent or role)
     verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]
     if as_json:
         print_json({**found.data, "verifications": [one.model_dump(mode="json") for one in verified]})

@@ -9,7 +9,7 @@ from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 from trued.workflows.view import StyledLine
 
-LONGEST = 400  # characters of one styled piece of a line; longer pieces are cut
+LONGEST = 400  # maximum length of one styled piece of a line, in characters; longer pieces are cut
 
 
 def status_lines(seen: Progress) -> list[Text]:

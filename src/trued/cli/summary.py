@@ -44,7 +44,9 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
         from trued.cli.status_line import ending, usage
-        from trued.reporting.views.progress import Progress  # it loads all event kinds; `ledger` needs none
+
+        # imported here, because it loads all event kinds, which `ledger` does not need
+        from trued.reporting.views.progress import Progress
 
         seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, found)
         console = out()
@@ -140,7 +142,8 @@ def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd
 
 
 def _branch_text(record: RunRecord) -> str:
-    """Where the work is. The branch can differ from the record: the user checked it out, or a kill left it ahead."""
+    """Where the work is. The branch may not be at the recorded commit: the engine moves no branch that the user has
+    checked out, and a killed engine may have moved it without recording that."""
     there = branch_at(record)
     head = newest(record, there)
     if head in ("", record.base):
@@ -170,7 +173,7 @@ def contract_lines(
 
 
 def _estimate(store: RunStore, record: RunRecord) -> "Estimate":
-    from trued.engine.estimate import estimate_run  # needed for a planned run only
+    from trued.engine.estimate import estimate_run  # imported here, because only a planned run needs it
 
     return estimate_run(store, record.id)
 
@@ -178,7 +181,7 @@ def _estimate(store: RunStore, record: RunRecord) -> "Estimate":
 def _work_lines(store: RunStore, record: RunRecord) -> None:
     """Print what will be built, in the workflow's own terms, and the file in which a person may still change it."""
     from trued.cli.status_line import planned
-    from trued.engine.continuations import editable_copy  # needed for a planned run only
+    from trued.engine.continuations import editable_copy  # imported here, because only a planned run needs it
     from trued.reporting.views.progress import Progress
 
     for text in planned(Progress(store.journal.events(record.id), record.workflow)):
@@ -262,7 +265,7 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
 
 def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
-    from trued.engine.continuations import continuations  # loaded for a run that has ended
+    from trued.engine.continuations import continuations  # imported here, because only the end of a run needs it
 
     name, end, console = record.id, run_end(store, record, found), err()
     state = as_seen(record, store.journal).state
@@ -303,5 +306,5 @@ def _handover_hint(store: RunStore, name: str) -> str:
 
 
 def state_words(why: str) -> str:
-    """The reason without its full stop. Callers compare it with the run's state, so as not to print the same twice."""
+    """A run's reason without its full stop. Callers print it only if it differs from the run's state."""
     return why.strip().rstrip(".")

@@ -18,10 +18,10 @@ from trued.model import Question
 from trued.support.processes import inside_agent
 from trued.support.redaction import plain
 
-if TYPE_CHECKING:  # imported by the functions that print colours: `logs` and --json do not
+if TYPE_CHECKING:  # at run time, only the functions that print colours import it: `logs` and --json do without
     from rich.console import Console
 
-GO_ON = "yes"  # Enter gives this answer if it is the question's first option: "yes" approves no requirement
+GO_ON = "yes"  # Enter gives this answer if it is the first option. That is safe: "yes" approves no requirement
 DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 
@@ -31,7 +31,7 @@ def home() -> Path:
 
 
 def out() -> "Console":
-    """The console for data. Markup is off: the text may come from an agent."""
+    """The console for data. Markup is off, because the text may come from an agent."""
     from rich.console import Console
 
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
@@ -103,7 +103,7 @@ def whoami() -> str:
             return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # common in containers: the user id has no account
+    except KeyError:  # the user id has no account, which is common in containers
         return f"user {os.getuid()}"
 
 
@@ -130,7 +130,7 @@ async def read_line(prompt: str) -> str | None:
 
 def ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     """A person's name and reason; those that are not given are asked for. Raises BadInput without a reason."""
-    import asyncio  # imported here: only asking at a terminal needs it
+    import asyncio  # imported here, because only asking at a terminal needs it
 
     name = who or asyncio.run(read_line(f"Your name [{whoami()}]: "))
     if name and name.casefold() in ("y", "yes", "n", "no"):
@@ -147,7 +147,7 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
         return None
     from rich.text import Text
 
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the question appeared are not its answer
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # drop keys typed before the question appeared: they do not answer it
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     default = question.options[0] if question.options[:1] == (GO_ON,) else ""
     prompt = f"{' / '.join(question.options) or 'your answer'}{f' [{default}]' if default else ''}: "

@@ -24,8 +24,8 @@ MARKS = {
     "unfinished": ("…", "yellow"),
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
-ACTIVITY = 70  # characters of an agent's current activity
-WIDTH, WIDEST = 18, 30  # columns for the names of calls and checks
+ACTIVITY = 70  # maximum length of an agent's current activity, in characters
+WIDTH, WIDEST = 18, 30  # minimum and maximum width of the column with the names of calls and checks
 
 
 def header(run: str, seen: Progress, *, live: bool = False) -> Text:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from trued.model.events import JournalEvent
     from trued.model.events.run import WorkingTreeDirty
 
-CASES = 5  # failing cases of one check that are shown
-DETAIL = 240  # characters of one such case
-MANY = 15  # with more requirements, only unmet ones are shown with their evidence
+CASES = 5  # at most this many failing cases of one check are shown; the others are counted
+DETAIL = 240  # maximum length of the reason why a check run does not count, in characters
+MANY = 15  # if there are more requirements than this, met ones are shown without their evidence
 NAMES = 28  # maximum width of the column of ids
 INDENT = " " * 14
 QUICK = "quick:"
@@ -178,7 +178,7 @@ class VerifyProgress:
 
     def _show_progress(self, words: str) -> None:
         if self._status:
-            self._status.update(Text(words))  # rich would read a plain string as markup
+            self._status.update(Text(words))  # as Text, because rich would read markup in a plain string
         else:
             self._console.print(Text(words, "dim"), soft_wrap=True)
 
@@ -202,7 +202,8 @@ def advice(one: Verification) -> list[str]:
 
 
 def _missing(one: Verification) -> str:
-    """What would raise the grade: the user's own case, or a person's decision on manual checks."""
+    """What the person can do: look at manual checks; or else add held-out cases, accept the grade, or look at the
+    work."""
     worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]

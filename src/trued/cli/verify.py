@@ -27,7 +27,7 @@ from trued.model import Grade
 from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files
 
-if TYPE_CHECKING:  # imported by the functions that need it; printing help does not need it
+if TYPE_CHECKING:  # at run time, only the functions that need it import it: help stays quick without it
     from trued.engine.receipts import ReceiptCheck
     from trued.engine.verify import VerifyRequest, VerifyResult
 
@@ -217,7 +217,8 @@ def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Pa
 
 
 def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
-    """The command that reproduces the verdict: in this repository if it has both commits, else from anywhere."""
+    """The command that reproduces the verdict: a short one for this repository if both commits are in it; otherwise one
+    with full paths, which works anywhere."""
     base, head = done.places
     here = base == head == top_of(request.here)
     sides = ("", "") if here else (f"{base}@", f"{head}@")

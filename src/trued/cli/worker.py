@@ -105,7 +105,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     )
     code = hub.run_worker(address, home(), dict(os.environ), offer, lease)
     sys.stderr.flush()
-    os._exit(code)  # DBOS's threads would wait for drives that other workers have taken over
+    os._exit(code)  # not sys.exit: DBOS's threads would still wait for runs that other workers have taken over
 
 
 @group.command()

@@ -27,7 +27,7 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents and journal name the same calls; otherwise `repeated` means nothing."""
+        """Whether agents and journal name the same calls; if not, `repeated` cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 
@@ -40,13 +40,13 @@ def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
 
 
 def bill_entries(path: Path) -> list[tuple[str, str]]:
-    """Process number and call key of every agent that has started, from one spool file."""
+    """From one spool file: a random id and the call's key for every agent process that has started."""
     found = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:
             text = str(json.loads(line).get("text", ""))
         except (ValueError, AttributeError):
-            continue  # a line that is still being written
+            continue  # the agent is still writing this line
         if text.startswith("bill "):
             _, number, key = text.split(" ", 2)
             found.append((number, key))

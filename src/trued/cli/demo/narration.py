@@ -12,7 +12,7 @@ from trued.reporting.views.event_kinds import typed
 from trued.support.redaction import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
-# what a check's cases do on the base, by their kind
+# kind of a check's cases → what they do on the base
 WORDS = {"red": "cases fail, as they must", "guard": "pass already, and must keep passing"}
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
@@ -30,10 +30,10 @@ class Narrator:
         self._indented(Text("  "), Text(text, style))
 
     def command(self, text: str) -> None:
-        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # unwrapped, to be copied
+        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # not wrapped, so that it can be copied
 
     def output(self, text: str) -> None:
-        """Print a program's output; it may contain an agent's text."""
+        """Print a program's output without control characters, because it may contain an agent's text."""
         for line in plain(text).splitlines():
             self._print(Text(f"  │ {line}"))
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from trued.errors import BadInput
 
 HERE = Path(__file__).parent
-NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}  # no hooks, no signing
+# git ignores the user's settings, so that none of their hooks runs and no commit is signed
+NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 AUTHOR = ("-c", "user.name=You", "-c", "user.email=you@localhost", "-c", "init.defaultBranch=main")
 
 

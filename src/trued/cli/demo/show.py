@@ -41,7 +41,8 @@ class Demo:
         self.narrator, self.place = narrator, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
-        # id of the newest event read; the part of the run that is shown; kind and key of the events printed
+        # the id of the newest event that was read; the part of the run that is shown now; kind and key of each printed
+        # event
         self.seen, self.part, self.printed = 0, "", set[tuple[str, str]]()
 
     def play(self) -> int:
@@ -177,7 +178,8 @@ class Demo:
     def _narrate_event(self, event: Event) -> None:
         self._print_headline(event.key)
         once = (event.kind, event.key)
-        if event.kind == CallAsked.KIND and once in self.printed:  # the resumed engine records calls in progress again
+        # the resumed engine records calls in progress a second time
+        if event.kind == CallAsked.KIND and once in self.printed:
             return
         self.printed.add(once)
         if line := event_row(event):
