@@ -15,14 +15,16 @@ from trued.inputs.settings.folders import user_home
 from trued.model import Settings
 from trued.workflows.registry import descriptor, descriptors
 
-PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best replies, budgets and records first
-MODELS = {  # for the built-in coder, if no agent is installed but an API key is there
+# the agents that are selected if the user names none; those whose replies, budgets and records work best come first
+PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")
+MODELS = {  # provider → model of the built-in coder, for users without a ready agent but with an API key
     "anthropic": "claude-sonnet-4-5",
     "openai": "gpt-5",
     "google": "gemini-2.5-pro",
 }
 EXAMINER = "examiner"
-ROLES = ("planner", "examiner", "second-examiner")  # in addition to those that a workflow names
+# roles that every run may have, in addition to those that its workflow names
+ROLES = ("planner", "examiner", "second-examiner")
 WITHOUT = "`trued verify`, `trued gate` and `trued demo` need no agent"
 
 
@@ -88,7 +90,8 @@ def check_agents(agents: Iterable[str], settings: Settings, environ: Mapping[str
     for name in dict.fromkeys(agents):
         one = agent_status(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.name if one.agent.specify else one.agent.title  # agents with an argument share one title
+            # agents that take an argument share one title, so their full name is shown
+            title = one.name if one.agent.specify else one.agent.title
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
@@ -148,7 +151,7 @@ def describe_agents(agents: Mapping[str, str]) -> str:
 
 
 def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Role → agent for a run in which the user names no agent."""
+    """Role → agent for a run without --agent: as in the settings; for the other roles, agents that are ready."""
     return (
         settings.agents
         if "*" in settings.agents
@@ -157,7 +160,8 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that only other workflows have. Many of them are also names of a project's own agents (`qa`, `spec`)."""
+    """Roles that only other workflows have. A run ignores them: many are also names of a project's own agents (`qa`,
+    `spec`)."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 
@@ -169,7 +173,7 @@ def every_role(agents: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def roles_of_agent(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
-    """The roles that `agents` gives to the agent `name`, with any model."""
+    """The roles that `agents` gives to the agent `name`, whatever its model."""
     kind = name.partition(":")[0]
     return tuple(
         role for role in every_role(agents) if (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind

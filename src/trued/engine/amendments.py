@@ -43,9 +43,8 @@ class ContractChange(Value):
     remove: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    criteria: tuple[
-        str, ...
-    ] = ()  # criteria to add: their ids, ids of the parts of the work that they belong to, or EVERY
+    # criteria to add: their ids, ids of the parts of the work that they belong to, or EVERY
+    criteria: tuple[str, ...] = ()
     who: str
     why: str
 
@@ -117,8 +116,8 @@ def _check_change(contract: Contract, record: RunRecord, change: ContractChange)
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names mean, as requirements. If a criterion names a command, that
-    command is its check. Raises BadInput for a name that means none."""
+    """The criteria that these names stand for, as requirements; none is in the contract yet. If a criterion names a
+    command, that command is its check. Raises BadInput for a name that stands for none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -218,7 +217,8 @@ def _amended(one: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether the contract's cases count as held out, and why: cases from files do if agents cannot read the files."""
+    """Whether the contract's cases count as held out, and why. With new files they do only if agents cannot read the
+    files; without, nothing changes."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):

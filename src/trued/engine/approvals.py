@@ -9,10 +9,10 @@ from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
 
-if TYPE_CHECKING:  # heavy modules are imported where needed: a person's answer should take effect at once
+if TYPE_CHECKING:  # heavy modules are imported only where needed, so that a person's answer takes effect at once
     from trued.model import Judged
 
-SHOWN = 80  # characters of a question in a list of several
+SHOWN = 80  # maximum length of a question in a list of several, in characters
 REGRADED = ("done", "not proven", "waiting", "unjudged")
 
 
@@ -25,8 +25,11 @@ class Decision:
     rejected: bool = False
     instead: bool = False  # replaces an earlier decision on the same work
     way: Way = "command"
-    contract: str = ""  # hash of the contract that the person was shown; "": not checked
-    commits: Mapping[str, str] = field(default_factory=dict)  # requirement → the commit that the person was shown
+    # What the person was shown: the contract's hash, and requirement → commit. If either has changed since, the
+    # decision
+    # is refused. What is empty is not checked.
+    contract: str = ""
+    commits: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
@@ -38,8 +41,8 @@ def is_settled(store: RunStore, record: RunRecord) -> bool:
 
 
 def decide(store: RunStore, run_id: str, requirements: Sequence[str | None], decision: Decision) -> RunRecord:
-    """Record a decision on all of these requirements; if it is refused for one of them, nothing is recorded. In the
-    list, `None` stands for the contract.
+    """Record a decision on all of these requirements (`None` stands for the contract). If it is refused for one of
+    them, nothing is recorded.
 
     Grades change at once, and no agent is called. A resumed run works on what was rejected.
     """

@@ -8,7 +8,7 @@ from trued.model.events.people import CommentGiven
 from trued.model.step_keys import EXAMINERS, call_name
 from trued.support.redaction import plain
 
-MOST = 4000  # characters: a comment is a few sentences; longer texts belong in the requirements
+MOST = 4000  # maximum length, in characters: a comment is a few sentences; longer texts belong in the requirements
 
 
 def record_comment(
@@ -59,7 +59,8 @@ def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
 
 
 def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The one running call that `to` names, by its key, a part of the key, or its role."""
+    """The key of the one running call that `to` names, by its key, a part of the key, or its role; for "", the only
+    one. Raises BadInput if there is not exactly one."""
     exact = [key for key in calls if to in (key, call_name(key))]
     fitting = exact or [key for key, role in calls.items() if to in ("", role)] or [key for key in calls if to in key]
     if len(fitting) == 1:
@@ -72,7 +73,8 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
 
 
 def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The name of the one running call that `to` names. Raises BadInput, which lists the roles, if there is none."""
+    """The name of the one running call that `to` names. Raises BadInput, which lists roles and calls, if there is not
+    exactly one."""
     fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:

@@ -25,7 +25,7 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, open_repository
 
-ANEW = "HEAD"  # all runs start at the same commit: none continues an earlier run's branch
+ANEW = "HEAD"  # the branch of every request: all runs start at HEAD, and none continues an earlier run's branch
 
 Resume: TypeAlias = Callable[[str], Coroutine[Any, Any, RunRecord]]
 
@@ -73,14 +73,15 @@ def begin_comparison(engine: Engine, variants: Sequence[PreparedRun], *, togethe
     begun = [engine.begin(one.inputs, one.repository)[0] for one in variants]
     runs = tuple(ComparedRun(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
     first = begun[0]
-    id_ = f"c-{first.id.removeprefix('r-')}"  # no other comparison begins with this run
+    id_ = f"c-{first.id.removeprefix('r-')}"  # unique, because no other comparison begins with this run
     made = Comparison(id=id_, repository=first.repository, at=time.time(), together=together, runs=runs)
     save_comparison(engine.store, made)
     return made
 
 
 def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
-    """The inputs, in the given order. A workflow that takes only plans gets the text that another workflow read."""
+    """The inputs, in the given order. A workflow that cannot read the goal itself (a ticket in a tracker, a file that
+    is not a plan) gets the text that another workflow read."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _reading_order(variants[number].request)):
@@ -94,7 +95,8 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
 
 
 def _reading_order(request: Request) -> int:
-    """The request's place in the order of reading: a tracker's ticket comes first, a plan last."""
+    """The request's place in the order of reading: workflows that can read a tracker's ticket come first, those for
+    plans last."""
     takes = _takes(request)
     return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
 

@@ -61,7 +61,7 @@ def comparison_with(store: RunStore, run: str) -> Comparison | None:
 
 
 def unique_names(given: Iterable[str]) -> Iterator[str]:
-    """The names, made unique by numbers: two agents may have the same name."""
+    """The names, made unique: a name that occurs again gets a number, as in `solo (2)`."""
     seen = Counter[str]()
     for name in given:
         seen[name] += 1

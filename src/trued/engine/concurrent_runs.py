@@ -40,8 +40,8 @@ async def resume_runs(
 
 
 async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]) -> RunEnds:
-    """Await all runs. If one fails, the others continue. A signal ends the cancelled runs; if none is cancelled, it
-    ends all runs."""
+    """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued
+    cancel` sends it); if none was cancelled, it ends all runs."""
     tasks = [(record.id, asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):

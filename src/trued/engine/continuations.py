@@ -15,7 +15,7 @@ from trued.workflows.registry import descriptor, find_descriptor
 if TYPE_CHECKING:
     from trued.run.editable_files import LiveCopies
 
-CONTINUABLE = ("not proven",)  # of `ENDED_STATES`: all others are final
+CONTINUABLE = ("not proven",)  # the only one of `ENDED_STATES` that is not final
 
 
 def continuations(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
@@ -43,7 +43,8 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
         "done": [(f"trued land {name}", "merges it"), *look, (f"trued report {name}", "writes the report")],
     }
     found = own.get(record.state, [])
-    if record.state == "done" and store.journal.landed().get(name):  # asked only here: it reads every event
+    # asked only for a run that is done, because it reads every event
+    if record.state == "done" and store.journal.landed().get(name):
         found = found[1:]
     return [*continuations(store, record), *found]
 
@@ -95,7 +96,8 @@ def is_continuable(store: RunStore, record: RunRecord) -> bool:
 
 
 def _copies(store: RunStore, record: RunRecord) -> "LiveCopies":
-    from trued.run.editable_files import LiveCopies  # imported here: `show` only names commands
+    # imported here, because `show` only names commands and does not need it
+    from trued.run.editable_files import LiveCopies
     from trued.run.state import FileState
 
     return LiveCopies(store.folder(record.id), FileState(owned=store.owned_files(record.id)), Counter())

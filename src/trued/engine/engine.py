@@ -61,8 +61,8 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, create_root_commit, open_repository
 from trued.workspace.git.workspace import GitWorkspace
 
-START_S = 5.0  # how long we wait for the store to answer before a run begins: its address may be wrong
-CANCEL_S = 30.0  # how long a driver may take to end its agents
+START_S = 5.0  # seconds to wait for the store's answer before a run begins, because its address may be wrong
+CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its agents
 CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
@@ -84,7 +84,8 @@ class Engine:
         this process, for tests and trials, without supervisor or sandbox."""
         self.store, self.person = store, person
         self.supervisor, self.runtime = supervisor, runtime
-        self.shared: SharedSlots | None = None  # slots shared with other runs of this process
+        # shared by the runs that this process drives at once; None if it drives only one
+        self.shared: SharedSlots | None = None
 
     def close(self) -> None:
         self.store.close()
@@ -109,7 +110,7 @@ class Engine:
 
     async def _ready_to_travel(self, inputs: Inputs, repository: Repository) -> Inputs:
         """Return the inputs, fit for other machines, after checking that the store answers and requires a login."""
-        from trued.engine.travel import fit_for_travel  # only needed with a store
+        from trued.engine.travel import fit_for_travel  # imported here, because only a store needs it
 
         hub = self.store.open_hub_store()
         hub.patience_s = START_S
@@ -123,7 +124,8 @@ class Engine:
             return
         with self.store.journal.claim(record.id):
             await self.store.workspace(record, self.store.inputs(record.id)).begin()
-            await travel.send(self.store.journal.of(record.id))  # the run's own writer would call `send` again
+            # not with `store.writer`, which would call `send` again
+            await travel.send(self.store.journal.of(record.id))
 
     def begin(
         self, inputs: Inputs, repository: Repository, *, at_once: bool = False, queue: str = ""
@@ -153,7 +155,8 @@ class Engine:
             emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
         if inputs.looked:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
-        given = inputs.person_files(repository.root)  # the run read these as they are, uncommitted changes included
+        # no warning about these: the run read their uncommitted changes, too
+        given = inputs.person_files(repository.root)
         if dirty := tuple(one for one in inputs.dirty if one not in given):
             emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
         for role in (one for one in inputs.roles.values() if one.form != "trued"):
@@ -232,7 +235,7 @@ class Engine:
         with ExitStack() as claimed:
             try:
                 claimed.enter_context(self.store.journal.claim(record.id))
-            except BadInput:  # the run's clones are on another machine, and no process drives it there
+            except BadInput:  # the run's clones are elsewhere, and no process drives it: nothing to stop here
                 return end_run(self.store, record, CANCELLED)
             return await self._cancel(self.store.journal.run(record.id))
 
@@ -266,12 +269,14 @@ class Engine:
         raise Busy(f"process {driver} still drives run {record.id}: kill it, and cancel again")
 
     async def drive(self, record: RunRecord, inputs: Inputs, *, again: bool = False) -> RunRecord:
-        """Drive the run until it ends or needs a person, and record how it ended. `again`: it has ended before."""
+        """Drive the run until it ends or needs a person, and record how it ended. `again`: even if it has
+        ended as "not proven"."""
         self.store.journal.refuse_if_open()
         refuse_other_edition(record, inputs)
         loop, must_end = asyncio.get_running_loop(), asyncio.Event()
         with self.store.journal.claim(record.id, lambda: _set_soon(loop, must_end)):
-            record = self.store.journal.run(record.id)  # the run may have ended before we held the claim
+            # read again, because the run may have ended before we held the claim
+            record = self.store.journal.run(record.id)
             if record.has_ended and not (again and record.state in CONTINUABLE):
                 return record
             if self.store.journal.is_cancelled(record.id):
@@ -290,7 +295,8 @@ class Engine:
             is_cancelled = partial(self.store.journal.is_cancelled, record.id)
             end = await drive_workflow(run, is_cancelled, must_end, alone=self.shared is None)
             record = record.model_copy(update={"head": run.branch.head})
-            if end.outcome and run.steps.state.position.unpublished:  # the run's branch could not be moved
+            # the run's branch could not be moved: a person has to see to that first
+            if end.outcome and run.steps.state.position.unpublished:
                 return end_run(self.store, record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
                 await run.context.workspace.clean_up()
@@ -375,5 +381,5 @@ class Engine:
 
 def _set_soon(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     """Set an event of a loop from any thread."""
-    with suppress(RuntimeError):  # the loop has ended
+    with suppress(RuntimeError):  # the loop may have ended
         loop.call_soon_threadsafe(event.set)

@@ -15,14 +15,15 @@ from trued.workflows.registry import descriptor
 
 Range: TypeAlias = tuple[float, float]
 
-KNOWN = 3  # after this many earlier calls of a role by an agent, the estimate uses their figures
-# Ranges for a call without history: requests to the model, context beyond prompt and brief, output tokens, time.
+KNOWN = 3  # if there are this many earlier calls of a role by an agent, the estimate uses their figures
+# The lowest and highest figures for a call without history: requests to the model, tokens of context beyond prompt and
+# brief, output tokens, seconds.
 REQUESTS: Range = (6, 40)
 CONTEXT: Range = (4_000, 40_000)
 OUTPUT: Range = (2_000, 25_000)
 SECONDS: Range = (60, 900)
-CACHED = 0.8  # share of repeated input that comes from a provider's cache
-OVERHEAD = {  # tokens of an agent's own prompt and tools, as measured with a coding role's tools
+CACHED = 0.8  # share of the input tokens that come from a provider's cache, for the agents in OVERHEAD
+OVERHEAD = {  # agent → tokens of its own prompt and tools, as measured with a coding role's tools
     "claude": 3_400,
     "codex": 10_400,
     "gemini": 12_600,
@@ -42,7 +43,7 @@ class PlannedRole:
     fewest: int
     most: int
     price: Price
-    brief: int = 0  # characters
+    brief: int = 0  # length of the goal, which every brief contains, in characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _model(store: RunStore, run_id: str, role: str) -> str:
 
 
 def _last_reply(store: RunStore, run_id: str, role: str) -> Mapping[str, Any]:
-    """The role's last reply before the run's first task; {} if there is none."""
+    """The role's last reply outside all tasks, that is, while planning; {} if there is none."""
     asked = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(f"{role}#")]
     found = store.journal.step(run_id, asked[-1]) if asked else None
     return (AgentAnswer.model_validate_json(found).reply or {}) if found else {}

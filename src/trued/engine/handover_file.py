@@ -16,7 +16,7 @@ from trued.support.redaction import single_line
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")
-TRIED = 40  # rows of what was tried: the last ones are the most informative
+TRIED = 40  # at most this many rows of what was tried: the last ones, which tell most
 LONGEST = 400
 
 
@@ -38,7 +38,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
     """Write HANDOVER.md and return its path if a limit, a lack of progress or the environment ended the work, or if
     work was given up. Otherwise remove an older HANDOVER.md and return "".
     """
-    from trued.engine.continuations import continuations  # imported here: only needed when a run ends
+    from trued.engine.continuations import continuations  # imported here, because it is needed only when a run ends
 
     events = tuple(store.journal.events(record.id))
     stuck = any(event.kind in (NoProgress.KIND, WorkSetAside.KIND) for event in events)
@@ -65,7 +65,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
 def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     name = record.id
     if record.state == "limited":
-        from trued.run.budget import command_for_more  # loaded only here: most runs are not limited
+        from trued.run.budget import command_for_more  # imported here, because most runs are not limited
 
         more = command_for_more(record.why)
         yield (more, "continues with a higher limit") if more else (f"trued resume {name}", "continues it")

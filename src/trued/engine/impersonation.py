@@ -11,7 +11,7 @@ from trued.model import RunRecord
 from trued.support import processes
 from trued.wire import Confinement
 
-PREVIEWS = "previews"  # below a run's folder: one folder for each preview that is open
+PREVIEWS = "previews"  # a folder in a run's folder, with one folder for each open preview
 
 
 def is_live_preview(folder: Path) -> bool:
@@ -39,7 +39,7 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
 
     This tests the agents' sandbox itself instead of trusting its level's name.
     """
-    from trued.workspace.sandbox.levels import reachable_sockets  # imported here: only decisions need it
+    from trued.workspace.sandbox.levels import reachable_sockets  # imported here, because only decisions need it
 
     return ", ".join(
         dict.fromkeys(one for confinement in _at_work(store, record) for one in reachable_sockets(confinement))
@@ -47,13 +47,13 @@ def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
 
 
 def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
-    """The confinement of everything that is running: agents, and their code that the engine executes."""
+    """The confinement of everything that is running: agents, and their code in checks and previews."""
     from trued.agents.spool.call_folder import is_supervised
     from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
 
     folder = store.folder(record.id)
     called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
-    driven = bool(store.journal.driver(record.id))  # rooms that a dead driver left do not count
+    driven = bool(store.journal.driver(record.id))  # without a driver, rooms do not count: they were left behind
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
     alone = alone or any(is_live_preview(one) for one in (folder / PREVIEWS).glob("*"))
     if called or connected or alone:

@@ -27,7 +27,7 @@ class Inputs(Value):
     settings: Settings
     roles: dict[str, Role]
     requirements: Requirements | None
-    requirements_file: str  # absolute: agents must not be able to read it
+    requirements_file: str  # absolute path; agents must not be able to read the file
     requirements_blobs: tuple[str, ...] = ()
     instructions: str
     level: str
@@ -50,7 +50,7 @@ class Inputs(Value):
         return (file, *(one.resolve() for one in carried_folders(self.requirements, file.parent)))
 
     def person_files(self, root: Path) -> tuple[str, ...]:
-        """Documents in the repository that a person gave to this run: what it has to do, and how it is judged."""
+        """Documents in the repository that a person gave to this run: goal, ticket and requirements file."""
         given = {self.goal.source.file, self.ticket.source.file if self.ticket else ""}
         required = Path(self.requirements_file)
         if self.requirements_file and required.is_relative_to(root):

@@ -7,13 +7,14 @@ from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunLimits, RunRecord, Value
 
-if TYPE_CHECKING:  # imported where limits are changed or prices are looked up: `show` needs neither
+if TYPE_CHECKING:  # at run time, imported only to change limits or look up prices: `show` does neither
     from trued.inputs.settings.limits import LimitChange
     from trued.model import Settings
     from trued.run.budget import QuotaWindow
     from trued.wire import Price
 
-LIMITS_FIXED = ("done", "stopped", "cancelled")  # states; a run that is "not proven" may get more rounds and new limits
+# The states in which limits cannot change any more; a run that is "not proven" may get more rounds and new limits.
+LIMITS_FIXED = ("done", "stopped", "cancelled")
 
 
 class LimitStep(Value):

@@ -9,12 +9,12 @@ from trued.model import RunRecord, Value
 from trued.model.step_keys import asked_first
 from trued.support.plurals import few
 
-if TYPE_CHECKING:  # imported where a verdict is read
+if TYPE_CHECKING:  # at run time, imported only where a verdict is read
     from trued.model import Judged, Requirement
 
 STOP = "stop"  # the answer that pauses a run
 SIGNED = "--as NAME --reason TEXT"
-NAMED = 5  # criteria that one sentence names; more are counted
+NAMED = 5  # at most this many criteria are named in a sentence; the others are counted
 
 
 class Wait(Value):
@@ -76,12 +76,14 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         (one, requirement)
         for one in verdict.requirements
         if one.lacks == "attest"
-        and lacking.isdisjoint(one.parts)  # a requirement is met when its parts are, so only the parts wait
+        # a requirement is met when its parts are, so while one lacks something, only the parts wait
+        and lacking.isdisjoint(one.parts)
         and (requirement := asked.get(one.id))
         and (final or is_manual(requirement))
     ]
     unapproved = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
-    since = _since(store, record) if by_person or unapproved else {}  # slow for a long run
+    # only if needed, because it is slow for a long run
+    since = _since(store, record) if by_person or unapproved else {}
     for one, requirement in by_person:
         yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
     yield from _not_checked(record, [one for one in verdict.requirements if one.outside and one.id not in asked])
@@ -124,7 +126,7 @@ def _judged(record: RunRecord, one: "Judged", requirement: "Requirement", commit
 
 def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
     """Requirement → when it was judged last."""
-    from trued.model.events import of_kind  # imported here: `ls` calls this module for every run
+    from trued.model.events import of_kind  # imported here, because `ls` uses this module but needs no events
     from trued.model.events.proof import RequirementJudged
 
     judged = of_kind(store.journal.events_of_kind(record.id, RequirementJudged.KIND), RequirementJudged)
@@ -135,7 +137,8 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     """What a run without open decisions waits for: somebody has to resume it."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
-        from trued.run.budget import command_for_more, reason_of_limit  # only here: most runs are not limited
+        # imported here, because most runs are not limited
+        from trued.run.budget import command_for_more, reason_of_limit
 
         command = command_for_more(record.why) or f"trued resume {name}"
         yield Wait(kind="limit", what=reason_of_limit(record.why), since=when, command=command)

@@ -29,7 +29,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
-CHARACTERS = 4  # per token, roughly
+CHARACTERS = 4  # roughly so many per token
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
@@ -78,7 +78,8 @@ async def pull_request_work(
 ) -> PullRequestWork:
     inputs, events = store.inputs(record.id), store.journal.events(record.id)
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
-    if verdict.commit and verdict.commit != record.head:  # a verdict belongs to one commit
+    # a verdict is about one commit, and says nothing about another
+    if verdict.commit and verdict.commit != record.head:
         verdict = Verdict.open(f"no verdict since commit {verdict.commit[:12]}")
     contract, ticket = store.contract(record.id), inputs.ticket
     accept, written = inputs.settings.accept, _agents_title_and_body(events)

@@ -13,7 +13,7 @@ from trued.support.markdown_escape import escaped, folded, quotation
 from trued.support.redaction import inert, plain
 
 MOST_PICTURES = 24
-MOST_ROWS = 200  # rows of one table: a pull request is for people
+MOST_ROWS = 200  # at most this many rows of one table: a pull request is for people
 NOT_PROVEN = "not proven: "
 MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 
@@ -52,7 +52,7 @@ class PullRequestWork:
     branch: str
     onto: str
     head: str
-    title: str  # written by an agent, else by the engine
+    title: str  # an agent's title, else the run's
     verdict: Verdict
     proven: bool
     contract: str = ""
@@ -104,7 +104,8 @@ async def _pictures_pushed(forge: Forge, workspace: Workspace, work: PullRequest
     if forge.remote:
         ref = f"refs/heads/trued/evidence/{work.run}"
         why = await workspace.push(forge.remote, commit, ref)
-        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # `ref` has other pictures
+        # a second name, in case `ref` has other pictures already
+        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):
             raise BadInput(why, then=f"fix that, then `trued resume {work.run}`")
     return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
 
@@ -121,7 +122,8 @@ def _file_names(work: PullRequestWork) -> dict[str, str]:
 
 
 def picture_pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
-    """Page → its pictures "before" (on the base, else the first failure on the head) and "after" (passed)."""
+    """Page → its pictures "before" (on the base, else the first failure on the head) and "after" (the last that passed
+    on the head)."""
     found: dict[str, dict[str, Picture]] = {}
     for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
@@ -143,7 +145,8 @@ def _slug(words: str) -> str:
 
 def title_of(work: PullRequestWork) -> str:
     """The title, with the ticket's key; it begins with “not proven” if the work is not."""
-    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # a squash merge uses it as commit message
+    # inert, because a squash merge uses the title as its commit message
+    flat = " ".join(inert(plain(work.title)).split()) or work.branch
     flat = flat.replace(inert(work.key), work.key) if work.key else flat
     named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
     return named if work.proven else f"{NOT_PROVEN}{named}"

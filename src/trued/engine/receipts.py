@@ -322,7 +322,8 @@ def _write(folder: Path, sealed: Bundle) -> None:
             raise BadInput(f"{folder} exists and is not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
         for name, data in bundles.bundle_files(sealed).items():
-            atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest is written last
+            # only the manifest is synced, because it is written last
+            atomic_files.write(folder / name, data, sync=name == bundles.MANIFEST)
     except OSError as error:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from trued.inputs.specifications import SpecificationFormat
 
 MARKDOWN = (".md", ".markdown")
-MOST_FILES = 500  # most specification files that are read in one repository
+MOST_FILES = 500  # at most this many specification files of one repository are read
 
 
 def load_named_requirements(path: Path) -> Requirements:
     """Load the user's file: a requirements file with checks, or a specification in Markdown."""
     if path.suffix.lower() in MARKDOWN:
-        from trued.inputs import specifications as sources  # imported here: only needed for Markdown
+        from trued.inputs import specifications as sources  # imported here, because only Markdown needs it
 
         return sources.read_specification(str(path), read_text(path))
     from trued.inputs.requirements.file import load_requirements
@@ -117,7 +117,8 @@ def _refuse_untrusted(asked: Requirements) -> None:
 
 
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """The requirements to judge (they have checks, or this change touches their file), and the files left out."""
+    """The requirements to judge (those with checks, and those in files that this change touches; if it touches none,
+    all), and the files left out."""
     files = {one.source.file for one in every}
     about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)

@@ -26,7 +26,8 @@ ASIDE = "-failed-"  # part of the name of a branch that keeps the work on a fail
 class KnownRuns:
     """Branches and bases of the runs in the journal."""
 
-    branches: Collection[str] = ()  # of all runs that were not cancelled: they are continued only on request
+    # of all runs that were not cancelled; such a branch is continued only if the user names it
+    branches: Collection[str] = ()
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 
     @classmethod

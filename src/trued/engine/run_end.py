@@ -32,7 +32,7 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
     """Record the state in which the run ended, and write HANDOVER.md and ROUNDS.md if they are due."""
-    from trued.engine.handover_file import write_handover  # imported here: only needed when a run ends
+    from trued.engine.handover_file import write_handover  # imported here, because it is needed only when a run ends
     from trued.engine.pull_request import write_rounds
 
     ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
@@ -50,7 +50,7 @@ def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> N
     goal, contract = store.inputs(record.id).goal, store.contract(record.id)
     if contract is None or verdict is None:
         return
-    from trued.workflows.descriptor import Input  # imported here: only needed for a plan
+    from trued.workflows.descriptor import Input  # imported here, because only a plan needs it
     from trued.workflows.registry import find_descriptor
 
     workflow = find_descriptor(record.workflow)

@@ -16,7 +16,7 @@ from trued.run.preview import HOST, Show, Showing, free_port
 from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import ROOMS, GitWorkspace
 
-DAY_S = 24 * 3600.0  # longest preview, so that the server of a forgotten terminal ends
+DAY_S = 24 * 3600.0  # a preview ends after this time, so that a forgotten one does not run on
 
 
 class RunPreview(Value):
@@ -41,7 +41,7 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
     if contract is None:
         raise BadInput(f"run {run_id} has no contract yet", then=f"`trued resume {run_id}` seals it")
     workspace, commit = store.workspace(record, inputs), commit or record.head or record.base
-    if not store.journal.driver(run_id):  # otherwise the run's driver has done this
+    if not store.journal.driver(run_id):  # otherwise the run's driver has prepared the store already
         await workspace.store.begin(record.base)
     async with _own_folder(store.folder(run_id) / PREVIEWS) as workspace.folder:
         if contract.serve is None:

@@ -41,8 +41,9 @@ if TYPE_CHECKING:  # contracts, verdicts and inputs are imported where they are 
     from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
 
-ESTIMATES = ("call_usd", "call_tokens", "ceiling")  # stored with the limits; they limit nothing themselves
-KEPT = 8  # runs whose contract and verdict so far are cached: a page that watches a run reads them after every step
+ESTIMATES = ("call_usd", "call_tokens", "ceiling")  # stored with the limits, although they limit nothing themselves
+# for at most this many runs, contract and verdict so far are cached: a page reads them after every step of a run
+KEPT = 8
 
 EventListener: TypeAlias = Callable[[RunRecord, Event], None]
 
@@ -133,13 +134,13 @@ class RunStore:
 
     def open_hub_store(self) -> "HubStore":
         """The store through which work travels. Raises BadInput for a wrong address."""
-        from trued.workspace.git.hub_store import HubStore  # only needed with a store
+        from trued.workspace.git.hub_store import HubStore  # imported here, because few users have a store
 
         return HubStore(self.hub_store, self.environ)
 
     def workspace(self, record: RunRecord, inputs: "Inputs") -> "GitWorkspace":
         """The run's git workspace, as its agents and checks see it."""
-        from trued.wire import Confinement  # imported here: most commands touch no files of a run
+        from trued.wire import Confinement  # imported here, because most commands touch no files of a run
         from trued.workspace.git.workspace import GitWorkspace
 
         pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
@@ -346,7 +347,7 @@ def _keep(kept: OrderedDict[Key, Kept], key: Key, value: Kept) -> Kept:
 
 def records_approvals(record: RunRecord) -> bool:
     """Whether the run's workflow writes approvals on its branch."""
-    from trued.workflows.registry import find_descriptor  # imported here: few commands need it
+    from trued.workflows.registry import find_descriptor  # imported here, because few commands need it
 
     workflow = find_descriptor(record.workflow)
     return workflow is not None and workflow.records_approvals

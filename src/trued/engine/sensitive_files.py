@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
 SETTINGS = "settings of trued"  # one of the reasons
-BY_GIT = "your git settings make git run or read it"  # another reason, known only where the user's git is
-# these files are sensitive in any folder, and so are FOLDERS
+# another reason, known only on a machine with the user's repository
+BY_GIT = "your git settings make git run or read it"
+# these files are sensitive in any folder, and so is everything in FOLDERS
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
-VIEWS = (".trued/team/",)  # not settings: a team's files are views that no tool trusts or runs
+VIEWS = (".trued/team/",)  # not sensitive, although in .trued: a team's files are views that no tool trusts or runs
 MANIFEST = "pyproject.toml"
-MOST_LINKS = 40  # symbolic links that are followed for one path; the limit of Linux
+MOST_LINKS = 40  # at most this many symbolic links are followed for one path, as in Linux
 
 
 class SensitiveChanges(Value):
@@ -69,7 +70,7 @@ async def sensitive_changes(
 ) -> SensitiveChanges:
     """The sensitive files that differ between two commits. `used_by_git`: files and folders that the user's own git
     runs or reads by itself."""
-    # imported here: `trust` loads all roles, which `sensitivity_of` does not need
+    # imported here, because it loads all roles, which `sensitivity_of` does not need
     from trued.engine.trust import TABLE, settings_table
 
     changed = await workspace.changed_files(before, after)
@@ -127,5 +128,6 @@ def _kind_below(path: str, places: Mapping[str, str]) -> str:
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:
-    """Every file with the reason, for people. An agent chose the path: it is on one line, with nothing invisible."""
+    """Every file with the reason, for people. Because an agent chose the path, it is shown on one line and with
+    nothing invisible."""
     yield from (f"{visible(path)}: {kind}" for path, kind in found.files.items())

@@ -12,7 +12,7 @@ class SharedSlots:
     """Slots for agents, and turns at running checks, shared by the runs of one process."""
 
     slots: Slots
-    turns: asyncio.Semaphore  # too many checks at once would test a busy machine, not the work
+    turns: asyncio.Semaphore  # one for each processor: more checks at once would test a busy machine, not the work
 
     def turn(self) -> asyncio.Semaphore:
         return self.turns

@@ -19,7 +19,7 @@ def stop_on_signals(
     cancelled the run (`is_cancelled`), else Interrupted."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
-        with suppress(RuntimeError, ValueError):  # signals only work in the main thread
+        with suppress(RuntimeError, ValueError):  # only the main thread can handle signals
             loop.add_signal_handler(one, lambda: task and task.cancel())
     watching = loop.create_task(_cancel_when(must_end, task)) if must_end and task else None
     try:

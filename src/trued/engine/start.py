@@ -221,7 +221,7 @@ def _goal(given: str, root: Path, takes: Input | None) -> Goal:
     path = Path(given)
     try:
         is_there = path.exists()
-    except (OSError, ValueError):  # a sentence that is too long for a file name
+    except (OSError, ValueError):  # the goal is a sentence, too long for a file name
         is_there = False
     if not is_there:
         if _looks_like_a_file(given):
@@ -244,7 +244,8 @@ def _agents(settings: Settings, environ: Mapping[str, str], needed: Sequence[str
     for one in settings.agents.values():
         capabilities_of(one)
     agents, looked = select_agents(settings, environ, needed)
-    # An agent that only plays roles of other workflows is not needed here, and its vendor builds nothing.
+    # Agents that only play roles of other workflows are left out: they need not be installed, and their vendors must
+    # not count among those that build.
     others = roles_of_other_workflows(settings.workflow)
     agents = {role: agent for role, agent in agents.items() if role not in others}
     check_agents(agents.values(), settings, environ)

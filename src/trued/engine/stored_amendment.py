@@ -9,6 +9,6 @@ class Amendment(Value):
     who: str
     why: str
     what: tuple[str, ...]
-    before: tuple[str, ...]  # steps taken under the earlier contract
+    before: tuple[str, ...]  # keys of the steps that were taken under the earlier contract
     contract: Contract  # in force from here on
     verdict: Verdict | None = None  # if the run had ended: the same commit, judged by the new contract

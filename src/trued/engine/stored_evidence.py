@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from trued.model import Evidence
 
-READ = 250  # pieces of evidence that are cached parsed: each takes 5 kB
+READ = 250  # at most this many pieces of evidence are cached in parsed form, of 5 kB each
 
 
 class StoredEvidence(Sequence[Evidence]):

@@ -84,20 +84,21 @@ async def choose_ticket_branch(store: RunStore, inputs: Inputs, repository: Repo
 
 async def _choose_branch(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> TicketBranch:
     runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
-    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # except runs of comparisons
+    # not runs of comparisons: their branches are named after the run
+    runs = [one for one in runs if one.branch != f"trued/{one.id}"]
     known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the ticket's first branch, even if its title was edited since
     for number in count(1):
         branch = name if number == 1 else f"{name}-{number}"
         own = [one for one in runs if one.branch == branch]
         if any(_key(store, one) != ticket.key for one in own):
-            continue  # two tickets whose names differ only in characters that a branch cannot have
+            continue  # another ticket's branch: the names differ only in characters that a branch cannot have
         if at_work := next((one for one in own if not one.has_ended), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` continues it, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
         if offered and offered.state != "open":
-            continue  # a closed or merged pull request stays as it is: a new one is opened
+            continue  # a closed or merged pull request stays as it is, so the next branch gets a new one
         return await _usable_branch(branch, own, repository, forge)
     raise AssertionError("there is always a next number")
 

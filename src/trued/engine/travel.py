@@ -32,7 +32,7 @@ from trued.workspace.sandbox.levels import NONE, check_agent_network, choose_lev
 if TYPE_CHECKING:
     from trued.protocols import Journal, JournalStore, Step
 
-ARTIFACTS = "artifacts"  # below a run's folder: kept pictures and files, each named by its hash
+ARTIFACTS = "artifacts"  # a folder in a run's folder: kept pictures and files, each named by its hash
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
 PLACE = "place"  # a file that a hub's journal writes: the state folder's name, unique among all machines
 LFS = b"filter=lfs"
@@ -56,7 +56,7 @@ class Travel:
         self.store = Store(Path(record.repository), Path(os.path.realpath(home)), record.id)
         self._sending = asyncio.Lock()
         self._kept: dict[str, frozenset[str]] = {}  # commit of kept files → their names
-        self._looked = False  # whether it was checked that the store still has what was sent earlier
+        self._looked = False  # whether `_send_again` has checked that the store still has what was sent earlier
 
     def sent(self) -> tuple[SentWork, ...]:
         """Everything that was recorded as sent, oldest first."""
@@ -91,7 +91,8 @@ class Travel:
         for name, content in (await store.read_all(commit, names) if names else {}).items():
             place = self.folder / ARTIFACTS / Path(name).name
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_files.write(place, content, sync=False)  # no sync: readers compare the content with its name, a hash
+            # no sync needed: readers compare the content with the name, which is its hash
+            atomic_files.write(place, content, sync=False)
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
@@ -224,7 +225,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
         raise BadInput(f"{inputs.settings.readable[0]} is on this machine only: it cannot travel", "readable", then)
     base = inputs.base or repository.head
     if not base:
-        return inputs  # an empty repository
+        return inputs  # an empty repository has nothing that could not travel
     git = Git(Path(await Store(repository.root, Path("/nonexistent"), "").source()))
     if await git.line("rev-parse", "--is-shallow-repository") == "true":
         what = f"{repository.root} is a shallow clone: a store needs the whole history of {base[:12]}"
@@ -241,7 +242,8 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     ticket = inputs.ticket
     if not ticket:
         return inputs
-    if is_without_forge(inputs.settings.forge, repository.root):  # another machine has no remotes to look at
+    # decided now, because another machine has no remotes to look at
+    if is_without_forge(inputs.settings.forge, repository.root):
         forge = inputs.settings.forge.model_copy(update={"kind": "local"})
         inputs = inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
     pictures = [await _travelling_picture(git, one, repository.root, files) for one in ticket.pictures]

@@ -17,7 +17,8 @@ from trued.support import atomic_files
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
-REMEMBERED = 50  # trusted versions per repository: switching back to another branch should not ask again
+# at most this many trusted versions are kept per repository: going back to a branch should not ask again
+REMEMBERED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class RepositoryFiles:
     """Settings and role files in a repository, read but not interpreted."""
 
     files: tuple[str, ...]
-    digest: str  # of names and contents; "" when there is nothing
-    hashes: Mapping[str, str] = field(default_factory=dict)  # of each file
+    digest: str  # of all names and contents; "" if there are no files
+    hashes: Mapping[str, str] = field(default_factory=dict)  # file → hash of its content
     others: frozenset[str] = frozenset()  # the files that are roles of other tools
 
 

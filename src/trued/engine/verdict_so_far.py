@@ -18,7 +18,8 @@ class VerdictSoFar:
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
-        self._facts: dict[str, dict[int, bytes | dict[str, Any]]] = {}  # requirement → place → its newest evidence
+        # requirement → place among all evidence → one piece of its newest evidence
+        self._facts: dict[str, dict[int, bytes | dict[str, Any]]] = {}
         self._places = 0
         self._made: Verdict | None = None
 

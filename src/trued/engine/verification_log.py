@@ -13,8 +13,8 @@ from trued.model import Grade, Value
 from trued.support import atomic_files
 
 FILE = "verified.jsonl"
-KEPT = 1000  # lines; years for a person, weeks for a busy machine
-SLACK = 100  # lines beyond KEPT before the oldest are dropped, so that not every line rewrites the file
+KEPT = 1000  # how many lines are kept: years for a person, weeks for a busy machine
+SLACK = 100  # the oldest are dropped only when there are this many more than KEPT: not every new line rewrites the file
 
 
 class VerificationRecord(Value):
@@ -45,7 +45,7 @@ class VerificationLog:
         """Append a record; the oldest are dropped. Raises StateFailed if the file cannot be written."""
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _locked(self.file.parent):  # the file itself is replaced when it is shortened
+            with _locked(self.file.parent):  # the folder, because the file itself is replaced when it is shortened
                 handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 with os.fdopen(handle, "ab") as file:
                     file.write(record.model_dump_json().encode() + b"\n")

@@ -33,7 +33,7 @@ from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox.levels import choose_level
 
 SUBJECT = "verify"
-PLACES = "verifications"  # below the state folder; each verification has a folder there while it runs
+PLACES = "verifications"  # a folder in the state folder; each verification has a folder there while it runs
 
 
 class VerifyRequest(Value):
@@ -222,7 +222,8 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)  # first: `mode` applies only to the last folder
+        # by itself, because `mode` applies only to the last folder that is made
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
         places.mkdir(exist_ok=True, mode=0o700)
         lock = (places / f"{name}.lock").open("w")
     except OSError as error:

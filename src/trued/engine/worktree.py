@@ -13,8 +13,8 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # most nested repositories that are checked
-# GIT_ variables that the user sets; others may come from a hook
+MOST_INSIDE = 50  # at most this many nested repositories are checked
+# the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # Git reads a commit from its own bytes only: whoever can write to `.git` cannot give it another tree or other parents.
 _BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
@@ -105,7 +105,7 @@ class Checkout:
         listed = self._git_output(
             "for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash"
         ).splitlines()
-        stashed = self.commit("refs/stash^3")  # the commit that holds the untracked files
+        stashed = self.commit("refs/stash^3")  # the stash's commit with the untracked files
         listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
 

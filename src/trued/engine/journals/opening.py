@@ -12,7 +12,7 @@ from trued.errors import BadInput
 if TYPE_CHECKING:
     from trued.protocols import JournalStore
 
-HUB = "trued.hub"  # loaded by name, and only for a hub: the embedded journal does not need it
+HUB = "trued.hub"  # imported by name, and only for a hub: without one, its libraries are not needed
 
 
 def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool = False) -> "JournalStore":

@@ -11,14 +11,14 @@ from trued.model.step_keys import is_comments
 if TYPE_CHECKING:
     from trued.wire import Amount, Spend
 
-PAST = 50  # earlier calls that are enough to estimate one
+PAST = 50  # at most this many earlier calls are read to estimate new ones
 
 _AMOUNTS = ("usd", "tokens", "seconds")
 _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
 
 
 def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
-    """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
+    """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or several."""
     fitting = [one for one in runs if one.id == name] or [one for one in runs if one.id.startswith(name)]
     if len(fitting) == 1 and name:
         return fitting[0]
@@ -31,7 +31,7 @@ def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for row in rows:
         data = json.loads(row["data"])
-        if data.get("through"):  # only a part of the run
+        if data.get("through"):  # only a part of the run landed
             continue
         onto = str(data.get("onto"))
         found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
@@ -72,7 +72,7 @@ def comments_of(rows: Iterable[Mapping[str, Any]], steps: Iterable[Mapping[str, 
 
 def spend_of(row: Mapping[str, Any]) -> "Spend":
     """The spending in a row of the table `spend`."""
-    from trued.wire import Amount, Spend  # imported here: only needed to read calls
+    from trued.wire import Amount, Spend  # imported here, because only readers of calls need it
 
     def amounts(of: str) -> "Amount":
         return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
@@ -84,14 +84,15 @@ class KnownSpends:
     """A cache of one run's spends, so that a long run reads only its new rows.
 
     Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices rows
-    that were removed or renumbered by hand, as long as no other process writes to the run; a run has only one driver.
+    that were removed or renumbered by hand, as long as no other process writes to the run, which holds because a run
+    has only one driver.
     """
 
     def __init__(self) -> None:
         self._forget()
 
     def _forget(self) -> None:
-        self._spends: dict[tuple[str, int], tuple[int, Spend]] = {}  # by call and attempt, in the order of writing
+        self._spends: dict[tuple[str, int], tuple[int, Spend]] = {}  # (call, attempt) → number and spend
         self._last, self._total = 0, 0  # the highest number, and the sum of all numbers
 
     def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-READ_CACHE_KIB = 512  # of a reader, which SQLite would let grow to 2 MiB: events are read in order, each once
-BUSY_S = 20.0  # longer than any write of trued takes: after that, another process hangs in the middle of a write
+# The largest cache of a reader; SQLite's default is 2 MiB. Events are read in order, each once, so more would not help.
+READ_CACHE_KIB = 512
+BUSY_S = 20.0  # how long to wait for another process to finish a write; no write of trued takes that long
 
-# LEAN: an event's data without its brief, and with only the claims of its reply. What is left out is nine tenths of a
-# journal.
+# LEAN: an event's data without its brief, and of its reply only the claims and the beginning of the summary. What is
+# left out is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -124,7 +125,8 @@ class SqliteJournal:
                 f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder"
             ) from error
         self._synced = self._connect("full")
-        self._unsynced = self._connect("normal")  # WAL mode: never torn, and durable with the next synced write
+        # for events: in WAL mode they are never torn, and durable with the next synced write
+        self._unsynced = self._connect("normal")
         self._migrate()
 
     def _connect(self, synchronous: str) -> sqlite3.Connection:
@@ -162,7 +164,8 @@ class SqliteJournal:
         if version == len(MIGRATIONS):
             return
         with self.writing(self._synced) as db:
-            (version,) = db.execute("pragma user_version").fetchone()  # another process may have migrated it meanwhile
+            # read again: another process may have migrated it
+            (version,) = db.execute("pragma user_version").fetchone()
             for number, statements in enumerate(MIGRATIONS[version:], version + 1):
                 for statement in filter(str.strip, statements.split(";")):
                     db.execute(statement)
@@ -245,7 +248,8 @@ class SqliteJournal:
         return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
+        several."""
         return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
@@ -365,7 +369,7 @@ class SqliteJournal:
         return int(self._rows("pragma data_version")[0]["data_version"])
 
     def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its work landed on."""
+        """Run → branches that its whole work landed on."""
         return landings(map(dict, self._rows("select run, data from event where kind = 'landed' order by id")))
 
     def step(self, run: str, key: str) -> str | None:
@@ -374,7 +378,8 @@ class SqliteJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
+        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
+        them."""
         where, values = _step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))
@@ -399,8 +404,8 @@ class SqliteJournal:
         return [one for row in rows if not ((one := question_of(dict(row))).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
-        approval was recorded."""
+        """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
+        Returns whether it was recorded."""
         row = approval_columns(run, approval)
         same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
         same += " and contract = :contract" if approval.requirement == "*" else ""
@@ -449,7 +454,8 @@ class SqliteJournal:
         return {str(row["run"]) for row in self._rows("select distinct run from approval")}
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
-        from trued.engine.journals import sqlite_history as history  # imported here: few commands read many runs
+        # imported here, because few commands read many runs
+        from trued.engine.journals import sqlite_history as history
 
         return history.answers(self._rows(history.ANSWERS, (since, workflow)))
 
@@ -493,7 +499,7 @@ class SqliteJournal:
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What earlier calls of this role and agent used, newest first."""
+        """What earlier calls of this role and agent used, newest first: at most PAST."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(dict(row)) for row in rows]
@@ -520,7 +526,7 @@ _NEW_SPENDS = """
 
 
 class RunJournal:
-    """What one run writes: steps by name, events, questions."""
+    """What one run writes: steps by name, events, questions, spends."""
 
     def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen
@@ -585,7 +591,8 @@ class RunJournal:
             decided = decide(self._spends.read(newer))
             if decided is None:
                 return None
-            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # the clock may have been set back
+            # never earlier than before, even if the clock was set back
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))
             row = {"run": self.run, **spend_columns(decided)}
             marks = ", ".join("?" * len(row))
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608

@@ -68,7 +68,7 @@ def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
 
 def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
     """The result of the query SPENDS: each run with its spending."""
-    from trued.wire import Amount, Spend  # imported here: only needed to read calls
+    from trued.wire import Amount, Spend  # imported here, because only readers of calls need it
 
     nothing, found = Amount(), []
     for row in rows:
@@ -79,7 +79,7 @@ def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
 
 
 def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
-    """The claiming fields that the reply has; SQLite returns true and false as 1 and 0."""
+    """The claiming fields that the reply has. `types` shows which values are true or false: SQLite returns 1 or 0."""
     for name, value, kind in zip(CLAIMING_FIELDS, values, types, strict=True):
         if kind not in (None, "null"):
             yield name, kind == "true" if kind in ("true", "false") else value

@@ -5,7 +5,7 @@ from trued.engine.sensitive_files import SensitiveChanges, describe_changes
 from trued.model import Question
 from trued.model.events.landing import ConsentGiven
 
-SHORT = 12  # characters of a digest that are enough to name it
+SHORT = 12  # this many characters of a digest are enough to name it
 OPTIONS = ("yes", "no")
 
 

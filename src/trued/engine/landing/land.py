@@ -58,7 +58,8 @@ async def land(store: RunStore, run_id: str, request: LandingRequest, person: Pe
         context = await _context(store, record, request, person)
         context = await up_to_chunk(context, request.through) if request.through else context
         if request.way == "pr" or request.draft or (not request.way and not request.onto and is_offered(context)):
-            return await offer(context, proven=unfit is None and not request.through)  # a part was never judged alone
+            # a part of a run counts as unproven, because it was never judged alone
+            return await offer(context, proven=unfit is None and not request.through)
         if not (tip := await context.target.tip() or await _empty_root(context)):
             raise BadInput(
                 f"there is no branch {context.onto!r} in {record.repository}", then=await _branch_hint(context)
@@ -193,12 +194,12 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     found = await sensitive_changes(context.workspace, tip, candidate.commit, await context.target.used_by_git())
     if refused := await ask_consent(context, candidate, found):
         return refused
-    part = bool(context.request.through)  # only a part of the run lands: its commit has not been proven as a whole yet
+    part = bool(context.request.through)  # only a part of the run lands, which has to be proven by itself
     again = await _prove_again(context, candidate) if candidate.how != FAST or part else None
     if again and again.outcome.state != "done":
         return _not_proven(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
-    if rejected:  # a person rejected it while it was proven again
+    if rejected:  # a person rejected the run while the new commit was proven
         return rejected
     return await _move_branch(context, candidate, again, found)
 
@@ -243,7 +244,7 @@ async def _views(context: LandingContext) -> rebase.HeadViews:
 async def _merge(context: LandingContext, tip: str, views: rebase.HeadViews) -> rebase.RebaseResult:
     record = context.record
     message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
-    # the merge has the date of the run's end, so that repeating it makes the same commit
+    # the merge commit has the date of the run's end, so that a repeated landing makes the same commit
     who = await context.target.person(record.updated_at)
     return await rebase.merge_into(context.workspace.store, tip, record.head, message, who, views)
 

@@ -60,7 +60,7 @@ class LandingContext:
     request: LandingRequest
     target: TargetBranch
     person: Person
-    objections: tuple[Finding, ...] = ()  # open objections against a part of the run
+    objections: tuple[Finding, ...] = ()  # if only a part of the run lands: the open objections against it
 
     @property
     def onto(self) -> str:
@@ -77,7 +77,7 @@ class LandingCandidate:
     commit: str
     tip: str  # the newest commit of the target branch
     how: str
-    part: str  # the prefix of its steps in the journal
+    part: str  # the prefix of this landing's steps in the journal
     replaced: tuple[str, ...] = ()  # files of an earlier run on the target that this commit replaces
 
 
