@@ -10,9 +10,8 @@ if TYPE_CHECKING:
 
 def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
     """Write the report of a run; without a path it goes to the run's own folder."""
-    from trued.reporting.html.gather import (
-        gather,  # imported here: the command line imports this package for its help
-    )
+    # imported here, because the command line imports this package even to print help
+    from trued.reporting.html.gather import gather
     from trued.reporting.html.page import page
     from trued.reporting.html.render import rendered
     from trued.support import atomic_files

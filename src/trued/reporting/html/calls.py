@@ -15,11 +15,11 @@ from trued.reporting.html.material import Material, ProofSummary, Spooled
 from trued.reporting.views.claims import CallEnd, VerdictFact, claims_done, done_claims
 from trued.reporting.views.rows import Call, CallOutcome
 
-TRANSCRIPTS = 1_200_000  # characters of all transcripts together: the page has to open at once
-LINES, FEWEST_LINES = 2_000, 5  # lines of all transcripts together, and of one
-SHOWN = 60  # calls with brief, reply and transcript: the most interesting first, then the newest
-LONGEST, SHORTEST = 60_000, 1_500  # characters of one transcript
-INCIDENTS = {  # what happened to a call and is not in its report
+TRANSCRIPTS = 1_200_000  # the most characters of all calls' texts together, so that the page opens at once
+LINES, FEWEST_LINES = 2_000, 5  # at most about LINES lines of all transcripts together, but always FEWEST_LINES of each
+SHOWN = 60  # at most this many calls have brief, reply and transcript: the most interesting, then the newest
+LONGEST, SHORTEST = 60_000, 1_500  # characters for the texts of one call: the most, and what each may always have
+INCIDENTS = {  # kind of event → what happened to the call; its own report does not say so
     "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
@@ -154,7 +154,7 @@ def calls(
         else _reported_call(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
         for place, row in enumerate(rows)
     ]
-    judged = known if is_judged else ()  # without a new verdict, no other claim is refuted
+    judged = known if is_judged else ()  # these need no second look: without a new verdict, no other claim is refuted
     fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
     fell = _refutations(fresh, material.proofs) if fresh else {}
     changed = {
@@ -193,7 +193,7 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
     claim = "" if held_back else claim_of(reply)
     waits = tuple(_waits(events, ended, held_back=held_back))
     started = row.started or row.asked
-    # if the provider refused the call and it waited, its report covers only the part after the wait
+    # if the call waited for its provider, its report covers only the time after the wait, so `started` is used
     began = started if waits or not answer else answer.began or started
     return ReportedCall(
         row=row,
@@ -241,7 +241,7 @@ def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterato
 
 
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
-    """The events of the engine and of the agent, by time, in at most `room` characters."""
+    """The events of the engine and of the agent, by time, each cut to `room` characters (but at least 200)."""
     shown_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
     lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in shown_elsewhere]
     for row in spooled.events:

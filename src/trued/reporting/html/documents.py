@@ -7,8 +7,8 @@ from trued.support.user_git import ask_git
 from trued.workflows.registry import find_descriptor
 
 FIRST = ("backlog.md", "feature-status.md", "memory.md", "feature.md", "plan.md", "qa/results.md", "uat/results.md")
-MOST = 40  # documents shown; the branch has all of them
-LENGTH = 40_000  # characters of one document
+MOST = 40  # at most this many documents are shown; the branch has all of them
+LENGTH = 40_000  # maximum length of one document, in characters
 
 
 def papers(record: RunRecord) -> dict[str, str]:

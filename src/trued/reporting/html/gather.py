@@ -19,7 +19,7 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
-READ = 256 * 1024  # bytes read from the end of one event file: more is not shown anyway
+READ = 256 * 1024  # at most this many bytes at the end of an event file are read: more would not be shown anyway
 
 
 def gather(store: RunStore, run_id: str) -> Material:
@@ -65,7 +65,8 @@ def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
             yield Proved(key, ended, Verdict.model_validate_json(store.journal.step(run_id, key) or ""))
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # not text; pictures are shown with the evidence
+# files that are not listed as documents: they are no text, and pictures are shown with the evidence
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")
 
 
 def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:

@@ -24,12 +24,13 @@ from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views import HELD_BACK
 
-OUTPUTS = 600_000  # characters of all outputs of checks together
-LONGEST, SHORTEST = 20_000, 300
+OUTPUTS = 600_000  # the most characters of all outputs of checks together
+LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what each may always have
 NOT_JUDGED = ("no work has been checked for it yet",)
-SHOWN = 200  # cases or test ids of one piece of evidence
-MOST_ROWS = 1_000  # rows of met requirements; unmet ones get up to twice as many
-# HTML elements for evidence: a browser lays out a page of 30,000 elements at once, and one of 700,000 in 20 s.
+SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
+MOST_ROWS = 1_000  # at most this many rows of met requirements, and twice as many of unmet ones
+# HTML elements for evidence: the most, and what is always allowed. A browser lays out a page of 30,000 elements without
+# a delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
 OF_A_ROW = 15  # elements of a row without evidence
 OF_A_TRIAL, OF_A_CASE = 36, 4  # elements of one trial, and of one case
@@ -76,7 +77,7 @@ class VerdictStage:
     at: float
     trials: tuple[Trial, ...]
     pictures: tuple[Figure, ...] = ()
-    left_out: int = 0  # trials that only the journal has
+    left_out: int = 0  # number of trials that are not shown; the journal has them
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Ledger:
     """The rows that the report shows, and how many it leaves out. Rows of met requirements are left out first."""
 
     every: tuple[LedgerRow, ...]
-    left_out: int = 0  # rows
+    left_out: int = 0  # number of rows
 
     @property
     def in_brief(self) -> int:
@@ -160,7 +161,7 @@ def ledger(material: Material) -> Ledger:
     accept, every = material.settings.accept, _judgements(material)
     sealed = {one.id: one for one in material.contract.every} if material.contract else {}
     is_met = {one.id: _is_met(one, accept) for one in every}
-    by_weight = sorted(every, key=lambda one: is_met[one.id])  # the sort is stable: it keeps the contract's order
+    by_weight = sorted(every, key=lambda one: is_met[one.id])  # unmet ones first; otherwise the order of the contract
     met = sum(is_met.values())
     kept = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
     proofs, places = _Proofs(material, len(kept)), {one.id: number for number, one in enumerate(every, 1)}
@@ -265,7 +266,7 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
-        """All of these as trials, or none if there is not room for all: half a proof is useless."""
+        """All of these as trials, or none if there is not room for all, because half a proof is useless."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()
@@ -294,7 +295,8 @@ class _TrialMaker:
     """Turns evidence into trials for the report, without cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
-        from trued.proof.room.bench import check_hash  # imported here: only evidence that is shown in full needs it
+        # imported here, because only evidence that is shown in full needs it
+        from trued.proof.room.bench import check_hash
 
         self._ended, self._room = ended, room
         self._checks = {
@@ -307,7 +309,8 @@ class _TrialMaker:
 
     def trial(self, one: Evidence) -> Trial:
         hidden = one.held_out and not self._ended
-        quotes = hidden or (one.tainted and not self._ended)  # the output may quote a held-out case
+        # whether the output may quote a held-out case that must not be shown yet
+        quotes = hidden or (one.tainted and not self._ended)
         counts = Counter(tried.outcome for tried in one.tried)
         good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
         shown = () if hidden else one.tried[:SHOWN]
@@ -330,7 +333,7 @@ class _TrialMaker:
 
     def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
-            from trued.proof.checks.examples import case_id, case_in_words  # imported here: as in `__init__`
+            from trued.proof.checks.examples import case_id, case_in_words  # imported here, as in `__init__`
 
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {

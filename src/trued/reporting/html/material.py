@@ -74,8 +74,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Names that
-        repeat are stored once."""
+        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Equal
+        names share one string."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],

@@ -10,8 +10,8 @@ from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material
 from trued.reporting.views.notices import foreign_edits
 
-LENGTH = 500  # characters of a workflow's own notice
-SHOWN = 3  # notices of one kind
+LENGTH = 500  # maximum length of a workflow's own notice, in characters
+SHOWN = 3  # at most this many notices of one kind are shown; the others are counted
 WARNINGS: dict[type[JournalEvent], str] = {
     run.BranchNotMoved: "The run's branch was not moved",
     run.AgentStartRefused: "An agent tried to start another agent and was refused",
@@ -55,7 +55,8 @@ def _foreign_edits(material: Material) -> Iterator[str]:
 
 
 def _changed_file_notices(every: Sequence[ReportedCall]) -> Iterator[str]:
-    paths = {path for call in every for path in call.row.changed}  # a set: a run of 4,000 calls changes few files
+    # a set, because the calls of a run change the same files again and again
+    paths = {path for call in every for path in call.row.changed}
     touched = sorted(path for path in paths if sensitivity_of(path))
     if touched:
         yield f"This run changed files that tools execute or trust automatically: {', '.join(touched[:20])}."

@@ -23,11 +23,13 @@ from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 from trued.workflows.view import ReportSection
 
-ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
-DOCUMENT, DOCUMENTS = 200_000, 800_000  # characters of one document, and of all together
-FIRST_FACTS = ("repository", "branch", "commit", "success is")  # the others are folded: on a phone they fill a screen
-SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that kept working while the engine was dead
-ON_THE_WAY = ("running", "queued", "interrupted", "limited")  # the run has no grade yet, even if its parts have one
+ASKED = ("go on", "answer")  # waits that are questions; they are not listed as waits, but with their answers
+DOCUMENT, DOCUMENTS = 200_000, 800_000  # the most characters of one document, and of all together
+# shown first; the other facts are folded, because on a phone they fill a screen
+FIRST_FACTS = ("repository", "branch", "commit", "success is")
+SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # events of calls that kept working while the engine was dead
+# states of a run without a grade, even if its parts have one
+ON_THE_WAY = ("running", "queued", "interrupted", "limited")
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",

@@ -9,7 +9,7 @@ from trued.model import Evidence, Picture
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.material import Material
 
-MOST_BYTES = 6 * 2**20  # bytes of all pictures in one page; recordings may take as much again
+MOST_BYTES = 6 * 2**20  # the most bytes of all pictures in one page; recordings may take as much again
 ReadPicture = Callable[[str], bytes]
 
 

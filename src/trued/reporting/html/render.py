@@ -32,7 +32,7 @@ def environment() -> Environment:
 
 
 def escaped(text: str) -> Markup:
-    """A text from outside as markup, for templates that show it several times: escaped once."""
+    """A text from outside as markup, for templates that show it several times, so that it is escaped only once."""
     return escape(plain(text))
 
 

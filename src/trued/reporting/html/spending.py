@@ -36,7 +36,7 @@ def spent(every: Sequence[ReportedCall]) -> Iterator[Spent]:
 
 
 def spent_by_all(every: Sequence[ReportedCall]) -> Spent:
-    """What all agents used together; there is at least one call."""
+    """What all agents used together. There must be at least one call."""
     return replace(_sum_up(every, 100.0), role="all", agent="", remark="")
 
 

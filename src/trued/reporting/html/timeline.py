@@ -18,12 +18,12 @@ from trued.reporting.html.material import CheckRun, Material, ProofSummary
 from trued.reporting.views.rows import Remark
 from trued.support.durations import duration
 
-MOST_BARS, MOST_MARKS = 240, 60  # in one lane
-FEWEST = 12  # bars of one lane, however many lanes there are
+MOST_BARS, MOST_MARKS = 240, 60  # the most in one lane
+FEWEST = 12  # a lane may always have this many bars, however many lanes there are
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and clicked
-TOUCHING = 0.12  # narrow bars closer than this become one
-WIDE = 1.0  # largest width of joined bars, so that links still lead to different parts of the run
-TRACKS = 6  # bars of one lane that may be stacked
+TOUCHING = 0.12  # per cent of the width: narrow bars that are closer than this become one
+WIDE = 1.0  # per cent: joined bars are not wider than this, so that links still lead to different parts of the run
+TRACKS = 6  # at most this many bars of one lane are stacked
 QUIET_S = 45.0  # the axis is cut if nobody worked for longer than this and longer than a fifth of all work
 BREAK = 4.0  # per cent of the width that a cut takes
 LABELLED = 88.0  # per cent: a label that begins further right would be cut off in the narrowest picture
@@ -34,7 +34,7 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It has no title yet: of twenty thousand bars only a few hundred are drawn."""
+    """A bar before it is drawn. It has no title yet, because only a few hundred of twenty thousand bars are drawn."""
 
     began: float
     ended: float
@@ -45,7 +45,7 @@ class Stretch(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch on the axis, in per cent. Its ends are computed once: bars are joined again and again."""
+    """A stretch on the axis, in per cent. Its ends are computed only once, although bars are joined again and again."""
 
     x: float
     until: float
@@ -176,7 +176,7 @@ class Axis:
 
     def x(self, at: float) -> float:
         at = self.start if at < self.start else self.end if at > self.end else at
-        if not self.quiet:  # a fast path: true for most runs, and called for every bar
+        if not self.quiet:  # a fast path, because most runs have no idle period, and this is called for every bar
             return (at - self.start) / self.shown_seconds * 100
         passed, cuts = at - self.start, 0.0
         for begin, end in self.quiet:
@@ -201,9 +201,9 @@ def timeline(
     last_s: float = 0.0,
     now: float = 0.0,
 ) -> Timeline:
-    """The timeline of a run. `most`: bars of all lanes together, 0 for any number; `scopes`: add a lane of the parts
-    of the work; `last_s`: show only the last seconds, 0 for all; `now`: where open bars end, if it is after the newest
-    event."""
+    """The timeline of a run. `most`: bars of all lanes together, 0 for MOST_BARS in each; `scopes`: add a lane of the
+    parts of the work; `last_s`: show only the last seconds, 0 for all; `now`: where open bars end, if it is after the
+    newest event."""
     links, now = links or Links(), max(now, material.now)
     lanes = [*(_scopes(material, now) if scopes else ()), *_agents(every, links, now), *_engine(material, links)]
     lanes += _people(material, links, now)
@@ -308,7 +308,7 @@ def _work_title(of: CallOrWait, kind: str) -> str:
 
 
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
-    # a check whose evidence comes from an earlier run took no time in this one
+    # a check whose evidence comes from an earlier run took no time in this one, so it has no bar
     runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
     bars = Stretches(partial(_check_bars, runs.values()))
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
@@ -434,7 +434,8 @@ def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join narrow bars that are close together, up to a largest width: nobody can tell a thousand bars apart."""
+    """Join narrow bars that are close together, up to a largest width, because nobody can tell a thousand bars apart.
+    `coarser`: a factor for NARROW, TOUCHING and WIDE."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser

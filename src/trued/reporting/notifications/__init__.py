@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from trued.engine.run_store import RunStore
     from trued.model.settings import NotifyKind
 
-TITLE = 120  # characters of the goal's title, which a person wrote
-IDS = 5  # requirements that are named; more are counted
-ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # an agent may have chosen the id: other forms are only counted
+TITLE = 120  # maximum length of the goal's title, which may be shown because a person wrote it
+IDS = 5  # at most this many requirements are named; the others are counted
+ID = re.compile(r"[\w.:#-]{1,40}", re.ASCII)  # only ids of this form are named, because an agent may have chosen them
 NOTIFIED = (RunEnded.KIND, QuestionAsked.KIND)
 ENDS = {
     "done": "is done",

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from trued.engine.run_store import RunStore
     from trued.model.settings import NotifySettings
 
-WITHIN_S = 20.0  # timeout of a command
-LAST_S = 5.0  # how long a trued command waits at its end for its notifications
+WITHIN_S = 20.0  # timeout of a notification command
+LAST_S = 5.0  # how long, at most, a trued command waits at its end for its notifications
 HARMLESS = (OSError, ValueError, TruedError)  # errors of a delivery, which are ignored
 
 Sending: TypeAlias = Callable[[], object]
@@ -97,7 +97,8 @@ class Notifier:
                 yield partial(_run_command, list(settings.command), facts)
         hook = settings.webhook
         if hook and made.kind in (hook.kinds if hook.kinds is not None else settings.kinds):
-            from trued.reporting.notifications.webhook import post, webhook_secret  # imported only if a webhook is set
+            # imported here, because few users have a webhook
+            from trued.reporting.notifications.webhook import post, webhook_secret
 
             if secret := webhook_secret(hook, self._environ):
                 yield partial(post, hook, secret, facts)

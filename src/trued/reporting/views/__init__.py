@@ -84,7 +84,7 @@ def _call_data(call: "Call", *, at_work: bool) -> dict[str, Any]:
 
 def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool) -> dict[str, Any]:
     """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet."""
-    from trued.model import Verdict  # imported here: `ls` needs no verdict
+    from trued.model import Verdict  # imported here, because `ls` needs no verdict
     from trued.proof.notes import facts_of
 
     verdict = verdict or Verdict.open("nothing yet")
@@ -147,9 +147,8 @@ def _not_judged_yet(name: str, text: str, source: str) -> dict[str, Any]:
 
 def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:
     """Pictures before and after; none of held-out cases while an agent may still be asked."""
-    from trued.proof.screenshots import (
-        evidence_pictures,  # imported here: the command line imports this package for its help
-    )
+    # imported here, because the command line imports this package even to print help
+    from trued.proof.screenshots import evidence_pictures
 
     return [
         one.model_dump(mode="json") for one in evidence_pictures(fact for fact in facts if over or not fact.held_out)

@@ -7,7 +7,7 @@ from typing import Any
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
-TAIL_BYTES = 32_000  # of the end of a transcript: enough for its last event
+TAIL_BYTES = 32_000  # this much of the end of a transcript is read, which is enough for its last event
 SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")  # most telling first
 
 

@@ -29,7 +29,7 @@ def described(one: "Case") -> str:
 
 def case_action(one: "Case") -> str:
     """What a case does: a call with its arguments, an exchange, a command line with its input and files."""
-    from trued.model import CallCase, HttpCase  # imported here: `logs` has no case
+    from trued.model import CallCase, HttpCase  # imported here, because `logs` shows no case
 
     if isinstance(one, CallCase):
         given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]

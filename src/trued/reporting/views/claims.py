@@ -10,12 +10,12 @@ from trued.model.history import claim_of
 from trued.model.step_keys import scope_of
 from trued.reporting.views.rows import Call
 
-FIRST = ("impl-agent",)  # they build before the first round: the next verdict of any scope is about their work
-ADVISERS = frozenset(  # they plan, or review something that no check covers: no check can refute their claims
+FIRST = ("impl-agent",)  # roles that build before the first round: the next verdict of any scope is about their work
+ADVISERS = frozenset(  # roles that plan, or review what no check covers, so that no check can refute their claims
     {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
     | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
 )
-DONE = ("", "DONE", "PASS", "passed")  # claims that all is well
+DONE = ("", "DONE", "PASS", "passed")  # claims that all is well; a reply without a claim counts as one
 
 
 @dataclass(frozen=True, slots=True)

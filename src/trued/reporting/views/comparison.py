@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[float, float]
 
-# Emitted when a run is recorded, which may be long before anybody drives it.
+# These events do not count as work: they are emitted when a run is recorded, perhaps long before anybody drives it.
 BEGINNING = {
     one.KIND
     for one in (
@@ -169,7 +169,7 @@ def _gaps(events: Sequence[Event]) -> set[str]:
 
 def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
     """The largest context of each role, and of the orchestrator of a ticket."""
-    from trued.engine.pull_request import orchestrator_spending  # needs forges and git: only comparisons load it
+    from trued.engine.pull_request import orchestrator_spending  # imported here, because it loads forges and git
 
     roles = dict.fromkeys(call.role for call in calls)
     peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}

@@ -9,7 +9,7 @@ from trued.reporting.views.verdict import Verification, reasons_sentence
 from trued.support.redaction import plain
 
 SUITE = "trued verify"
-MOST = 20_000  # characters of one text
+MOST = 20_000  # maximum length of one text, in characters
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

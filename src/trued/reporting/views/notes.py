@@ -33,7 +33,7 @@ def sort_notes(ledger: Mapping[str, Any]) -> Notes:
         if colon and name in bare:
             about.setdefault(name, []).extend([rest] if rest != NO_CASE else [])
         elif note.startswith(UNCOVERED) and note.removeprefix(UNCOVERED) in bare.values():
-            continue  # the requirement's row says so
+            continue  # left out, because the requirement's row says so already
         elif note in reported:
             facts.append(note)
         else:

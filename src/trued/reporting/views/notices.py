@@ -8,8 +8,8 @@ from trued.model.events import JournalEvent, landing, people, proof, run
 from trued.model.events.proof import test_counts
 from trued.support import plurals
 
-FILES = 6  # files of a list; more are counted
-LENGTH = 300  # characters of one fact
+FILES = 6  # at most this many values of a list are shown; the others are counted
+LENGTH = 300  # maximum length of one fact, in characters
 PROOFS = frozenset(proof.EVENTS)
 
 Notice: TypeAlias = tuple[str, bool]  # the sentence, and whether it is a warning

@@ -71,7 +71,8 @@ class Progress:
 
     @property
     def calls(self) -> list[Call]:
-        return [row for row in list(self.rows.values()) if isinstance(row, Call)]  # a copy: a screen may draw meanwhile
+        # list() copies the rows, because another thread may add some meanwhile
+        return [row for row in list(self.rows.values()) if isinstance(row, Call)]
 
     @property
     def at_work(self) -> list[Call | Checks]:
@@ -116,7 +117,7 @@ class Progress:
         self.began = self.began or stored.at
         self.last = max(self.last, stored.at)
         self.touched = []
-        if type(event) in CALLS:  # three of five events
+        if type(event) in CALLS:  # first, because three of five events are about calls
             self._add_to_view(stored, event)
             self._add_call(stored, event)
             return
@@ -326,7 +327,7 @@ class Progress:
         self.set_row(row._replace(summary=summary, grades=grades), name)
 
     def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
-        if not is_landing(key):  # a landing's grade is for another commit
+        if not is_landing(key):  # a landing's grade is about another commit, so it is not the requirement's newest
             self.grades.update({name: grade for name, grade, _ in grades})
 
     def _base_summary(self) -> str:

@@ -22,7 +22,7 @@ class CaseOutcomes:
 
     @property
     def was_red(self) -> bool:
-        """Whether the case failed on the base every time."""
+        """Whether the case was run on the base, and never passed there."""
         return bool(self.base) and Outcomes.PASSED not in self.base
 
     @property

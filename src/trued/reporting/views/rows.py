@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:  # statistics need no class of an event
+if TYPE_CHECKING:  # not imported at run time: statistics use this module, and need no class of an event
     from trued.model.events.call import CallAnswered
 
-WORD = 20  # characters of a word such as PASS or DONE
+WORD = 20  # strings shorter than this, such as PASS or DONE, are interned
 
 # Named tuples: a long run has tens of thousands of rows, and each is rebuilt several times while events are folded.
 

@@ -27,10 +27,11 @@ from trued.reporting.views.cases import FailedCase, failed_case
 from trued.support.plurals import counted, few
 
 YOURS = "your own cases"
-PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # by their key in the evidence's versions
-RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}  # by the evidence's command, if it has no version
+PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # key in the evidence's versions → name of the program
+# part of the evidence's command → name of the program, if no version is recorded
+RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}
 NOT_IMPORTED = "collection"  # the kind of failure of a test file that cannot be imported
-REASONS = 6  # reasons shown for one requirement; `trued why` has them all
+REASONS = 6  # at most this many reasons are shown for one requirement; `trued why` shows all
 # A reason about one case: `case 1: it raises an error …`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: …`
 _CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
@@ -111,7 +112,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.room.bench import check_hash  # imported here: the help needs no verdict
+        from trued.proof.room.bench import check_hash  # imported here, because help needs no verdict
 
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
@@ -138,7 +139,8 @@ def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
 
 def _is_whole_suite(check: Check) -> bool:
     """Whether the check runs all tests there are, because its command names no file."""
-    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # for a verdict only
+    # imported here, because only a verdict needs it
+    from trued.proof.runners.command_parser import files_in_command, recognise_runner
 
     call = recognise_runner(check.command) if isinstance(check, TestsCheck) and not check.files else None
     return call is not None and not files_in_command(call)
