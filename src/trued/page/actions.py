@@ -39,11 +39,11 @@ from trued.run.approvals import WHOLE
 from trued.run.examination.no_cases import WITHOUT
 from trued.support.redaction import plain
 
-LONGEST = 4_000  # characters of one field
-MOST = 200  # values of one field
-LINE = 500  # characters of one line in the terminal
-NAME = 80  # characters of a person's name
-IDS = 30  # requirements that are listed by id when the whole contract is approved
+LONGEST = 4_000  # maximum length of one field, in characters
+MOST = 200  # maximum number of values of one field
+LINE = 500  # maximum length of one line in the terminal, in characters
+NAME = 80  # maximum length of a person's name, in characters
+IDS = 30  # at most this many requirements are named when the whole contract is approved; the others are counted
 MARKS = 3  # accents that one letter may have at most
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
@@ -278,7 +278,7 @@ class Actions:
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _run(self, store: RunStore, fields: Fields) -> RunRecord:
-        """The run with exactly this id: only the command line accepts the beginning of an id."""
+        """The run with exactly this id. The beginning of an id is not enough; only the command line accepts that."""
         name = fields.needed("run")
         record = store.journal.run(name)
         if record.id != name:

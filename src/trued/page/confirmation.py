@@ -11,7 +11,7 @@ from trued.errors import BadInput, TruedError
 
 TRIES = 3
 WITHIN_S = 120.0
-HIGHEST, WIDTH = 20, 80  # rows of a question, and characters of a row: nobody reads what has scrolled away
+HIGHEST, WIDTH = 20, 80  # a question has at most HIGHEST rows of WIDTH characters: nobody reads what has scrolled away
 DecisionState: TypeAlias = Literal["asked", "doing", "done", "refused", "failed", "too late"]
 
 

@@ -22,10 +22,10 @@ LANGUAGES = {
     **{".json": "json", ".toml": "toml", ".css": "css", ".go": "go", ".rs": "rust", ".java": "java"},
     **{".rb": "ruby", ".sql": "sql", ".php": "php", ".cs": "csharp", ".kt": "kotlin", ".swift": "swift"},
 }
-LONGEST = 60_000  # characters of a diff that is coloured
-HUNK, LINE = 20_000, 400  # characters of one hunk and one line; longer ones stay plain
-WORDS = 2_500  # coloured words of one diff: each is an element of the page
-WITHIN_S = 0.3  # after that the rest stays plain
+LONGEST = 60_000  # characters; a longer diff is not coloured
+HUNK, LINE = 20_000, 400  # characters; a longer hunk, or one with a longer line, stays plain
+WORDS = 2_500  # at most this many coloured words in one diff, because each is an element of the page
+WITHIN_S = 0.3  # the time for colouring one diff; after that the rest stays plain
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 Word: TypeAlias = tuple[str, str]  # class ("" for plain text), and text
@@ -50,7 +50,7 @@ def _lexer(path: str) -> Any:
     language = LANGUAGES.get(PurePosixPath(path).suffix.lower())
     if language is None:
         return None
-    from pygments.lexers import get_lexer_by_name  # imported only when a diff is viewed
+    from pygments.lexers import get_lexer_by_name  # imported here, because only a viewed diff needs it
 
     return get_lexer_by_name(language)
 
@@ -93,7 +93,7 @@ def _lines(lexer: Any, lines: list[str]) -> list[list[Word]]:
             if part.endswith("\n"):
                 found.append([])
     read = ["".join(text for _, text in words) for words in found[: len(lines)]]
-    return found if read == lines else [[("", line)] for line in lines]  # a lexer must not change the text
+    return found if read == lines else [[("", line)] for line in lines]  # plain lines if the lexer changed the text
 
 
 def _kind(token: Any) -> str:

@@ -18,7 +18,7 @@ BEFORE_LOGIN = ("/static/enter.js", "/static/page.css")
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
 BODY_S = 10.0  # timeout for the whole body of a request
-SLEEPERS = 16  # wrong guesses that are delayed at the same time; more are refused at once
+SLEEPERS = 16  # at most this many wrong guesses are delayed at the same time; more are refused without delay
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self';"
@@ -118,7 +118,7 @@ class PageGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # no websockets and no lifespan events
+            return  # websockets and lifespan events get no answer
         request, send = BrowserRequest(scope), _with_headers(send)
         refusal = self._refuse_foreign(request) or self._refuse_unexpected(request)
         if refusal is None:
@@ -142,7 +142,9 @@ class PageGate:
         if site in ("", "same-origin") or (site == "none" and request.opens_a_page):
             return None
         if request.opens_a_page and site in ("same-site", "cross-site"):
-            return HTMLResponse(ENTRY, 401)  # the browser sent no cookie; a click on this page is same-origin
+            # The person followed a link on another site, so the browser sent no cookie. It does when they click the
+            # link in ENTRY, which is same-origin.
+            return HTMLResponse(ENTRY, 401)
         return _refusal(403)
 
     def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:

@@ -15,10 +15,8 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-LOOK_S, CALM_LOOK_S = (
-    0.1,
-    0.4,
-)  # how often to check whether the journal's files have changed, and how often while it is calm
+# how often to check whether the journal's files have changed, and how often while it is calm
+LOOK_S, CALM_LOOK_S = 0.1, 0.4
 CALM_S = 5.0  # it is calm when nothing has changed for this long
 PAINT_S = 0.28  # least time between two renderings of a page: on average, an event shows after half of that
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
@@ -30,8 +28,9 @@ BRISK, BRISK_S, BUSY = 16, 1.0, 9
 ASK_S, CALM_ASK_S = 0.5, 2.0
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
-LATE_S, IDLE_S = 15.0, 300.0  # longest rest, however long rendering took: of a changed page, of an unchanged one
-STREAMS = 4  # per session: a browser opens six connections to a host, and the page itself needs some
+LATE_S, IDLE_S = 15.0, 300.0  # the longest rest of a changed and of an unchanged page, however long rendering took
+# at most this many streams per session: a browser opens six connections to a host, and the page itself needs some
+STREAMS = 4
 ALL_STREAMS = 64
 
 Result = TypeVar("Result")
@@ -188,7 +187,7 @@ class Live:
         self._task: asyncio.Task[None] | None = None
         self._moved = 0.0  # when something changed last
         self._asked = 0.0  # when everything was checked last, not only the journal's files
-        self._version: int | None = None  # of the journal, at the last poll
+        self._version: int | None = None  # the journal's version at the last poll
         self._outside: object = None
 
     @property
@@ -264,7 +263,7 @@ class Live:
         try:
             version = await self._reader.read(Reader.version)
         except TruedError:
-            return True  # let the page show the error
+            return True  # so that the page is made again and shows the error
         moved, self._version = version != self._version, version
         return moved
 
@@ -273,7 +272,7 @@ class Live:
         try:
             found = await self._reader.read(Reader.outside_journal)
         except TruedError:
-            return False  # the journal cannot be read now: the next poll tries again
+            return False  # the journal cannot be read now; the next poll tries again
         changed, self._outside = found != self._outside, found
         return changed
 

@@ -43,13 +43,13 @@ from trued.reporting.views.progress import Progress
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 from trued.workflows.view import WorkflowView, view_of
 
-SUMMARIES = 1_000  # runs whose line in the list is kept
-WATCHED = 8  # runs whose events are kept folded; the least recently viewed is dropped
-BEGUN = 2  # runs that are not open in any tab and are folded in parts, for their line in the list
-STORY = 80  # lines of a run's story
+SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
+WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
+BEGUN = 2  # at most this many half-read runs are kept that no tab shows: they are read only for their line in the list
+STORY = 80  # at most this many lines of a run's story are kept, the newest
 BATCH = 1_000  # events that are read at once
 TOLD = 200  # events of the story that are read at once, backwards from the newest, until the story is long enough
-PROOFS = 64  # verdicts that are kept whole
+PROOFS = 64  # at most this many whole verdicts are cached
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
 # For an event that ends a call's wait, only the time is kept; the call's row has the rest.
@@ -136,10 +136,10 @@ class WatchedRun:
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
         own = {one.KIND for one in self.progress.view.WARNINGS}
-        # otherwise the story is read backwards from the newest
+        # whether these events go into the story now; otherwise `story` reads them, backwards from the newest
         tells = self.told_until == self.last and len(rows) <= TOLD
         for number, at, name, kind, data in rows:
-            key = intern(name)  # most keys occur many times
+            key = intern(name)  # interned, because most keys occur many times
             head = EventHead(number, at, key, kind)
             event = self.progress.add_json(head, data)
             if tells:
@@ -253,7 +253,7 @@ class Reader:
         self._spares = False
         self.clones = CloneDiffs()
         self._store: RunStore | None = None
-        self._moments = self._moment = 0  # counter; the number of the current moment, or 0
+        self._moments = self._moment = 0  # how many moments there were; the number of the current one, or 0
         self._read_now: dict[tuple[str, ...], Any] = {}  # cache for the current moment
         self._watched = Recent[str, WatchedRun](WATCHED)
         self._begun = Recent[str, WatchedRun](BEGUN)
@@ -403,7 +403,8 @@ class Reader:
         if record.id not in to_decide:
             return waits(self.store, record, to_decide)
         asked = journal.questions(record.id, only_open=True)
-        given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)  # decisions come with steps
+        # what can be decided changes only with a step or an approval
+        given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)
         stamp = (steps, record.state, record.why, [one.key for one in asked], given)
         found = self._waits.get(record.id)
         if found is None or found[0] != stamp:
@@ -411,7 +412,7 @@ class Reader:
         return found[1]
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that nobody views is folded once, and its events are dropped."""
+        """One line of the list of runs. A run that nobody views is folded only for this line and then dropped."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
         found = self._summaries.get(record.id)
@@ -443,7 +444,7 @@ class Reader:
         """The grades after people's approvals ({} without approvals), and the lowest grade that the run's user
         accepts."""
         approved = self._once(self.store.journal.runs_with_approvals, "runs with approvals")
-        if record.id not in self._accepted:  # a run's inputs never change
+        if record.id not in self._accepted:  # read once, because a run's inputs never change
             every = accepted_grades(self.store)
             self._accepted = {one.id: every.get(one.id) for one in self.runs()}
         given = grades_with_approvals(self.store, record) if record.id in approved else {}
@@ -662,7 +663,7 @@ class Reader:
             return written, ()
         journal = self.store.journal
         at_work = journal.runs_at_work()
-        drivers = journal.drivers() if at_work else {}  # reads a file of every run
+        drivers = journal.drivers() if at_work else {}  # only if needed, because this reads a file of every run
         return written, (*((one, drivers.get(one, 0)) for one in at_work), *journal.queued().items())
 
     def picture(self, sha256: str) -> bytes | None:

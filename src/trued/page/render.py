@@ -20,7 +20,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff]"
 )
-KEPT = 1_000  # texts and addresses that are kept as HTML; a page shows a few hundred
+KEPT = 1_000  # each cache keeps at most this many texts, addresses or times; a page shows a few hundred
 _PICTURES = 0x2400  # from here on, Unicode has a visible symbol for each of the first 32 control characters
 
 
@@ -50,7 +50,7 @@ def macro(template: str, name: str) -> Callable[..., Markup]:
 
 
 def question_first(text: str) -> tuple[str, str]:
-    """The question in a text, and the rest of the text: what a person has to decide stands first."""
+    """The question in a text, and the rest of the text, so that what a person has to decide stands first."""
     lines = text.split("\n")
     number = next((place for place in (0, len(lines) - 1) if "?" in lines[place]), 0)
     asked, mark, more = lines[number].partition("?")
@@ -114,7 +114,8 @@ def requirement_url(run: str, requirement: str) -> str:
 
 
 def query(**values: object) -> str:
-    """A query string such as `?only=open&page=2`, without empty values."""
+    """A query string such as `?only=open&page=2`. Values that are empty, 0 or 1 are defaults and left out, except for
+    `line`."""
     given = {name: value for name, value in values.items() if value not in ("", None, 0, 1) or name == "line"}
     return f"?{urlencode(given)}" if given else "?"
 

@@ -50,12 +50,13 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-AT_ONCE = 8_000  # events folded for one request (a quarter of a second); in a longer run, the next request continues
+# at most this many events are folded for one request (in a quarter of a second); the next one continues
+AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
-TRIES = 20  # random ports to try: each may be taken on one of the two addresses
-NEWS = 5  # notifications that a tab shows at once
+TRIES = 20  # at most this many random ports are tried: each may be taken on one of the two addresses
+NEWS = 5  # at most this many notifications are shown by a tab at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
-NO_PAGES = ("/live", "/pieces", "/waits")  # requested by the script: no person reads their error messages
+NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6: no other process can listen there, either.
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
@@ -275,7 +276,7 @@ class PageServer:
         return JSONResponse({"state": found.state, "said": found.said})
 
     async def _with_store(self, what: Callable[[RunStore], Result]) -> Result:
-        """Call `what` in the thread for actions, with a store of its own: pages can be read meanwhile."""
+        """Call `what` in the thread for actions, with a store of its own, so that pages can be read meanwhile."""
 
         def called() -> Result:
             with RunStore(self.options.home, self.options.environ) as store:
@@ -449,7 +450,8 @@ async def _json(request: Request) -> dict[str, object]:
 
 
 async def _error_response(request: Request, error: Exception) -> Response:
-    """A response with one sentence about the error: as HTML if a page was requested, else as plain text."""
+    """A response with one sentence about the error: as JSON for a POST, as HTML if a page was requested, else as plain
+    text."""
     if request.method == "POST":
         return JSONResponse({"said": str(error)}, 409)
     return _sentence(request, str(error), 404 if isinstance(error, BadInput) else 503)

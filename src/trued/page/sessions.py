@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 CODE_S = 60.0  # an entry code is valid for one use within this time
 TOLD = (10, 100, 1000, 10_000)  # numbers of wrong guesses at which the person at the terminal is warned
-SLOWED = 5  # wrong guesses without a delay: a person mistypes, a program keeps trying
+SLOWED = 5  # this many wrong guesses are not delayed: a person mistypes, a program keeps trying
 LONGEST_S = 2.0  # longest delay of one wrong guess
 
 

@@ -15,14 +15,15 @@ from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call, Checks
 from trued.support.plurals import counted
 
-LENGTH = 240  # characters of a quoted text
+LENGTH = 240  # maximum length of a quoted text, in characters
 ENGINE = "engine"
+# frequent events that have no line in the story
 SILENT = {
     call.CallStarted,
     call.QuotaReported,
     proof.CheckRan,
     proof.RequirementJudged,
-}  # frequent events that have no line in the story
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 WINDOW = 300  # lines on one page
-LONGEST = 20_000  # bytes read of one line; the rest is only counted
-CHUNK = 1 << 20  # bytes that are scanned at once
+LONGEST = 20_000  # at most this many bytes of one line are read; the rest is only counted
+CHUNK = 1 << 20  # bytes that one read scans for line ends
 TOOL = "tool"
 
 
@@ -102,7 +102,7 @@ class _LineIndex:
                         self._ends.append(self._size + at + 1)
                         at = chunk.find(b"\n", at + 1)
                     self._size += len(chunk)
-        except OSError:  # removed meanwhile
+        except OSError:  # the file was removed meanwhile
             return
 
     def line(self, place: int) -> tuple[bytes, int]:

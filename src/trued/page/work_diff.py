@@ -23,15 +23,16 @@ from trued.workspace.git.command import git_command, git_environment
 from trued.workspace.git.store import Store
 
 WITHIN_S = 10.0
-CLONE_WITHIN_S = 2.0  # an agent can make its folder slow to read
+CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
 AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone, and the same after a timeout
 FIRST_S = 0.3  # wait this long for the first read of a clone
-CLONES = 32  # clones whose diffs are kept
-MOST = 8_000_000  # bytes that git may print
-SHOWN = 200_000  # characters of one diff
+CLONES = 32  # at most this many clones' diffs are kept
+MOST = 8_000_000  # at most this many bytes that git prints are read
+SHOWN = 200_000  # maximum length of one diff, in characters
 CLONE_SHOWN = 12_000
-LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary
-# An agent can change the settings of a submodule in its clone, and git would run their filters to compare it.
+LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary, so git does not compare their lines
+# Submodules are ignored: an agent can change the settings of one in its clone, and git would run their filters to
+# compare it.
 PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
 
 HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
@@ -151,7 +152,7 @@ class _CloneLook:
 class CloneDiffs:
     """What running agents have changed so far.
 
-    An agent can make its folder slow to read: a separate thread reads it, and the last result is shown meanwhile.
+    An agent can make its folder slow to read. So a separate thread reads it, and the last result is shown meanwhile.
     """
 
     def __init__(self, read: Callable[[str, Path], DiffParts | None] = read_clone) -> None:
@@ -212,8 +213,8 @@ def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
 def diff_parts(text: str) -> DiffParts:
     """The diff as parts, each with neighbouring lines of one sort; git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
-    in_heading = False  # a line of the file may look like a heading: `-- x`, removed, is `--- x`
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # no other character ends a line of a diff
+    in_heading = False  # elsewhere, a removed line `-- x` of the file looks like the heading `--- x`
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # not splitlines: in a diff, only a newline ends a line
         sort = line[:1] if line[:1] in "+-@" else ""
         if line.startswith("diff --git "):
             sort, line, in_heading = "@", f"{line.rstrip().rpartition(' b/')[2]}\n", True
@@ -235,7 +236,8 @@ def _git(
     within_s: float = WITHIN_S,
     most: int = MOST,
 ) -> bytes | None:
-    """The first `most` bytes that git prints; then it is killed. None if it fails, or is too slow and prints less."""
+    """What git prints, but at most `most` bytes; then it is killed. None if it fails, or takes longer than
+    `within_s`."""
     command, environment = git_command([f"--git-dir={place}", *words]), {**git_environment(), **(variables or {})}
     try:
         with subprocess.Popen(

@@ -15,8 +15,8 @@ from trued.page.story import StoryLine, sentence
 from trued.page.view import PageView, Params
 
 PAGE = 200  # rows of a list on one page
-LINES = 1_000  # lines of stories that are kept as HTML
-SHORT = 60  # characters of a title in the breadcrumb
+LINES = 1_000  # at most this many lines of stories are cached as HTML
+SHORT = 60  # maximum length of a title in the breadcrumb, in characters
 HOME = ("Runs", "/")
 TABS = (
     ("", "Now"),

@@ -10,7 +10,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.page.work_diff import ChangedFile, changed_files, file_diff
 from trued.proof.room.frozen_files import is_below
 
-CALLS = 3  # calls that are named for one file
+CALLS = 3  # for each file, at most this many of the calls that changed it are named, the newest
 
 
 def diff(reader: Reader, params: Params) -> PageView:

@@ -8,7 +8,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.page.work_diff import file_versions, version_text
 from trued.reporting.html.calls import Text
 
-LENGTH = 120_000  # characters of one document
+LENGTH = 120_000  # maximum length of one document, in characters
 
 
 def documents(reader: Reader, params: Params) -> PageView:

@@ -8,7 +8,7 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 
-LENGTH = 1_000  # characters of one event
+LENGTH = 1_000  # maximum length of one event, in characters
 
 
 def events(reader: Reader, params: Params) -> PageView:

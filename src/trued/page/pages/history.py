@@ -14,14 +14,14 @@ from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
-AGENTS = 12  # agents with a row of their own in the first figure
-LINES = 6  # agents in the plot over time: more cannot be told apart
-WEEKS = 26  # the newest weeks, in the plots; the tables add up the whole chosen time
-CHOICES = 200  # choices of one filter
-ROWS = 50  # rows of a table of weeks, agents, roles or workflows
+AGENTS = 12  # at most this many agents have a row of their own in the first figure
+LINES = 6  # at most this many agents are in the plot over time: more cannot be told apart
+WEEKS = 26  # the plots show at most this many weeks, the newest; the tables add up the whole chosen time
+CHOICES = 200  # at most this many choices of one filter are offered
+ROWS = 50  # at most this many rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
-WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # of a plot, in SVG units
+WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # measures of a plot, in SVG units
 DAY = 86400.0
 
 
@@ -74,7 +74,7 @@ def history(reader: Reader, params: Params) -> PageView:
         given["workflow"],
         given["agent"],
         given["role"],
-        begin // DAY * DAY,  # whole days, so that the result can be cached
+        begin // DAY * DAY,  # rounded to whole days, so that the result can be cached
     )
     found = reader.history(wanted)
     found_choices = {} if reader.is_empty else choices(reader.store)
@@ -98,7 +98,8 @@ def history(reader: Reader, params: Params) -> PageView:
         "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total, names=names),
         "runs": _runs(reader, paged(found.runs, params, *given, size=ROWS)),
     }
-    if not (wanted.workflow or wanted.agent or wanted.role):  # no agent works in a verification
+    # a verification has no workflow, agent or role: if one of these is chosen, none is listed
+    if not (wanted.workflow or wanted.agent or wanted.role):
         where = Path(wanted.repository) if wanted.repository else None
         verified = [one for one in VerificationLog(reader.home).records(where) if one.at >= wanted.since]
         pieces["verifications"] = piece("history/verifications.html.j2", every=verified, most=ROWS)
@@ -135,7 +136,8 @@ def plotted(found: Stats) -> Plot:
         for one in weeks
         if most_usd
     )
-    every = max(1, -(-len(weeks) // 9))  # a label needs a ninth of the width
+    # only each `every`-th week has a label, because a label needs a ninth of the width
+    every = max(1, -(-len(weeks) // 9))
     labels = tuple((places[one.name], one.name if number % every == 0 else "") for number, one in enumerate(weeks))
     return Plot(labels, tuple(one for one in lines if one.points), tuple(columns), most_share, most_usd)
 

@@ -8,7 +8,7 @@ from trued.page.reader import Reader
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 
-MOST = 200  # newest entries of each list
+MOST = 200  # each list shows at most this many entries, the newest
 
 
 def people(reader: Reader, params: Params) -> PageView:

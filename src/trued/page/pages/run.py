@@ -21,15 +21,16 @@ from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
 
-ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}  # the last part of a run, as the address names it
+# how much of the end of a run the lanes show: name in the address → seconds
+ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}
 SORTS = ("open", "met", "guard")  # kinds of ledger rows
-BARS = 220  # bars of all lanes together: each takes four elements and a title
-ROWS, OPEN = 100, 6  # ledger rows on one page; how many of them show their cases at once
+BARS = 220  # at most about this many bars of all lanes together: each takes four elements and a title
+ROWS, OPEN = 100, 6  # ledger rows on one page; at most OPEN of them show their cases without a click
 QUIET_S = 86_400.0
-TAIL = 40  # lines of the transcript beside the ledger
-STORY = 40  # lines of the story
+TAIL = 40  # the last lines of the transcript, shown beside the ledger
+STORY = 40  # at most this many lines of the story
 NOTICES = 12
-TOLD = 8  # sentences from an agent's brief that are shown
+TOLD = 8  # at most this many of the gaps that the running agent was told are shown
 
 
 def run(reader: Reader, params: Params) -> PageView:
@@ -43,7 +44,8 @@ def run(reader: Reader, params: Params) -> PageView:
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, sums)),
         "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
-        **({"call": call} if is_at_work else {}),  # on a phone it comes first
+        # while the run works, before the lanes, so that it is near the top on a phone
+        **({"call": call} if is_at_work else {}),
         "lanes": _lanes(reader, record, every, params),
         **_own_section(material),
         **({} if is_at_work else {"call": call}),
@@ -61,7 +63,8 @@ def _notices(material: Material, every: tuple[ReportedCall, ...]) -> str:
 
 def _lanes(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], params: Params) -> str:
     only, zoom = params.get("only", ""), params.get("lanes", "")
-    only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""  # each is cached: allow only known values
+    # only known values, because the result for each is cached
+    only, zoom = only if only in SORTS else "", zoom if zoom in ZOOMS else ""
     links = Links(
         call=lambda call: call_url(record.id, call.key),
         refuted=lambda requirement: f"{requirement_url(record.id, requirement)}#history",
@@ -213,7 +216,7 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
 
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
-    """The first page of the ledger, which most tabs show."""
+    """The first page of the ledger; cached, because most tabs show it."""
     return reader.made_of_decisions(record, "first ledger", lambda one: ledger_piece(record, one, ledger, {}))
 
 
