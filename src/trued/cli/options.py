@@ -323,8 +323,8 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. A sentence that is too long for a file name does not: there, the system raises an
-    error."""
+    """Whether the goal names a file. A sentence too long for a file name, for which the system raises an error, does
+    not."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trued.page.server import PageServer
 
 app = typer.Typer(rich_markup_mode=None)
-DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): the signal that a process gets when its parent dies
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2): sets the signal that a process gets when its parent dies
 
 
 @app.command()

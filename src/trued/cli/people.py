@@ -269,8 +269,7 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
         path = top / ("pyproject.toml" if name == TABLE else name)
         words = plain(path.read_bytes().decode("utf-8", "replace"))
         lines = words.splitlines()
-        # With multi-line strings, every line is shown: a line in one may look like a comment and still be an
-        # instruction.
+        # If there are multi-line strings, all lines are shown: in a string, an instruction may look like a comment.
         has_comments = path.suffix == ".toml" and not any(mark in words for mark in ('"""', "'''"))
         shown = [text for text in lines if not (has_comments and is_comment(text))]
         for text in shown:

@@ -44,7 +44,7 @@ def err() -> "Console":
 
 
 def is_plain_output() -> bool:
-    """Whether to print plain lines instead of a live tree: a pipe, a file, CI, a dumb terminal."""
+    """Whether to print plain lines instead of a live tree: on a pipe, in a file, in CI, on a dumb terminal."""
     return not sys.stderr.isatty() or bool(os.environ.get("CI")) or os.environ.get("TERM") == "dumb"
 
 
@@ -88,7 +88,7 @@ def keep_traceback(error: BaseException) -> str:
 
 
 def outside_agents(command: str) -> None:
-    """Raise BadInput inside an agent: agents may neither start agents nor act as a person."""
+    """Raise BadInput if an agent runs this command: agents may neither start agents nor act as a person."""
     if call := inside_agent():
         then = "run it in your own terminal"
         raise BadInput(f"`trued {command}` is refused inside an agent (call {call})", then=then)

@@ -26,14 +26,13 @@ class Decision:
     instead: bool = False  # replaces an earlier decision on the same work
     way: Way = "command"
     # What the person was shown: the contract's hash, and requirement → commit. If either has changed since, the
-    # decision
-    # is refused. What is empty is not checked.
+    # decision is refused. What is empty is not checked.
     contract: str = ""
     commits: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether the run only has to write people's decisions to its branch, so that resuming it calls no agent."""
+    """Whether all that is left for the run is to write people's decisions to its branch: resuming it calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)
@@ -132,7 +131,8 @@ def _check_name_and_reason(decision: Decision) -> None:
 
 
 def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Raise BadInput for a second decision, and for approving a requirement that is refuted or already proven."""
+    """Raise BadInput for a second decision without `instead`, and for approving a requirement that is refuted or
+    already proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
     if said and not instead:

@@ -29,7 +29,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
-CHARACTERS = 4  # roughly so many per token
+CHARACTERS = 4  # a token has roughly this many
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
@@ -52,7 +52,8 @@ async def offer_run(
     - if the repository is on another machine, a sentence on how to open the pull request there.
     """
     travel, kind = store.travel(record), store.inputs(record.id).settings.forge.kind
-    if travel and not travel.is_origin and kind != "local":  # remotes and tokens are where the run was begun
+    # only the machine where the run was begun has its remotes and tokens
+    if travel and not travel.is_origin and kind != "local":
         how = f"trued land {record.id} --pr{' --draft' if draft else ''}"
         return f"its repository is on the machine where it was begun: `{how}` there opens the pull request"
     verdict = store.verdict(record.id) or Verdict.open("nothing was judged")

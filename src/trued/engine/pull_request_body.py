@@ -56,7 +56,7 @@ class PullRequestWork:
     verdict: Verdict
     proven: bool
     contract: str = ""
-    bar: str = ""  # the accepted grade, if it is lower than the default
+    bar: str = ""  # a sentence, if the accepted grade is lower than the default
     key: str = ""  # the ticket's key
     url: str = ""  # the ticket's address
     words: str = ""  # an agent's text
@@ -65,7 +65,7 @@ class PullRequestWork:
     spent: tuple[RoleSpending, ...] = ()
     evidence: tuple[Evidence, ...] = ()  # of all rounds, on base and head
     claimed: tuple[tuple[str, str], ...] = ()  # pictures that agents handed in: name and hash
-    said: tuple[str, ...] = ()  # remarks: what the ticket lacks; claims that git refutes
+    said: tuple[str, ...] = ()  # remarks, such as what the ticket lacks, and claims that git refutes
     draft: bool = False
     when: float = 0.0
 

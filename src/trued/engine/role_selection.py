@@ -32,7 +32,7 @@ class TrustedFiles:
 
 def check_trust(root: Path, home: Path, given: str) -> TrustedFiles:
     """The trusted files. Raises Untrusted if a settings or role file of trued is not trusted. Role files of other tools
-    are checked when a role needs them."""
+    are checked when a role needs them. `given`: the digest that the user passed with --trust."""
     what = files_to_trust(root)
     agreed = TrustedFiles(
         root, what, frozenset(what.files) if given == what.digest else trusted_files(home, root, what)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trued.workspace.git.workspace import GitWorkspace
 
 KINDS = Path(__file__).with_name("sensitive_files.toml")  # each reason why a path is sensitive, with its patterns
-SETTINGS = "settings of trued"  # one of the reasons
+SETTINGS = "settings of trued"  # one of the reasons in that file
 # another reason, known only on a machine with the user's repository
 BY_GIT = "your git settings make git run or read it"
 # these files are sensitive in any folder, and so is everything in FOLDERS

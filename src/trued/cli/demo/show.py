@@ -41,8 +41,7 @@ class Demo:
         self.narrator, self.place = narrator, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
-        # the id of the newest event that was read; the part of the run that is shown now; kind and key of each printed
-        # event
+        # id of the newest event that was read; part of the run that is shown now; kind and key of each printed event
         self.seen, self.part, self.printed = 0, "", set[tuple[str, str]]()
 
     def play(self) -> int:

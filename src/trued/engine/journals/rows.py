@@ -98,9 +98,9 @@ class KnownSpends:
     def read(self, query: Callable[[int], Iterable[Mapping[str, Any]]]) -> "list[Spend]":
         """All spends of the run, in the order of writing.
 
-        `query` returns the rows with a higher number (`n`) than the given one, in order. Each row also has the number
-        of all rows of the run (`size`) and the sum of their numbers (`total`). If there is no such row, `query` returns
-        one row whose `n` is None. If `size` and `total` do not fit the known rows, everything is read again.
+        `query` returns the rows with a higher number (`n`) than the given one, in order. Each row also says how
+        many rows the run has (`size`), and the sum of their numbers (`total`). If no row has a higher number, `query`
+        returns one row whose `n` is None. If `size` and `total` do not fit the known rows, everything is read again.
         """
         if not self._take(query(self._last)):
             self._forget()

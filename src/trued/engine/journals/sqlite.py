@@ -257,7 +257,8 @@ class SqliteJournal:
 
     @contextmanager
     def claim(self, run: str, end_driver: Callable[[], None] | None = None) -> Iterator[None]:
-        """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal."""
+        """Hold the run's lock: only one process drives a run. Cancelling the run sends this process a signal,
+        so `end_driver` is never called."""
         with self._lock(run).hold():
             yield
 
@@ -266,7 +267,7 @@ class SqliteJournal:
         self._lock(run).announce()
 
     def lease_file(self, run: str) -> None:
-        """None: no other machine can take over a run of this journal."""
+        """Always None, because no other machine can take over a run of this journal."""
 
     def driver(self, run: str) -> int:
         """The id of the process that drives the run; 0 for none. Takes no lock."""
@@ -293,7 +294,7 @@ class SqliteJournal:
         return ""
 
     def refuse_if_open(self) -> None:
-        """Do nothing: sandboxes hide the file, and every run tests that they do."""
+        """Do nothing: agents cannot read this journal. Sandboxes hide the file, and every run tests that they do."""
 
     def _cancel_mark(self, run: str) -> Path:
         return self.path.parent / "runs" / run / "cancelled"
@@ -580,7 +581,8 @@ class RunJournal:
             return db.execute(statement, values).rowcount == 1
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or settle, in one synced transaction; other writers wait."""
+        """Call `decide` with the run's spends, and write the spend that it returns (None: nothing), all in one synced
+        transaction, for which other writers wait."""
         with self.journal.writing(self.journal._synced) as db:
 
             def newer(number: int) -> list[dict[str, object]]:
@@ -621,7 +623,8 @@ class RunJournal:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
+    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; without names, for all
+    steps."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 

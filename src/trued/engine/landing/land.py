@@ -121,7 +121,8 @@ async def _context(store: RunStore, record: RunRecord, request: LandingRequest, 
 
 
 async def _move_local_branch(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> None:
-    """Move the run's local branch to the work of other machines, unless somebody else moved it."""
+    """Move the run's local branch to its newest commit, which another machine may have made, unless somebody else moved
+    the branch."""
     if not store.travel(record):
         return
     if not Path(record.repository).exists():

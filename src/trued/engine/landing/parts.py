@@ -91,7 +91,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """An objection for each chunk without any change, unless it was already satisfied."""
+    """Objections against the chunks for which nothing was changed, except chunks that were already satisfied."""
     record, found = context.record, list[Finding]()
     skipped = {one.task for _, one in of_kind(context.store.journal.events(record.id), TaskSkipped)}
     owned, start = context.store.owned_files(record.id), record.base

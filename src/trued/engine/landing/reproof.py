@@ -69,7 +69,8 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """The approvals of single requirements with which the new commit would be accepted; empty if they do not help."""
+    """The approvals of single requirements that the new commit lacks to be accepted; empty if it lacks none, or if they
+    would not be enough."""
     short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -113,7 +114,7 @@ class RebasedProof:
         is_approved = any(not one.rejected for one in carried)
 
         def emit_judged(event: JournalEvent) -> None:
-            """Emit the event; a requirement's reasons do not ask for an approval that is carried over."""
+            """Emit the event. If an approval of the contract is carried over, the reasons no longer ask for one."""
             if is_approved and isinstance(event, RequirementJudged):
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)
@@ -140,7 +141,8 @@ class RebasedProof:
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
 
     def _key(self, name: str) -> str:
-        """The key of the verdict that counts. After each verdict that is `unjudged`, there is a new key."""
+        """The key of the verdict that counts. An `unjudged` verdict does not count: the next attempt has the next
+        key."""
         number = 1
         while (found := self.store.journal.step(self.record.id, f"{name}#{number}")) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
