@@ -44,7 +44,7 @@ MOST = 200  # maximum number of values of one field
 LINE = 500  # maximum length of one line in the terminal, in characters
 NAME = 80  # maximum length of a person's name, in characters
 IDS = 30  # at most this many requirements are named when the whole contract is approved; the others are counted
-MARKS = 3  # accents that one letter may have at most
+MARKS = 3  # at most this many accents of one letter are kept
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
@@ -145,7 +145,8 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        """An answer is given at once; only building without cases, which proves nothing, needs confirmation."""
+        """An answer is given at once. Only the answer to build without cases needs confirmation: such work proves
+        nothing."""
         record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 
@@ -320,7 +321,7 @@ def visible(text: str) -> str:
     """The text on one line; each stretch of characters that a terminal does not show becomes one space.
 
     Letters, numbers, punctuation and symbols are kept, each with a few accents at most. Characters that Unicode calls
-    blanks or fillers are not.
+    blanks or fillers are not kept.
     """
     found: list[str] = []
     marks = 0

@@ -45,7 +45,8 @@ class ProposedDecision:
 class Confirmations:
     """Asks about one proposal at a time. The proposal's number is shown in the browser and typed in the terminal.
 
-    An attacker with a stolen session can propose, but the person at the terminal never sees that proposal's number.
+    An attacker with a stolen session can propose. But only the attacker's browser shows that proposal's number, so the
+    person at the terminal cannot type it.
     """
 
     def __init__(

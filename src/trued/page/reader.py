@@ -47,8 +47,8 @@ SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
 BEGUN = 2  # at most this many half-read runs are kept that no tab shows: they are read only for their line in the list
 STORY = 80  # at most this many lines of a run's story are kept, the newest
-BATCH = 1_000  # events that are read at once
-TOLD = 200  # events of the story that are read at once, backwards from the newest, until the story is long enough
+BATCH = 1_000  # events that one query reads
+TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
 PROOFS = 64  # at most this many whole verdicts are cached
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
@@ -123,12 +123,13 @@ class WatchedRun:
     waiting: set[str] = field(default_factory=set)  # keys of calls whose last wait has no end in `kept`
     story: deque[StoryLine] = field(default_factory=lambda: deque(maxlen=STORY))
     told_until: int = 0  # id of the newest event in the story
-    proofs: list[ProofSummary] = field(default_factory=list)  # a step never changes: each is read once
+    proofs: list[ProofSummary] = field(default_factory=list)  # each is read once, because a step never changes
     last_step: int = 0  # number of the newest step read
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
     material: tuple[object, Material] | None = None
-    made: dict[str, tuple[object, Any]] = field(default_factory=dict)  # parts of a page, and what they were made of
+    # part of a page → what it was made of, and the part itself
+    made: dict[str, tuple[object, Any]] = field(default_factory=dict)
     drawn: dict[str, float] = field(default_factory=dict)  # when each picture of the whole run was drawn
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
     next_steps: tuple[object, list[tuple[str, str]]] | None = None

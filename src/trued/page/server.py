@@ -57,7 +57,7 @@ TRIES = 20  # at most this many random ports are tried: each may be taken on one
 NEWS = 5  # at most this many notifications are shown by a tab at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
-# Errors of a machine without IPv6: no other process can listen there, either.
+# Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.
 NO_IPV6 = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
 
 
@@ -69,13 +69,13 @@ class PageOptions:
     environ: Mapping[str, str]
     warn: Callable[[str], None]  # prints a sentence for the person at the terminal
     report: Callable[[BaseException], None]  # saves the traceback of a bug
-    who: str = ""  # that person's name
+    who: str = ""  # name of the person who started the page
     terminal: PersonTerminal | None = None  # where decisions are confirmed
     again: Callable[[Path], None] = lambda path: None  # opens the browser again with this entry file
     port: int = 0
     host: str = ""  # "": a random name under localhost
     look: bool = False  # nothing can be changed
-    notify: NotifySettings = field(default_factory=NotifySettings)  # of the person who started it
+    notify: NotifySettings = field(default_factory=NotifySettings)  # that person's settings
 
 
 def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
@@ -201,7 +201,7 @@ class PageServer:
             self.close()
 
     async def _forget_entry(self) -> None:
-        """Remove entry files that nobody used: their codes have expired."""
+        """Remove an entry file that nobody used, once its code has expired."""
         while True:
             await asyncio.sleep(CODE_S)
             if self.entry.age() > CODE_S:
@@ -305,7 +305,8 @@ class PageServer:
         return HTMLResponse(document(view, address, can_act=not self.options.look))
 
     async def pieces(self, request: Request) -> Response:
-        """All pieces of a page, for a tab that gets no stream: what tabs with a stream of this page show, if any."""
+        """All pieces of a page, for a tab that gets no stream. If other tabs have a stream of this page, all show the
+        same."""
         address = request.query_params.get("address", "")
         shown = self.live.picture(address) or Painting.whole(await self.reader.read(self._render(address)))
         return Response(shown.message, media_type="application/json")

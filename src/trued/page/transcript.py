@@ -23,8 +23,8 @@ class SpokenLine:
     number: int  # counted over all lines of the call, from 1
     at: float
     kind: str
-    head: str  # a short description
-    text: str  # the whole text, if it is longer than the head
+    head: str  # what a tool does, in a few words; "" for other lines
+    text: str  # the whole text
     left_out: int = 0  # bytes that are not shown
 
     @property

@@ -25,7 +25,7 @@ from trued.workspace.git.store import Store
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
 AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone, and the same after a timeout
-FIRST_S = 0.3  # wait this long for the first read of a clone
+FIRST_S = 0.3  # wait at most this long for the first read of a clone
 CLONES = 32  # at most this many clones' diffs are kept
 MOST = 8_000_000  # at most this many bytes that git prints are read
 SHOWN = 200_000  # maximum length of one diff, in characters

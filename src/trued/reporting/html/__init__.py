@@ -25,7 +25,7 @@ def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
 
 
 def write_comparison(data: Mapping[str, Any], path: Path) -> Path:
-    """Write the data that `compare --json` prints as a separate HTML page."""
+    """Write a comparison as a separate HTML page. `data`: what `compare --json` prints."""
     from trued.reporting.html.comparison import compared
     from trued.reporting.html.render import environment
     from trued.support import atomic_files

@@ -91,7 +91,7 @@ class LedgerRow:
     lacks: str
     covers: tuple[str, ...]
     checks: str
-    stages: tuple[VerdictStage, ...]  # verdicts, oldest first: the last one is the grade
+    stages: tuple[VerdictStage, ...]  # verdicts, oldest first: the last one gives the grade
     base: tuple[Trial, ...]  # on the base, before any work
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]

@@ -156,7 +156,7 @@ class Material:
     documents: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
     spool: Callable[[str, int], Spooled] = no_spool  # a call's spooled events, by key and number of lines
-    kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
+    kept: Callable[[str], bytes] = nothing_kept  # the content of a picture or recording, by hash
     now: float = 0.0
     compared: Mapping[str, Any] | None = None  # the comparison with other runs, as `compare --json` prints it
     picture_address: str = ""  # prefix of a picture's address, if pictures are not embedded in the page

@@ -75,7 +75,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One mark on the timeline. `kind`: refuted, crash, word."""
+    """One mark on the timeline. `kind`: refuted, crash, or word (a person's decision)."""
 
     at: float
     kind: str

@@ -29,8 +29,8 @@ Sending: TypeAlias = Callable[[], object]
 
 
 class Notifier:
-    """Delivers the notifications that the user wants, each once: a run and a page that both notify coordinate by marker
-    files in the run's folder. A delivery that fails or hangs is given up."""
+    """Delivers the notifications that the user wants, each once. Since a run and a page may both notify, marker files
+    in the run's folder record what was delivered. A delivery that fails or hangs is given up."""
 
     def __init__(self, settings: "NotifySettings", store: "RunStore", environ: Mapping[str, str]) -> None:
         self._settings, self._store, self._environ = settings, store, environ
@@ -46,7 +46,7 @@ class Notifier:
                 self._send(made)
 
     def catch_up(self, after: int) -> int:
-        """Notify of the events after this id of runs that other processes drive; return the newest id checked."""
+        """Notify of events after this id, in runs that other processes drive; return the newest id checked."""
         newest = after
         with contextlib.suppress(*HARMLESS):
             newest = max(after, self._store.journal.last_event_id())

@@ -8,7 +8,8 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 
 TAIL_BYTES = 32_000  # this much of the end of a transcript is read, which is enough for its last event
-SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")  # most telling first
+# fields that say what a tool works on, the most telling first
+SUBJECTS = ("command", "file_path", "path", "filePath", "pattern", "query", "url", "description")
 
 
 def describe_activity(row: Mapping[str, Any]) -> str:

@@ -121,7 +121,7 @@ class Progress:
             self._add_to_view(stored, event)
             self._add_call(stored, event)
             return
-        if type(event) in PROOFS:  # most of the others
+        if type(event) in PROOFS:  # next, because most of the others are about proofs
             self._add_to_view(stored, event)
             self._add_proof(stored, event)
         else:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # not imported at run time: statistics use this module, and n
 
 WORD = 20  # strings shorter than this, such as PASS or DONE, are interned
 
-# Named tuples: a long run has tens of thousands of rows, and each is rebuilt several times while events are folded.
+# Named tuples, because a long run has tens of thousands of rows, each rebuilt several times while events are folded.
 
 
 class TokenSum(NamedTuple):

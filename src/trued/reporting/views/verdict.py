@@ -160,9 +160,9 @@ class CheckedSides:
 
     kind: str
     command: str
-    before: int  # passed on base, of `known`
+    before: int  # how many passed on the base, out of `known`
     known: int
-    after: int  # passed on head each time, of `total`
+    after: int  # how many passed on the head each time, out of `total`
     total: int
     turns: int
     held_out: bool
