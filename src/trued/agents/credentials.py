@@ -68,7 +68,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """When the credentials expire or were renewed, in epoch seconds (later for newer credentials); 0 if unknown."""
+    """The latest time in the credentials: when they expire or were last renewed, in epoch seconds; 0 if there is none.
+    Of two versions, the newer one has the later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

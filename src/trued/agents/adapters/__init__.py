@@ -50,7 +50,7 @@ def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
     found = agent_of(agent)
     if found.runtime:
         return found.runtime(launch)
-    from trued.agents.driver.conversation import ConversationRuntime  # not loaded for an agent that does not need it
+    from trued.agents.driver.conversation import ConversationRuntime  # loaded only if needed
 
     return ConversationRuntime(found, launch)
 

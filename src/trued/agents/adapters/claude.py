@@ -16,15 +16,15 @@ TOOLS = {
     "search": ("Glob", "Grep"),
     "execute": ("Bash",),
     "web": ("WebFetch", "WebSearch"),
-    "browser": (),  # no tools of its own: the browser is an MCP server, for orders with a browser only
+    "browser": (),  # none are built in: an order with a browser adds an MCP server
 }
 STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would start another agent
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # for a longer wait, the engine frees the slot and shows the time
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # few: for a long wait, the engine frees the slot and shows until when
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
-    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # not read, because the brief contains the project's instructions
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
@@ -92,7 +92,7 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     cost = event.get("total_cost_usd")
     transcript.set_usage(
         Usage(
-            max(usage.tokens_in, transcript.usage.tokens_in),  # Claude Code's sum omits replies that it gave up on
+            max(usage.tokens_in, transcript.usage.tokens_in),  # Claude Code's own sum omits replies that it gave up on
             max(usage.tokens_out, transcript.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,

@@ -22,13 +22,13 @@ AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
 ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"
 FLAGS = ("--json", "--skip-git-repo-check", "--ignore-user-config", "--ignore-rules")
 SETTINGS = (
-    "agents.enabled=false",  # for some models, disabling `multi_agent` is not enough
-    "project_doc_max_bytes=0",  # the project's instructions come with the brief, as text
+    "agents.enabled=false",  # for some models, disabling the feature `multi_agent` is not enough
+    "project_doc_max_bytes=0",  # not read, because the brief contains the project's instructions
     "shell_environment_policy.ignore_default_excludes=false",  # so that Codex's tools do not see its keys
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # disabled: they cost thousands of tokens per request, do not belong to the project, or wait for ever
+FEATURES = (  # disabled, because they cost thousands of tokens per request, are not the project's, or wait for ever
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -82,11 +82,11 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
         _fold_item(event["item"], transcript, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
         transcript.refuse(again[1], final=" 429 " in again[1])
-        if transcript.refusal:  # Codex would wait silently, for as long as the provider asks
+        if transcript.refusal:  # stop it: Codex would wait silently, for as long as the provider asks
             transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
-    elif kind == "turn.completed":  # reports the usage of the whole thread
+    elif kind == "turn.completed":  # its usage is that of the whole thread, so earlier turns are subtracted
         used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
         transcript.set_usage(
             replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)
@@ -101,7 +101,7 @@ def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> 
     if kind == "agent_message":
         transcript.text = item["text"]
         transcript.add_text(item["text"])
-    elif kind in ("reasoning", "todo_list", "error"):  # an error item is only a warning
+    elif kind in ("reasoning", "todo_list", "error"):  # an item of type "error" is only a warning
         transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:

@@ -19,7 +19,9 @@ from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_contract import BrokenReply, parse_reply
 from trued.wire import Capabilities, Order, Report, Tell
 
-CAPABILITIES = Capabilities()  # none are needed: the program gets the session id and may store anything in its HOME
+# None. A program that wants to continue a session can do that itself: it gets the session's id, and may store what it
+# needs in its HOME.
+CAPABILITIES = Capabilities()
 
 
 class CommandRuntime:

@@ -29,7 +29,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-LONGEST_WAIT_MS = 20_000  # for a longer wait, the engine frees the slot and shows the time
+LONGEST_WAIT_MS = 20_000  # Gemini is stopped before a longer wait: the engine frees the slot and shows until when
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -43,7 +43,7 @@ QUIET: dict[str, Any] = {
     },
     "admin": {"mcp": OFF, "extensions": OFF, "skills": OFF},
     "advanced": {"ignoreLocalEnv": True},
-    "context": {"fileName": ["no-such-file.md"]},  # the project's instructions come with the brief, as text
+    "context": {"fileName": ["no-such-file.md"]},  # reads no file: the brief contains the project's instructions
     "privacy": {"usageStatisticsEnabled": False},
     "experimental": {"enableAgents": False},
     "useWriteTodos": False,
@@ -121,7 +121,7 @@ def _fold_stderr_line(line: str, transcript: Transcript) -> None:
 
 
 def _fold_chat_line(line: dict[str, Any], transcript: Transcript) -> None:
-    # A message is written again when its tools have run; it then has the same id.
+    # A message is written again, with the same id, when its tools have run. It must be counted only once.
     if line["type"] == "gemini" and line["id"] != transcript.last:
         transcript.last, counts = line["id"], line["tokens"]
         count_request(Usage(counts["input"], counts["total"] - counts["input"], counts.get("cached") or 0), transcript)

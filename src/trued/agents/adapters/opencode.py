@@ -25,13 +25,13 @@ QUIET = {
     "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     "OPENCODE_DISABLE_SHARE": "1",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",  # the project's instructions come with the brief, as text
+    "OPENCODE_DISABLE_PROJECT_CONFIG": "1",  # not read, because the brief contains the project's instructions
     "OPENCODE_DISABLE_CLAUDE_CODE": "1",
     "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
 }
 
 
-# OpenCode would download dependencies of plugins; these two files prevent it. Our plugin needs none.
+# With these two files OpenCode does not download the dependencies of plugins. Our plugin needs none.
 FILES = {
     ".config/opencode/node_modules/none": b"",
     ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
@@ -42,7 +42,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     """OpenCode's command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox limits access
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # any folder: the sandbox limits access
         "agent": {"title": {"disable": True}},  # saves a request for a title that nobody reads
         "share": "disabled",
         "autoupdate": False,

@@ -25,19 +25,21 @@ TOOLS = {
 ANSWER = "structured_output"
 STARTERS = ("agent", "send_message")  # tools that would start another agent
 NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
-SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # SETTINGS overrule all other settings
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # the file SETTINGS overrules all other settings
 KEPT_OUT = {
-    "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
+    "context": {"fileName": ["none"]},  # reads no file: the brief contains the project's instructions
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # for a wait, the engine frees the slot and shows the time
+    "model": {"generationConfig": {"maxRetries": 0}},  # Qwen does not wait: the engine frees the slot meanwhile
     "privacy": {"usageStatisticsEnabled": False},
-    "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
+    # Needed for TRUST: the project's settings could send the key elsewhere.
+    "security": {"folderTrust": {"enabled": True}},
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
-FAILED = "[API Error:"  # printed in place of the model's text
-PLAIN = "Model produced plain text"  # Qwen's error if the model did not call the reply tool; we parse the text
+FAILED = "[API Error:"  # how an error begins that Qwen prints in place of the model's text
+# Qwen's error if the model did not call the reply tool. No failure: we parse the text.
+PLAIN = "Model produced plain text"
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 

@@ -36,7 +36,7 @@ class ScriptFailed(Exception):
 
 
 class ScriptedRuntime:
-    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists its orders."""
+    """A function in this process plays every agent, without supervisor or sandbox. `orders` lists all orders so far."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -68,7 +68,8 @@ class ScriptedRuntime:
 
 
 class ScriptedProcess:
-    """The runtime of `scripted:FILE.py[#NAME]`: the function named like the role, or NAME, in a confined process."""
+    """The runtime of `scripted:FILE.py[#NAME]`. It calls the function NAME of the file in a confined process; without
+    NAME, the function is called like the role."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch

@@ -15,7 +15,7 @@ from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.transcript import Transcript
 from trued.wire import Capabilities, Order, Usage
 
-# Our names of tools → the kinds of tools in the protocol. Thinking is always allowed.
+# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed: every role may use that.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -24,11 +24,12 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# What the protocol allows. An agent that can do less refuses the request.
+# What the protocol offers. An agent that supports less refuses the request.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-WELL = ("end_turn", "max_tokens", "max_turn_requests")  # normal ends of a turn; a cut reply breaks the reply contract
+# Reasons for the end of a turn that are no failure. A reply that was cut off breaks the reply contract anyway.
+WELL = ("end_turn", "max_tokens", "max_turn_requests")
 AUTH_REQUIRED = -32000
 
 
@@ -157,7 +158,8 @@ def _fold_request(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _fold_usage_update(update: dict[str, Any], transcript: Transcript) -> None:
-    """Update the context's size and this call's cost. The agent reports the cost of the whole session."""
+    """Update the context's size and this call's cost. The agent reports the cost of the whole session, so what earlier
+    calls cost is subtracted."""
     usage = replace(transcript.usage, peak=max(transcript.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
     if cost.get("currency") == "USD" and cost.get("amount"):
@@ -187,12 +189,13 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # the agent itself treats the refusal as temporary
+        status = 429 if "429" in why else 503  # both mean "try later", as the agent itself does
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 
 def _usage(reported: dict[str, Any]) -> Usage:
-    """Usage from an event. Only some agents include cached tokens and thoughts in their figures: the total decides."""
+    """Usage from an event. Only some agents include cached tokens and thoughts in their figures; the total shows
+    whether this one does."""
     whole, said = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
     sent = max(reported.get("inputTokens") or 0, whole - said - (reported.get("thoughtTokens") or 0))

@@ -18,9 +18,9 @@ class Login:
     """How the agent authenticates with its provider. Nothing else of the user's environment reaches the agent."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
-    weak: tuple[str, ...] = ()  # keys that are not preferred: the agent itself prefers its own login
+    weak: tuple[str, ...] = ()  # variables with an API key that is used only if the agent has no login of its own
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
-    files: tuple[str, ...] = ()  # below HOME: the credentials of a subscription
+    files: tuple[str, ...] = ()  # paths below HOME, with the credentials of a subscription
     together: bool = False  # the keys and files belong to different providers, so the agent may need all of them
     along: tuple[str, ...] = ()  # variables to pass with every login: a base URL, a region
     how: str = ""  # what a person does to log in
@@ -40,13 +40,13 @@ class Agent:
     argument: str = "[:MODEL]"  # what may follow its name; without brackets: what must follow
     build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start it
     fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds one of its events to the transcript
-    lost: tuple[str, ...] = ()  # its messages for a session that it does not know
-    taken: tuple[str, ...] = ()  # its messages for a session that already exists
+    lost: tuple[str, ...] = ()  # parts of its error messages for a session that it does not know
+    taken: tuple[str, ...] = ()  # parts of its error messages for a session that already exists
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
     browser: bool = False  # it can drive a browser itself
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
-    modules: tuple[str, ...] = ()  # modules of this extra; checked for, not loaded
+    modules: tuple[str, ...] = ()  # modules of this extra: if they are there, it is installed
     specify: "Callable[[str], Agent] | None" = None  # makes the agent for the text that follows its name
 
 

@@ -22,10 +22,10 @@ from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
 
-DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
+DEATHS = 2  # at most so many restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # characters of a line that is not an event
-# errors that an event of an unexpected shape causes
+LOGGED = 2000  # at most so many characters of a line that is not a known event
+# the errors that an event of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
@@ -122,7 +122,7 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # some agents report the cost but no tokens
+        guess = estimate_usage(order, len(transcript.text))  # for the tokens only: the cost may have been reported
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
@@ -140,9 +140,8 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    if ended.kind and not (
-        transcript.refusal and transcript.refusal.kind == ended.kind
-    ):  # a refusal of the same kind is used below: it may say when to retry
+    # A refusal of the same kind is reported further down instead, because it may say when to retry.
+    if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
         said = transcript.refusal
@@ -155,9 +154,8 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     except BrokenReply as error:
         from trued.agents.driver.provider_errors import parse_refusal  # loaded only for a reply that cannot be read
 
-        if notice := parse_refusal(
-            transcript.text, now=time.time(), prose=True
-        ):  # a provider's notice instead of a reply, reported as success
+        # The agent may have reported a provider's notice as if it were the model's reply.
+        if notice := parse_refusal(transcript.text, now=time.time(), prose=True):
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed_report(order, "contract", f"the reply cannot be read: {error}")
     return done_report(order, reply)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
-LINKS = 40  # links to follow: as many as the kernel does
+LINKS = 40  # at most so many links are followed, as in the kernel
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
@@ -165,8 +165,8 @@ def _shebang_words(real: str) -> list[str]:
 
 
 def _behind_shim(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
-    """The program behind a version manager's shim, and its variables. The shim itself reads settings from HOME, and the
-    agent has another HOME."""
+    """The program behind a version manager's shim, and the variables that the program needs. The shim itself would not
+    work: it reads settings from HOME, and the agent has another HOME."""
     real = Path(os.path.realpath(there))
     if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
         kept = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)

@@ -39,11 +39,12 @@ class Program:
 
     argv: tuple[str, ...]
     stdin: bytes = b""
-    readable: tuple[str, ...] = ()  # paths to show in addition to the order's confinement
+    readable: tuple[str, ...] = ()  # paths that it may read, besides those of the order's confinement
     variables: Mapping[str, str] = field(default_factory=dict)
     listener: Listener | None = None  # if set, it gets stdout, which is then not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # path below HOME → content, written before the start
-    adapt: "Callable[[Mapping[str, str]], Program] | None" = None  # returns the program for the user's variables
+    # Takes the user's variables, and returns the program changed to fit them.
+    adapt: "Callable[[Mapping[str, str]], Program] | None" = None
     on_stderr_line: Callable[[str, Any], None] | None = None  # gets each line of stderr and the transcript
     poll: Callable[[Any], None] | None = None  # reads a log file; called before every line of stdout and at the end
 

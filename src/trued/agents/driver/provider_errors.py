@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-HEAD, TAIL = 4_000, 16_000  # characters of a long text to search: the cause comes first or last
-LONGEST = 300  # characters of the sentence shown to people
-PROSE = 700  # characters; longer prose is more than a notice
+HEAD, TAIL = 4_000, 16_000  # characters at both ends of a long text; only they are searched for the cause
+LONGEST = 300  # characters, at most, of the sentence shown to people
+PROSE = 700  # characters; a longer text of the agent is not a provider's notice
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
-    # context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
     """Why work was refused, and until when."""
 
+    # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
+    # context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
     kind: str
     until: float  # when to try again; 0: unknown
     why: str
@@ -54,7 +54,7 @@ def parse_refusal(
 
         until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
-            kind = "rate"  # "or try again at 9:14": waiting is enough
+            kind = "rate"  # "purchase more credits or try again at 9:14": nobody has to pay, waiting is enough
         if kind == "rate":
             until = max(until, _daily_quota_reset(low, now))
     return Refusal(kind, until if kind != "credit" else 0.0, _sentence_for_people(flat, phrase))

@@ -1,7 +1,8 @@
-"""A quick look at a reply: does it certainly fit its schema?
+"""A quick check whether a reply fits its schema. It never accepts a wrong reply; what it cannot accept is left to
+`jsonschema`.
 
 `jsonschema` takes longer to load than all of the supervisor's own code. Most replies fit, and the schemas that pydantic
-writes use few keywords, so that a few lines here can say so. Whatever they do not know is left to `jsonschema`.
+writes use few keywords, so the few lines here are usually enough.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any
 
 DEPTH = 60  # a reply that is nested deeper, or a schema that refers to itself, is left to `jsonschema`
 DEFINITION = re.compile(r"#/\$defs/([\w.-]+)")
-SAYS_NOTHING = frozenset({"$defs", "title", "description", "default"})  # keywords that allow every value
+SAYS_NOTHING = frozenset({"$defs", "title", "description", "default"})  # keywords that do not restrict the value
 
 # `True` and `1` are equal in Python and not in JSON, so the exact type is compared.
 TYPES: dict[str, tuple[type, ...]] = {
@@ -23,7 +24,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "number": (int, float),
 }
 
-# Keyword → whether a value surely meets it, for keywords that look at nothing but their own argument.
+# Keyword → a function of a value and the keyword's argument: whether the value surely meets it.
 SIMPLE: dict[str, Callable[[Any, Any], bool]] = {
     "type": lambda value, name: isinstance(name, str) and type(value) in TYPES.get(name, ()),
     "enum": lambda value, listed: isinstance(value, str) and value in listed,
@@ -38,7 +39,7 @@ SIMPLE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def surely_fits(value: Any, schema: dict[str, Any]) -> bool:
-    """Whether the value certainly fits the schema. False: it does not, or somebody who knows more has to look."""
+    """Whether the value certainly fits the schema. False means: ask `jsonschema`."""
     return _fits(value, schema, schema.get("$defs", {}), DEPTH)
 
 

@@ -12,7 +12,7 @@ from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
 from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
 
-SHOWN = 10  # errors listed; more do not help
+SHOWN = 10  # at most so many errors are listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -77,7 +77,8 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 def _what_is_wrong(text: str, error: ValueError) -> str:
-    """What is wrong, in words that help the agent at its retry: small models open a fence and are cut off in it."""
+    """What is wrong, in words that help the agent at its retry. Small models often put the object into a code fence, or
+    are cut off."""
     if text.startswith(FENCE):
         unclosed = "" if text.endswith(FENCE) else " and breaks off before its end"
         return f"it is in a code fence{unclosed}: the object alone is needed, without {FENCE}"

@@ -9,8 +9,8 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from zoneinfo import ZoneInfo
 
-FARTHEST_S = 32 * 86400.0  # a monthly quota; a later time is a mistake
-PASSED_S = 900.0  # "resets 3pm", read at 3:10 pm, is an old notice and does not mean tomorrow
+FARTHEST_S = 32 * 86400.0  # the longest wait, for a monthly quota; a time further away must be a mistake
+PASSED_S = 900.0  # a time of day that passed so recently is not tomorrow's: "resets 3pm", read at 3:10 pm, is old
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 UNIT = (
@@ -51,7 +51,7 @@ AFTER = re.compile(
     rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
     re.IGNORECASE,
 )
-# the program's own plan to retry, which it did not carry out
+# the program's own plan to retry (it ended before that): read only if the text names no other time
 PLANNED = re.compile(rf"retrying in\s({DURATION})", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
@@ -74,7 +74,7 @@ def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
     for reader in readers:
         times = [time for time in reader(text, now) if is_plausible(time, now)]
         if times:
-            return times[-1]  # a text with several attempts lists the newest last
+            return times[-1]  # the last: a text about several attempts ends with the newest
     return 0.0
 
 

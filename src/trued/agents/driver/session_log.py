@@ -13,11 +13,13 @@ from typing import Any
 from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
-MOST = 16 * 1024 * 1024  # bytes read at a time; no known line is longer
-OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put a link or a pipe there
-# errors that a line of an unexpected shape causes
+MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
+# Neither follows a link nor waits at a pipe: the agent may have put one there.
+OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
-NAME = re.compile(r"[\w-]+", re.ASCII)  # anything else could be a pattern or lead out of HOME
+# Session ids that are safe in a path: others could be a pattern or lead out of HOME.
+NAME = re.compile(r"[\w-]+", re.ASCII)
 
 Fold = Callable[[dict[str, Any], Transcript], None]
 
@@ -55,8 +57,8 @@ class SessionLog:
 
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
-    """Count one request to the model. If the agent has already reported the usage of its whole turn, only the peak and
-    the number of requests are updated."""
+    """Count one request to the model. If the agent has already reported the usage of its whole turn, that includes this
+    request, so only the peak and the number of requests are updated."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

@@ -12,11 +12,12 @@ from trued.wire import Order, Tell, Usage, add_usage, with_cost
 if TYPE_CHECKING:
     from trued.agents.driver.provider_errors import Refusal
 
-SHOWN = 2000  # characters of a text or a tool's argument that go into an event
-ASKED = 500  # characters of a tool's argument in a question to a person
-# Tools can write into the agent's stream, and agents can claim anything: impossible figures are rejected.
-MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
-SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # safe on a command line
+SHOWN = 2000  # at most so many characters of a text or a tool's argument go into an event
+ASKED = 500  # at most so many characters of a tool's argument go into a question to a person
+# Larger figures are impossible and rejected: tokens or dollars of one call, or epoch seconds. Tools can write into the
+# agent's stream, and agents can claim anything.
+MOST = 10**11
+SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are safe on a command line
 
 
 @dataclass
@@ -34,8 +35,9 @@ class Transcript:
     finished: bool = False  # the agent reported the end of its turn
     running: set[str] = field(default_factory=set)  # ids of tools that are running
     stop: Stop | None = None
-    quota: dict[str, Any] = field(default_factory=dict)  # the user's subscription, if the agent reports it
-    last: str = ""  # id of the last message, for agents that send one in pieces
+    # The fullest quota window of the user's subscription, if the agent reports it.
+    quota: dict[str, Any] = field(default_factory=dict)
+    last: str = ""  # id of the last message, to recognise its further pieces
 
     def set_session(self, native: str) -> None:
         """Record the agent's own session id as soon as it is known: after a crash the session is resumed with it."""
@@ -128,8 +130,8 @@ class Transcript:
         headers: Mapping[str, str] | None = None,
         final: bool = True,
     ) -> None:
-        """Record a refusal by the agent or its provider. It is not `final` if the agent itself retries; if a retry
-        cannot help, the agent is stopped."""
+        """Record a refusal by the agent or its provider. `final`: the agent gives up. If it retries instead, but
+        a retry cannot help, it is stopped."""
         from trued.agents.driver.provider_errors import Refusal, parse_refusal  # loaded only after a refusal
 
         known = (

@@ -42,7 +42,8 @@ TOOLS = {
     "execute": ("run_command",),
 }
 COMMAND_S = 120.0
-RETRIES = {"tools": 8, "output": 2}  # a model that fails at a tool this often in a row will not recover
+# How often in a row a model may fail at a tool or at its reply; after more failures it will not recover.
+RETRIES = {"tools": 8, "output": 2}
 PAUSES = (1.0, 4.0)  # seconds before a failed request is sent again; longer waits are left to the engine
 BEAT_S = 2.0  # between heartbeats while an answer streams in
 SILENCE_S = 24 * 3600.0  # as good as no timeout: the supervisor watches for hangs
@@ -65,7 +66,8 @@ def read_order_secretly() -> dict[str, Any]:
     environment, not in our memory, and not in the file of our stdin, which other processes have open."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    # This also hides our environment, by which the supervisor finds us, so let the kernel end us with our parent.
+    # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
+    # kernel is told to end us together with our parent.
     kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
@@ -211,7 +213,8 @@ def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
-    os.environ.update(order["keys"])  # for the provider's library; processes of the model get `around`
+    # For the provider's library; the model's own processes get `around`, which has no keys.
+    os.environ.update(order["keys"])
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
     parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]
     if files:
