@@ -18,7 +18,7 @@ class Login:
     """How the agent authenticates with its provider. Nothing else of the user's environment reaches the agent."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
-    weak: tuple[str, ...] = ()  # variables with an API key that is used only if the agent has no login of its own
+    weak: tuple[str, ...] = ()  # those of `keys` that are used only if there is no other login, as in the agent itself
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
     files: tuple[str, ...] = ()  # paths below HOME, with the credentials of a subscription
     together: bool = False  # the keys and files belong to different providers, so the agent may need all of them

@@ -111,7 +111,8 @@ def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, 
     _refuse_outside_link(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
-    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # our own export, unchanged
+    # Our own export, unchanged: it adds nothing.
+    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):
         return None
     return role.model_copy(update={"origin": f"{level}: {file.path}"})
 

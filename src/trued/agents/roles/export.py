@@ -115,7 +115,7 @@ def fields_of(role: Role, form: RoleFormat, *, starts_agents: bool = False) -> I
         yield from (f'  "{name}": allow' for name in names_of_tools(role.tools, OPENCODE) if name != "read")
         if starts_agents:
             yield '  "task": allow'
-        if "read" in role.tools:  # a plain `allow` would override OpenCode's own questions about .env files
+        if "read" in role.tools:  # not a plain `allow`: that would override OpenCode's own questions about .env files
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 

@@ -14,7 +14,7 @@ from trued.support.located import read_text
 
 @dataclass(frozen=True, slots=True)
 class RoleFinding:
-    """One sentence about one place in a file. `wrong`: the file cannot be used; otherwise it is a note."""
+    """One sentence about one place in a file. `wrong`: the file cannot be used; otherwise the sentence is a note."""
 
     where: str
     says: str

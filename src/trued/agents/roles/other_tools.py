@@ -27,7 +27,7 @@ class RoleFormat:
     title: str
     folder: str  # inside a project
     ending: str
-    fields: tuple[str, ...]  # documented by the tool, without a meaning here
+    fields: tuple[str, ...]  # fields that the tool documents, and that have no meaning here
     names_itself: bool = True  # the field `name` names the role; if False, the file's name does, and `name` is a title
     bare: bool = True  # a file without front matter is a role, too
 
@@ -229,7 +229,8 @@ class _Tools:
 
 
 def _is_denied(tool: str, denied: set[str]) -> bool:
-    """Whether the tool is denied; `search` is denied only if no way to search is left."""
+    """Whether the tool is denied, if the names in `denied` are not allowed. `search` is denied only if no way to search
+    is left."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 

@@ -8,8 +8,8 @@ from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
-ANSWER = "outside"  # a folder of this package that holds no roles
-MOST = 2000  # files of another tool in one place; a folder with more is not a folder of roles
+ANSWER = "outside"  # the only folder of this package that holds no roles, but texts for using roles without the engine
+MOST = 2000  # at most so many role files in one folder; a folder with more was not meant for roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class RoleFile:
     """A file that may hold a role of another tool."""
 
     path: Path
-    stem: str  # its name without endings; for OpenCode with its folders below the folder of roles
+    stem: str  # the file's name without endings; for OpenCode with its subfolders: `review/security`
     form: RoleFormat
 
 
@@ -62,6 +62,6 @@ def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[Ro
         raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
     for path in paths:
         if form.bare and path.name.lower() == "readme.md":
-            continue  # a file for people
+            continue  # for people, not a role
         inner = (*path.parent.relative_to(top).parts, stem_of(path)) if form.name == "opencode" else (stem_of(path),)
         yield RoleFile(path, "/".join(inner), form)

@@ -28,7 +28,7 @@ _NAMES = {
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
 _AGENTS = frozenset(["agent", "task", "custom-agent", "runsubagent", "subagent"])
 
-# names for exported files
+# tool → its names in exported files, for Claude Code, GitHub Copilot and OpenCode
 CLAUDE = {
     "read": ("Read",),
     "edit": ("Edit", "Write"),
@@ -67,12 +67,13 @@ def neutral_tool(name: str) -> str:
         return "browser"
     if word.startswith("mcp__") or not mark:
         return ""
-    # `edit/editFiles` is a tool group of VS Code and one of its tools; other prefixes are MCP servers
+    # In `edit/editFiles`, VS Code's tool group `edit` precedes one of its tools. Any other prefix is an MCP server,
+    # whose tools have no meaning here.
     return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
 
 
 def why_left_out(name: str) -> str:
-    """The note on a tool that is left out."""
+    """A note saying why a tool is left out."""
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
         return f"the tool {name} is left out: only the workflow starts agents"

@@ -1,7 +1,7 @@
 """Adapts a packaged role for use without the engine: `outside/answer.md` is for all roles, `outside/ROLE.md` for one.
 
-The front matter of `outside/ROLE.md` may have other `tools`, and list items to use `instead` of those that depend on
-the engine (found by their first words). The text below it says what the role has to do in the engine's place.
+The front matter of `outside/ROLE.md` may name other `tools`. Its `instead` replaces list items that depend on the
+engine; they are found by their first words. The text below it says what the role has to do in the engine's place.
 """
 
 import re
@@ -21,7 +21,7 @@ PACKAGED = "packaged"  # the origin of roles that come with trued: only they dep
 class OutsideChanges(NamedTuple):
     """What differs for one role without the engine."""
 
-    tools: tuple[str, ...] = ()  # (): unchanged
+    tools: tuple[str, ...] = ()  # its tools instead of the usual ones; (): the usual ones
     instead: Mapping[str, str] = {}  # first words of a list item → the item that replaces it
     more: str = ""
 
@@ -39,7 +39,8 @@ def adapt_role(role: Role) -> Role:
 
 
 def answer_instructions(name: str = "") -> str:
-    """How a role answers without the engine: the text at the end of its exported file, not part of the role."""
+    """How a role answers without the engine. This text is added at the end of an exported file; it is not part of the
+    role."""
     more = outside_changes(name).more if name else ""
     return f"{_answer()}\n\n{more}" if more else _answer()
 

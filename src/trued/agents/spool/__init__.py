@@ -21,11 +21,12 @@ from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Capabilities, Order, Report, Tell, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
-SLACK_S = 120.0  # added to the agent's limit, for a supervisor to end processes and wait for disk space
-LEASE_LOOK_S = 0.5  # between two checks of an expired lease
+SLACK_S = 120.0  # a supervisor may take so much longer than its agent, to end processes and wait for disk space
+LEASE_LOOK_S = 0.5  # between two checks whether an expired lease is valid again
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
-REFUSED = ("rate", "overloaded", "budget")  # kinds of failed calls that count as refused, not as failed
-CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # what any agent may have
+REFUSED = ("rate", "overloaded", "budget")  # kinds of failure after which the same call is continued later
+# The spool runs any agent; what a particular agent can do is in its adapter.
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 
 
 class Spool:
@@ -54,12 +55,12 @@ class Spool:
         self._hidden, self._variables, self._lease = dict(secrets or {}), variables, lease
         self._redact = Redactor(self._hidden)
         self._slots = slots or Slots(cap)
-        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors may start before they get a slot
+        self._ahead = asyncio.Semaphore(2 * cap)  # twice the slots, so that supervisors can start before a slot is free
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
     def capabilities(self) -> Capabilities:
-        """The capabilities that an agent may have."""
+        """What an agent may support; a particular agent may support less."""
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
@@ -96,8 +97,8 @@ class Spool:
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that a provider refused
-        only for a while are not marked: they have continued since."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that were refused only
+        for a while are not marked, because a later attempt has already continued them."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 report = from_json(Report, file.read_bytes())
@@ -150,7 +151,7 @@ class Spool:
                 call.tell("postponed", why=why, agent=call.order.agent)
             reported = why
             await asyncio.sleep(LEASE_LOOK_S)
-        # A thousand calls may wait here; only those about to start hold a lock, which is an open file.
+        # A thousand calls may wait here. Each lock is an open file, so only calls that are about to start take theirs.
         async with self._ahead:
             with call.locked() as lock:
                 if lock is not None and await call.prepare_start():
@@ -164,7 +165,7 @@ class Spool:
         return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor. At most one per core starts at a time, so that the first agent does not wait for all."""
+        """Start a supervisor. No more start at a time than there are cores, so that the first ones are ready soon."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:
@@ -190,8 +191,8 @@ class Spool:
 
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
-    """If the call was ordered before with the same brief, use the recorded, redacted brief. Redaction depends on who
-    resumes the run; a brief that is redacted differently is still the same order."""
+    """If the call was ordered before with the same brief, use the recorded brief, which is redacted. Redaction depends
+    on who resumes the run, and a brief that would now be redacted differently is still the same order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

@@ -2,8 +2,8 @@
 renewed, and removes the copy in the end.
 
 Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
-agent's HOME, the user would have to log in again. So the new one is copied back if it is a renewal of the old one and
-the user's own file has not changed.
+agent's HOME, the user would have to log in again. So the new one is copied back if it is a renewal of the old one, and
+nobody but agents of this run has changed the user's own file meanwhile.
 """
 
 import contextlib
@@ -51,8 +51,8 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
 
 
 def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
-    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. Return
-    events to record."""
+    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. The result
+    is events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -67,8 +67,8 @@ def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
 
 
 def return_login(folder: Path) -> list[LoginEvent]:
-    """When the agent has ended: copy renewed credentials back, remove the copies and the record. Return events to
-    record."""
+    """When the agent has ended: copy renewed credentials back to the user, then remove the agent's copies and the
+    record of the loan. The result is events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -89,7 +89,7 @@ def return_login(folder: Path) -> list[LoginEvent]:
 
 
 def return_login_of_dead_call(folder: Path) -> None:
-    """Like `return_login`, after a supervisor died; the events go to the call's own log."""
+    """Like `return_login`, for a call whose supervisor died; the events are added to that call's log."""
     if events := return_login(folder):
         lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in events]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
@@ -107,7 +107,8 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """Sync one file; return the hash of the content that both now have, events, and why a change was not copied."""
+    """Sync one file. The result: the hash of the content that both HOMEs now have, events, and why a change was not
+    copied. `place` writes the agent's copy; None: the agent has ended and needs none."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:
@@ -145,7 +146,7 @@ def _write_users_file(path: Path, content: bytes) -> str:
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
-        aside.unlink(missing_ok=True)  # left by a killed process with our process id
+        aside.unlink(missing_ok=True)  # it may be left from a killed process that had our process id
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()

@@ -26,21 +26,23 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # a session that died three times will not survive a fourth start
-LAUNCHES = 5  # supervisors that may end before they start anything; one more raises StateFailed
-STARTED_AGENT = "tried to start an agent"  # also shown in the run's own log, not only in the call's
+STARTS = 3  # at most so many starts: a session that died three times will not survive a fourth one
+LAUNCHES = 5  # so many supervisors in a row may end before they start an agent; one more raises StateFailed
+# The kind of an event that is also shown in the run's log, not only in the call's.
+STARTED_AGENT = "tried to start an agent"
 ENDING_S = 10.0  # time for a supervisor to end: it has to end its agent first
 
 # Two orders are the same if these fields are equal; folders and limits may differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
+# Kinds of events after which an agent reports its usage from 0 again.
 _ANEW = (
     "began",
     "contract broken",
     "agent died",
     "session lost",
-)  # after these events an agent reports usage from 0 again
+)
 
 
 class CallFolder:
@@ -54,7 +56,7 @@ class CallFolder:
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
-        """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
+        """The call's report, or one saying that it died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
@@ -109,7 +111,7 @@ class CallFolder:
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        own = begun - _count_lines(self.path / "lapses")  # starts that ended without the hub do not count
+        own = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
         if (self.path / "session").exists() and own < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
@@ -170,7 +172,7 @@ class CallFolder:
         return None
 
     def _has_same_order(self) -> bool:
-        """Whether the folder has an order. Raises Diverged if it is not the same as ours."""
+        """Whether the folder has an order. Raises Diverged if that is not the same as ours."""
         file = self.path / "order.json"
         if not file.exists():
             return False
@@ -198,8 +200,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events of one call's agent from this byte of its log on, and the byte to read from next time. Reads about
-    `most` bytes at most, if that is not 0. An incomplete last line is left for next time."""
+    """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`, it
+    stops at the end of the line that reaches so many bytes. An incomplete last line is left for next time."""
     found: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)
@@ -278,7 +280,8 @@ async def stop_call(folder: Path) -> None:
 
 
 async def reap_call(folder: Path) -> int:
-    """End processes that a dead supervisor left and take back the borrowed login; return how many were ended."""
+    """End processes that a dead supervisor left, and take back the login that its agent borrowed. The result is how
+    many processes were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()

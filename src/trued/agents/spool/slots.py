@@ -32,7 +32,7 @@ class Slots:
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # we may just have been given the slot: pass it on
+                self._wake()  # we may have been woken for the free slot: wake the next one instead
                 raise
         with self.occupy():
             yield

@@ -12,17 +12,18 @@ from trued.agents.spool import call_folder
 from trued.errors import StateFailed
 from trued.support import processes
 
-READY_S = 60.0  # for a supervisor to start, even on a very busy machine
+READY_S = 60.0  # a supervisor has to be ready by then, even on a very busy machine
 VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH", "PYTHONHOME")
 
 
 class Supervisor:
-    """One supervisor in its own process session. It inherits our lock, so that the lock is held at every moment."""
+    """One supervisor in its own process session. It inherits our lock on the call, which is thus never free
+    meanwhile."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder
         with (folder / "supervisor.log").open("ab") as log:
-            # asyncio would kill its subprocess when the event loop ends, but the supervisor has to outlive it.
+            # Not asyncio's: that kills its subprocess when the event loop ends, but a supervisor has to outlive us.
             self._process = subprocess.Popen(
                 [*command, str(folder), str(lock.fileno())],
                 stdin=subprocess.PIPE,
@@ -58,7 +59,8 @@ class Supervisor:
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Return the supervisor's exit code. If it still runs (this process must stop), end it with all it started."""
+        """Wait for the supervisor's exit code. If it still runs, because this process must stop, first end it with all
+        that it started."""
         asked = self._process.poll() is None
         try:
             if asked:
@@ -96,7 +98,7 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            async with asyncio.timeout(READY_S):  # wait_for of Python 3.11 may lose a cancellation
+            async with asyncio.timeout(READY_S):  # not wait_for, which may lose a cancellation in Python 3.11
                 await heard.wait()
         except TimeoutError:
             return f"it printed nothing for {READY_S:g} s"

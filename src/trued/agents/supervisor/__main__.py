@@ -1,6 +1,7 @@
 """`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock.
 
-It prints "ready", then waits for one line from the engine. If no line comes, the engine is gone, and it starts nothing.
+It prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine is gone, and no
+agent is started.
 """
 
 import asyncio
@@ -66,7 +67,7 @@ async def _work(folder: Path, go: dict[str, Any], retry_s: float) -> int:
                 (folder / "stopped").touch()
         return STOPPED
     except (OSError, StateFailed) as error:
-        print(error, file=sys.stderr)  # nothing was started yet; the engine shows this line
+        print(error, file=sys.stderr)  # goes to supervisor.log
         return UNWRITTEN
     finally:
         if watch:
@@ -94,7 +95,8 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready", wait for "go", then cut all ties to the engine. Returns the engine's message, or None."""
+    """Print "ready", wait for "go", then cut all ties to the engine. The result is the engine's message; None if it
+    sent none."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

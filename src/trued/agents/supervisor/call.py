@@ -44,7 +44,8 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
     raised."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
-    order = replace(order, before=add_usage(order.before, earlier))  # spent by starts that died in the same session
+    # Earlier starts of this call that died have spent something, too.
+    order = replace(order, before=add_usage(order.before, earlier))
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     try:
@@ -118,7 +119,8 @@ def reserve_disk_space(folder: Path) -> None:
 
 
 def _count_start(folder: Path) -> int:
-    """Add a line for this start to the file `starts`; return the number of lines. With none, the agent never ran."""
+    """Add a line for this start to the file `starts`; return the number of lines. A call without that file never
+    started its agent."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:
             file.write(f"{time.time():.3f} {os.getpid()}\n")
@@ -137,7 +139,7 @@ def _session(folder: Path) -> str:
 
 
 def _remember_session(folder: Path, session: str) -> None:
-    """Save the session's id. If the file exists, the session can be resumed."""
+    """Save the session's id in the file `session`: if that exists, the session can be resumed."""
     try:
         with (folder / "session").open("w", encoding="utf-8") as file:
             file.write(session)

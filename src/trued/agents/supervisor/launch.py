@@ -25,10 +25,10 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # checks and pause: the processes of a sandbox end a moment after it
+SETTLE, SETTLE_S = 8, 0.005  # at most so many pauses, in seconds: a sandbox's processes end a moment after it
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
-PIPE_READS = 64  # more than a pipe can hold
+PIPE_READS = 64  # at most so many reads to empty a pipe: together more than it can hold
 KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
@@ -38,7 +38,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # words of a command line, without its options, in which the name of an agent is looked for
+WORDS = 8  # so many words at the start of a command line are searched for the program that it runs
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
@@ -94,7 +94,7 @@ class Launcher:
         path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
-        if given.level != "bubblewrap":  # other levels have no /tmp of their own
+        if given.level != "bubblewrap":  # other levels share the /tmp of this machine
             always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
@@ -126,8 +126,8 @@ class Launcher:
                 await ended
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
-        """Kill agents that the agent starts; record processes without our marker, which could not be found if we
-        died."""
+        """Kill other agents that the agent has started. Record its processes that lack our marker: if we died, nobody
+        could find them otherwise."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -142,8 +142,8 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_AgentProcess") -> int:
-        """End the process tree; return how many processes outlived the program. Processes that end with the sandbox do
-        not count."""
+        """End the process tree. The result is how many processes outlived the program; those that end with the sandbox
+        do not count."""
         if agent.code is None:
             agent.end(GRACE_S)
         for _ in range(SETTLE):
@@ -174,22 +174,21 @@ class _AgentProcess:
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
-        # Events come over a socket, because the agent's tools could open a pipe through /proc.
+        # Events come over a socket and not a pipe: the agent's tools could open a pipe through /proc and forge events.
         ours, theirs = _pair() if program.listener else (None, None)
         try:
             with os.fdopen(os.dup(given), "wb") as file:
                 file.write(program.stdin)
             os.lseek(given, 0, os.SEEK_SET)
-            self._process = (
-                subprocess.Popen(  # in the main thread: some sandboxes die with the thread that started them
-                    argv,
-                    stdin=given,
-                    stdout=theirs.fileno() if theirs else subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=environment,
-                    cwd=folder,
-                    start_new_session=True,
-                )
+            # Not in another thread: some sandboxes end with the thread that started them.
+            self._process = subprocess.Popen(
+                argv,
+                stdin=given,
+                stdout=theirs.fileno() if theirs else subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
             )
         finally:
             os.close(given)
@@ -210,7 +209,7 @@ class _AgentProcess:
         def take_out(piece: bytes) -> None:
             if len(self.out) + len(piece) > output_bytes:
                 self.flooded = True
-                self._kill()  # at once: until the next check, its output could fill the memory
+                self._kill()  # not only at the next check: until then its output could fill the memory
             else:
                 self.out.extend(piece)
             if listener is not None and b"\n" in piece:
@@ -325,7 +324,8 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that are not inside another of them: a link inside a visible folder cannot be mounted again."""
+    """The paths without those that are inside another of them: if a link is in a visible folder, it cannot be mounted
+    as well."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 

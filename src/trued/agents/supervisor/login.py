@@ -45,7 +45,8 @@ def borrowed_files(
             seen = now
             for name in copies:
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
-            with contextlib.suppress(OSError, StateFailed):  # this must not end the agent; it is tried again at the end
+            # A failed sync must not end the agent: the end of the call tries again.
+            with contextlib.suppress(OSError, StateFailed):
                 for kind, data in borrowed_login.sync_login(folder, place):
                     record.add_event(kind, **data)
 
@@ -61,7 +62,7 @@ def borrowed_files(
 
 
 def _secrets(content: bytes) -> list[str]:
-    """Every string in the file except plain words, which may appear in any reply."""
+    """Every string in the file that may be a secret. Plain words are not: they may appear in any reply."""
     value = credentials.parse_credentials(content)
     texts = credentials.all_strings(value) if value is not None else [content.decode("utf-8", "replace")]
     return [text for text in texts if not WORDS.fullmatch(text)]

@@ -10,12 +10,12 @@ from typing import Any, BinaryIO
 from trued.support.foreign_json import parse_json
 from trued.support.redaction import Redactor, plain
 
-EVENTS_BYTES = 4 * 1024 * 1024  # as much as a talkative agent writes in a day
-COMMANDS, COMMAND_CHARS = 200, 500  # command lines of one call kept for its report
+EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: a talkative agent writes as much in a day
+COMMANDS, COMMAND_CHARS = 200, 500  # a report has at most so many command lines, each with at most so many characters
 SHELL = re.compile(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
 )
-TAIL_BYTES = 64 * 1024  # of stdout and stderr, for debugging
+TAIL_BYTES = 64 * 1024  # so much of the end of stdout and of stderr is kept, for debugging
 
 
 class CallRecord:
@@ -23,10 +23,10 @@ class CallRecord:
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self.redactor = redactor
-        self.beats = 0  # number of events, for the idle watchdog
+        self.beats = 0  # number of events: the idle watchdog sees by it that the agent is alive
         self.full = False
         self.commands: list[str] = []
-        self.before_event: Callable[[], None] | None = None  # called before each event: it may add secrets to redact
+        self.before_event: Callable[[], None] | None = None  # called before each event is written: it may call `hide`
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -51,7 +51,7 @@ class CallRecord:
         self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
-        """Append the end of a stream to a file; return the same text."""
+        """Append the end of the stream `name`, redacted, to the file of that name, and return it."""
         # Redact before cutting: a cut could leave half a secret, which no pattern matches.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
         kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
