@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from trued.agents.roles.export import Export, plan_export, with_mark
 from trued.agents.roles.other_tools import RoleFormat
 
-COMMANDS = {  # tool → path of its commands; {} is the name
+COMMANDS = {  # tool → path of a command's file; {} is the command's name
     "claude": ".claude/commands/{}.md",
     "github": ".github/prompts/{}.prompt.md",
     "opencode": ".opencode/command/{}.md",
@@ -19,7 +19,8 @@ FIELDS = {"github": ("agent: agent",)}  # more front matter that a tool needs
 
 
 def plan_command(form: RoleFormat, top: Path, name: str, about: str, template: Path, **facts: object) -> list[Export]:
-    """The command `name` for a tool: `template` rendered with `argument` (what the user types after it) and `facts`."""
+    """The file of the command `name` for a tool: `template`, rendered with `facts` and with `argument`, the tool's
+    placeholder for what the user types after the command."""
     text = templates_in(template.parent).get_template(template.name).render(argument=ARGUMENT[form.name], **facts)
     fields = (f'description: "{about}"', *FIELDS.get(form.name, ()))
     return [plan_export(name, top / COMMANDS[form.name].format(name), with_mark(fields, text), top)]

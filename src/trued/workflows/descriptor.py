@@ -45,7 +45,8 @@ def no_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """What `trued compare` counts as a round: calls of these roles, or events of this kind with these fields."""
+    """What `trued compare` counts as a round: calls of `roles`, or events of the kind `event` that have these
+    `fields`."""
 
     meaning: str
     roles: tuple[str, ...] = ()
@@ -90,8 +91,8 @@ class WorkflowDescriptor:
     is_baseline: bool = False  # `trued compare` compares others with it
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
     takes_parts: bool = False  # whether parts of a plan can be chosen, with --chunk and --phase
-    starts_empty: bool = False  # it can begin in a repository without a commit
-    branch_state: BranchState | None = None  # it can continue from a branch that an earlier run left
+    starts_empty: bool = False  # whether it can begin in a repository without a commit
+    branch_state: BranchState | None = None  # by which file it continues from a branch that an earlier run left
 
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
@@ -100,15 +101,17 @@ class WorkflowDescriptor:
     # roles that check the work; an agent in such a role that changes code counts as an implementer from then on
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
-    other_vendor_roles: frozenset[str] = frozenset()  # roles for another vendor than the builders', if there is one
-    asks_people: bool = True  # its agents may put a question to a person; if not, their replies have no such field
+    # Roles that get an agent of another vendor than the builders', if there is one.
+    other_vendor_roles: frozenset[str] = frozenset()
+    asks_people: bool = True  # whether its agents may ask a person; if not, their replies have no field for a question
     estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
 
     # what it writes
     # files that only the engine writes; they are not part of the work
     owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
-    rewritten_folders: tuple[str, ...] = ()  # owned folders that each run rewrites; the last run to land wins
-    writes_into: str = ""  # a folder of the repository; the run is refused if there is a file with this name
+    # Owned folders that each run rewrites: on a conflict, the run that lands last wins.
+    rewritten_folders: tuple[str, ...] = ()
+    writes_into: str = ""  # a folder of the repository; if a file has this name, the run is refused
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
     editable: str = ""  # a file of the branch: people may edit its live copy, even after the run has ended
     # (text of the editable file, ids) → the text with these parts open again; raises BadInput for unknown ids

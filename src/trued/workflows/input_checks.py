@@ -39,7 +39,7 @@ def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: T
 
 
 def ways_to_read(*kinds: Input) -> str:
-    """The options that say what a file is: `-w NAME` of the default workflow for each kind of input."""
+    """The options that say what a file is: for each kind of input, `-w NAME` with its default workflow."""
     return ", ".join(f"-w {default_workflow(kind).name} ({SHOWN[kind]})" for kind in kinds or tuple(Input))
 
 

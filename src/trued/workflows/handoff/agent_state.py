@@ -12,7 +12,7 @@ from trued.model import Value
 NAME = "agent_state.json"
 VERSION = 1
 TEXT_LIMIT = 500
-COMMAND_LIMIT = 8000  # characters of one command line
+COMMAND_LIMIT = 8000  # characters; a longer command line is dropped
 COUNT_LIMIT = 10**9
 COMMANDS = ("start", "test")
 TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
@@ -34,9 +34,10 @@ class AgentState(Value):
     base: str = ""  # the user's commit that the work starts from
     start: str = ""  # the command that starts the app, as the initializer reported it
     test: str = ""  # the command that runs all tests
-    set_up: tuple[str, ...] = ()  # commands that init.sh runs beyond installing what the manifests name
+    set_up: tuple[str, ...] = ()  # commands that init.sh runs after it has installed what the manifests name
     version: int = VERSION  # of this format
-    more: dict[str, Any] = Field(default_factory=dict)  # other fields of the file; kept
+    # Fields of the file that trued does not know; they are written back.
+    more: dict[str, Any] = Field(default_factory=dict)
 
 
 def parse_agent_state(text: str) -> AgentState:

@@ -6,7 +6,8 @@ from trued.model.events import JournalEvent
 
 
 class FeatureListWritten(JournalEvent, kind="features", omits=("feature", "attempt", "of")):
-    """The feature list as the engine wrote it; while somebody works on a feature, its id and the attempt's number."""
+    """The feature list as the engine wrote it. While somebody works on a feature, also its id and the attempt's
+    number."""
 
     features: tuple[dict[str, Any], ...]
     feature: str = ""

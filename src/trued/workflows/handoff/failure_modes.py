@@ -14,7 +14,7 @@ from trued.workflows.handoff.feature_list import STATUS, TOTALS
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
 EVIDENCE_LIMIT = 300
 VALUE_LIMIT = 60
-MODE_LIMIT = 40  # failures of one kind in one turn; the first ones are enough
+MODE_LIMIT = 40  # at most so many failures of one kind are reported for one turn; the first ones are enough
 
 
 class Mode(Value):
@@ -120,8 +120,8 @@ def _short(value: Any) -> str:
 def premature_victory(
     feature: str, claimed: CoderClaims, counted: EngineCounts, read: Callable[[str], str | None] = lambda _: None
 ) -> tuple[Mode, ...]:
-    """The coder's claims that the commit refutes. `read` reads a file of the commit. Held-out cases are not
-    mentioned."""
+    """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
+    held-out cases, because the coder reads it."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
         if not _exists(path, counted.files):
@@ -142,7 +142,7 @@ def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
 def _missing_test(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
     path, _, inside = test.strip().partition("::")
     if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
-        return []  # a bare name or a sentence: its path is unknown
+        return []  # a bare name or a sentence: no file is named that could be missing
     if not _exists(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
     text = read(path.removeprefix("./"))
@@ -223,7 +223,7 @@ _PRINTING = ("say", "echo", "printf")
 
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
-    """Installers and servers that an agent started on its own, and that init.sh does not contain."""
+    """Installers and servers that an agent started on its own: init.sh neither runs nor prints these commands."""
     held = [words for text in (script, *_printed_commands(script)) for words, _ in simple_commands(text)]
     found: dict[str, None] = {}
     for line in commands:

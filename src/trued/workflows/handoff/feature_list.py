@@ -36,14 +36,14 @@ UNKNOWN = RANKS["medium"]  # an unknown priority counts as medium
 NOT_NULL = ("description", "passes")  # any other field may be null, which means the same as leaving it out
 NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null if there is no value
 ID_LIMIT = 80
-NOTE_LIMIT = 4000  # characters of a failed check's output: the coder reads it at the start of a turn
+NOTE_LIMIT = 4000  # at most so many characters of a failed check's output: every coder reads them first
 _ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) not in "\n\t"}
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
 def _number_as_text(value: Any) -> Any:
-    """A number is accepted as a name; a boolean is not."""
+    """A number as text, because it is accepted as a name. Any other value is returned as it is."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -234,7 +234,7 @@ def _check_dependencies(features: list[Feature], located: Located, spot: tuple[s
     try:
         TopologicalSorter({one.id: one.depends_on for one in features}).prepare()
     except CycleError as error:
-        ring = list(reversed(error.args[1]))  # graphlib lists a dependency before the feature that needs it
+        ring = list(reversed(error.args[1]))  # reversed: graphlib lists a dependency before the feature that needs it
         where = located.where(*spot, names[ring[0]], "depends_on")
         raise BadInput(f"features wait for each other: {' → '.join(ring)}", where, "leave one of these out") from error
 

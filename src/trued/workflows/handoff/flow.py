@@ -82,7 +82,7 @@ async def build_features(run: Run, project: HandoffProject, attempts: int = 0) -
     """Build feature by feature, until none is left that can be started."""
     while feature := project.next_feature:
         scope, holds = run.scope(f"feature {feature.id}"), False
-        if feature.id in project.green:  # its checks passed after the work on another feature
+        if feature.id in project.green:  # perhaps it needs no coder: its checks passed after work on another feature
             verdict = await scope.prove(task_of(feature))
             project, holds = await steps.judge_unbuilt(scope, project, feature, verdict)
         if not holds:
@@ -113,7 +113,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
         project = await steps.record_attempt(run, project, attempt, gaps, broken)
         await coder.close()
         if not gaps and (why := steps.unjudged(verdict)):
-            # No agent could fix the environment: this does not count as an attempt.
+            # Only the environment lacks something, and no coder could fix that: the feature has not failed.
             return project.with_feature_unjudged(feature, why, steps.command_to_judge_again(run))
         if not gaps:
             approval = await run.people.review(task) if feature.verification_method == "manual" else None

@@ -12,10 +12,10 @@ from trued.model import Value
 PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
 BELOW = "(agents add their notes below)"
-QUOTED = "| "  # prefix of agents' lines that look like a part of the note
-TEXT_LIMIT = 600  # characters of one entry: the next coder reads them all
+QUOTED = "| "  # added before agents' lines that look like a part of the note
+TEXT_LIMIT = 600  # at most so many characters in one entry: the next coder reads all entries
 ENTRY_LIMIT = 40
-BELOW_LIMIT = 20_000  # characters of agents' notes; the end is kept
+BELOW_LIMIT = 20_000  # at most so many characters of agents' notes are kept, from their end
 LEFT_OUT = "[… earlier notes left out …]"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 # Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.
@@ -172,7 +172,7 @@ def tidied(below: str) -> str:
     if len(text) <= BELOW_LIMIT:
         return text
     last = text[-(BELOW_LIMIT - len(LEFT_OUT) - 2 * len(QUOTED)) :]
-    whole = last.partition("\n")[2].strip("\n")  # begin with a whole line
+    whole = last.partition("\n")[2].strip("\n")  # without the first line, which may be cut
     return f"{LEFT_OUT}\n{whole or _marked(last)}"
 
 

@@ -26,14 +26,15 @@ from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, status_text
 
 SHOWN = Grade.SELF_TESTED  # the lowest grade for which a check must have gone from red to green
-HOLDS = "holds; a person's word is missing"  # notes of built features begin with this, in files of earlier runs as well
+# The notes of features that hold begin with this, also in files that earlier runs left: do not change it.
+HOLDS = "holds; a person's word is missing"
 KEPT = "built, and nothing speaks against it; a person decides"
 UNJUDGED = "built, and not judged yet"
 BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
-ATTEMPTS = 3  # further attempts that the suggested command grants
-LOG_LIMIT = 40  # entries of the running log
+ATTEMPTS = 3  # how many further attempts the suggested command grants
+LOG_LIMIT = 40  # at most so many entries of the running log, the newest
 
 
 class HandoffProject(Value):
@@ -90,13 +91,13 @@ class HandoffProject(Value):
 
     @property
     def awaited(self) -> frozenset[str]:
-        """Features that are built, according to the file."""
+        """Features that are built, according to the file, whether or not they are marked as passed."""
         built = (HOLDS, KEPT, UNJUDGED)
         return frozenset(one.id for one in self.features.features if one.passes or one.agent_notes.startswith(built))
 
     @property
     def unproven(self) -> "HandoffProject":
-        """The same project, with every feature open: the file's status is not trusted."""
+        """The same project with every feature open, because the status in the file is not trusted."""
         fresh = {"passes": False, "status": None, "tests_passing": 0, "tests_total": 0, "coverage": None}
         features = tuple(one.model_copy(update=fresh) for one in self.features.features)
         return self.model_copy(update={"features": self.features.model_copy(update={"features": features})})
@@ -222,7 +223,7 @@ class HandoffProject(Value):
         return self.model_copy(update={"log": (*self.log, entry)[-LOG_LIMIT:], "when": when})
 
     def with_result_logged(self, feature: Feature, when: float) -> "HandoffProject":
-        """A copy with a log entry on the result of a feature that nobody works on any more."""
+        """A copy with a log entry on the result of a feature, when the work on it has ended."""
         if feature.id in self.holding:
             result = "WAITS for a person"
         elif feature.id in self.unjudged:

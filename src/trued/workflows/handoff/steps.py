@@ -70,7 +70,8 @@ class Attempt:
         return (*found, *own, *idle)
 
 
-OWNERS = {SCRIPT: "commands that a fresh clone needs go into the reply, as `set_up`"}  # owned file → how to add to it
+# file that only the engine writes → how an agent can add to it
+OWNERS = {SCRIPT: "commands that a fresh clone needs go into the reply, as `set_up`"}
 NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="the commit of this attempt")
 
 
@@ -95,7 +96,7 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     if not is_feature_list(text):
         landed = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME, run.branch.base) or "").digest
         if landed and landed != _run_facts(run, goal)["digest"] and not run.branch.is_continued:
-            return None  # an earlier run's list, for another specification
+            return None  # the list that is there is an earlier run's, for another specification
         theirs = await run.branch.read(feature_list.NAME, run.branch.base) if not landed else None
         # The user's own list is read from the base: the branch may have a changed version.
         text, file = theirs or await run.branch.read(feature_list.NAME) or "", feature_list.NAME
@@ -166,7 +167,8 @@ def project_of_reply(
         if not again:
             raise AgentFailed(f"the initializer's features cannot be used: {error.what}") from error
         return None, (Finding(what=f"the features cannot be used: {error.what}"),)
-    features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with its final line numbers
+    # Parsed again, so that each feature has its line number.
+    features = parse_feature_list(feature_list.render(features), feature_list.NAME)
     project = HandoffProject(
         features=features,
         author="initializer",
@@ -269,7 +271,7 @@ async def write_files(run: Run, project: HandoffProject, feature: Feature) -> No
 
 
 async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -> CountedTests | None:
-    """The tests of the feature's own command on the newest commit; None if it names none.
+    """The tests of the feature's own command on the newest commit; None if the feature has no such command.
 
     `changed`: files of the work for the feature. Coverage is measured only for them, because the feature need not test
     what others built.

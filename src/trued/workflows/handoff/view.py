@@ -21,7 +21,7 @@ from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
 ATTEMPTS = 3  # the default number of a feature's attempts
-NAMED = 5  # features in one sentence
+NAMED = 5  # at most so many features are named in one sentence
 
 
 def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:
@@ -53,7 +53,7 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a handoff that ended: more attempts at its failed features, by the newest list."""
+    """How to continue a handoff that ended: more attempts at the features that failed, according to the newest list."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
     if failed:
