@@ -78,7 +78,7 @@ class Confirmations:
             what = f"what would be recorded takes more than {HIGHEST} rows of the terminal"
             raise BadInput(what, then="decide on fewer things at once, or use the command line")
         name, number = secrets.token_urlsafe(16), f"{secrets.randbelow(10_000):04}"
-        proposal = ProposedDecision(name, number, words, act, session, time.time() + WITHIN_S)
+        proposal = ProposedDecision(name, number, words, act, session, time.time() + self._within_s)
         self._open = proposal
         self._past = {**dict(list(self._past.items())[-20:]), proposal.id: proposal}
         self._expiry = asyncio.get_running_loop().call_later(

@@ -17,11 +17,11 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """The estimate: three cycles of UAT for every feature, each with fixes by the PM. Roles that are switched off are
-    not called."""
+    """The estimate: at most as many cycles of UAT for every feature as the settings allow, each with fixes by the PM.
+    Roles that are switched off are not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
-    tasks, attempts = reports[-1].tasks if reports else 1, work.settings.team.attempts
+    tasks, attempts, cycles = reports[-1].tasks if reports else 1, work.settings.team.attempts, work.settings.team.cycles
     looks = 1 + -(-tasks // FEATURE_TASKS)
-    whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
+    whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
     every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
     return {role: each for role, each in every.items() if role not in work.settings.team.off}
