@@ -20,11 +20,8 @@ def calls(work: SealedWork) -> Mapping[str, CallRange]:
     """The estimate: at most as many cycles of UAT for every feature as the settings allow, each with fixes by the PM.
     Roles that are switched off are not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
-    tasks, attempts, cycles = (
-        reports[-1].tasks if reports else 1,
-        work.settings.team.attempts,
-        work.settings.team.cycles,
-    )
+    tasks = reports[-1].tasks if reports else 1
+    attempts, cycles = work.settings.team.attempts, work.settings.team.cycles
     looks = 1 + -(-tasks // FEATURE_TASKS)
     whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
     every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
