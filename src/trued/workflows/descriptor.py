@@ -109,7 +109,7 @@ class WorkflowDescriptor:
     # what it writes
     # files that only the engine writes; they are not part of the work
     owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = no_files
-    # Owned folders that each run rewrites: on a conflict, the run that lands last wins.
+    # Owned folders that each run rewrites completely: the version of the run that lands last is kept.
     rewritten_folders: tuple[str, ...] = ()
     writes_into: str = ""  # a folder of the repository; if a file has this name, the run is refused
     documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows

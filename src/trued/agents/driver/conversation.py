@@ -22,9 +22,9 @@ from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
 
-DEATHS = 2  # at most so many restarts of an agent that was killed from outside; more will not help
+DEATHS = 2  # at most this many restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # at most so many characters of a line that is not a known event
+LOGGED = 2000  # at most this many characters of a line that is not a known event
 # the errors that an event of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 

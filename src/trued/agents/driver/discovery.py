@@ -11,7 +11,7 @@ from pathlib import Path
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
-LINKS = 40  # at most so many links are followed, as in the kernel
+LINKS = 40  # at most this many links are followed, as in the kernel
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 

@@ -12,7 +12,7 @@ from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
 from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
 
-SHOWN = 10  # at most so many errors are listed; more do not help
+SHOWN = 10  # at most this many errors are listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)

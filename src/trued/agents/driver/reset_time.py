@@ -10,7 +10,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 FARTHEST_S = 32 * 86400.0  # the longest wait, for a monthly quota; a time further away must be a mistake
-PASSED_S = 900.0  # a time of day that passed so recently is not tomorrow's: "resets 3pm", read at 3:10 pm, is old
+PASSED_S = 900.0  # a time of day that passed this recently is not tomorrow's: "resets 3pm", read at 3:10 pm, is old
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 UNIT = (

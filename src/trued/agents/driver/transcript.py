@@ -12,8 +12,8 @@ from trued.wire import Order, Tell, Usage, add_usage, with_cost
 if TYPE_CHECKING:
     from trued.agents.driver.provider_errors import Refusal
 
-SHOWN = 2000  # at most so many characters of a text or a tool's argument go into an event
-ASKED = 500  # at most so many characters of a tool's argument go into a question to a person
+SHOWN = 2000  # at most this many characters of a text or a tool's argument go into an event
+ASKED = 500  # at most this many characters of a tool's argument go into a question to a person
 # Larger figures are impossible and rejected: tokens or dollars of one call, or epoch seconds. Tools can write into the
 # agent's stream, and agents can claim anything.
 MOST = 10**11

@@ -9,7 +9,7 @@ from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
 ANSWER = "outside"  # the only folder of this package that holds no roles, but texts for using roles without the engine
-MOST = 2000  # at most so many role files in one folder; a folder with more was not meant for roles
+MOST = 2000  # at most this many role files in one folder; a folder with more was not meant for roles
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Capabilities, Order, Report, Tell, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
-SLACK_S = 120.0  # a supervisor may take so much longer than its agent, to end processes and wait for disk space
+SLACK_S = 120.0  # a supervisor may take this much longer than its agent, to end processes and wait for disk space
 LEASE_LOOK_S = 0.5  # between two checks whether an expired lease is valid again
 UNWRITTEN = 74  # the supervisor's exit code if it could not write the report
 REFUSED = ("rate", "overloaded", "budget")  # kinds of failure after which the same call is continued later

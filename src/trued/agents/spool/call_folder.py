@@ -26,8 +26,8 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # at most so many starts: a session that died three times will not survive a fourth one
-LAUNCHES = 5  # so many supervisors in a row may end before they start an agent; one more raises StateFailed
+STARTS = 3  # at most this many starts: a session that died three times will not survive a fourth one
+LAUNCHES = 5  # this many supervisors in a row may end before they start an agent; one more raises StateFailed
 # The kind of an event that is also shown in the run's log, not only in the call's.
 STARTED_AGENT = "tried to start an agent"
 ENDING_S = 10.0  # time for a supervisor to end: it has to end its agent first
@@ -201,7 +201,7 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
     """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`, it
-    stops at the end of the line that reaches so many bytes. An incomplete last line is left for next time."""
+    stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
     found: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)

@@ -25,10 +25,10 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # at most so many pauses, in seconds: a sandbox's processes end a moment after it
+SETTLE, SETTLE_S = 8, 0.005  # at most 8 pauses of 0.005 s: a sandbox's processes end a moment after it
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
-PIPE_READS = 64  # at most so many reads to empty a pipe: together more than it can hold
+PIPE_READS = 64  # at most this many reads to empty a pipe: together more than it can hold
 KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
@@ -38,7 +38,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # so many words at the start of a command line are searched for the program that it runs
+WORDS = 8  # this many words at the start of a command line are searched for the program that it runs
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 

@@ -11,11 +11,12 @@ from trued.support.foreign_json import parse_json
 from trued.support.redaction import Redactor, plain
 
 EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: a talkative agent writes as much in a day
-COMMANDS, COMMAND_CHARS = 200, 500  # a report has at most so many command lines, each with at most so many characters
+# At most this many command lines of one call go into its report, and of each at most this many characters.
+COMMANDS, COMMAND_CHARS = 200, 500
 SHELL = re.compile(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
 )
-TAIL_BYTES = 64 * 1024  # so much of the end of stdout and of stderr is kept, for debugging
+TAIL_BYTES = 64 * 1024  # this much of the end of stdout and of stderr is kept, for debugging
 
 
 class CallRecord:

@@ -13,9 +13,9 @@ PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
 BELOW = "(agents add their notes below)"
 QUOTED = "| "  # added before agents' lines that look like a part of the note
-TEXT_LIMIT = 600  # at most so many characters in one entry: the next coder reads all entries
+TEXT_LIMIT = 600  # at most this many characters in one entry: the next coder reads all entries
 ENTRY_LIMIT = 40
-BELOW_LIMIT = 20_000  # at most so many characters of agents' notes are kept, from their end
+BELOW_LIMIT = 20_000  # at most this many characters of agents' notes are kept, from their end
 LEFT_OUT = "[… earlier notes left out …]"
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 # Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.

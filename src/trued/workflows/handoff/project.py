@@ -34,7 +34,7 @@ BLOCKED = "blocked: "
 NOTHING_LEFT = "nothing is left to be built: every feature passes"
 PERSON_DECIDES = "no coder is needed until a person has decided about the features below"
 ATTEMPTS = 3  # how many further attempts the suggested command grants
-LOG_LIMIT = 40  # at most so many entries of the running log, the newest
+LOG_LIMIT = 40  # only this many entries of the running log are kept, the newest
 
 
 class HandoffProject(Value):

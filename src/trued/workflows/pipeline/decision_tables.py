@@ -14,12 +14,14 @@ GATE, CHECKERS = "v-build", ("v-tests", "v-tasks", "v-feature")
 VERIFIERS = (GATE, *CHECKERS)
 SECURITY, KNOWLEDGE, OTHERS = "r-security", "r-knowledge", ("r-quality", "r-testing")
 REVIEWERS = ("r-quality", SECURITY, "r-testing", KNOWLEDGE)
-REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # may ask for a revision; any other agent is done or has failed
-LEAST = 2  # the fewest outputs that a decision needs
+# Agents that may ask for a revision; any other agent is done or has failed.
+REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)
+LEAST = 2  # a cluster of four agents needs at least this many outputs for a decision
 
 
 class Scale(StrEnum):
-    """A scale of severities, mildest first. Each kind of agent has its own scale; two scales are never compared."""
+    """A scale of severities, mildest first. Each kind of agent has its own; severities of two scales are never
+    compared."""
 
     @property
     def rank(self) -> int:
@@ -141,9 +143,9 @@ class Opinion(NamedTuple):
             return cls(name, Status.ERROR, None, f"{name}: missing")
         severity, status = scale.read(memory.severity), allowed_status(name, memory.status)
         if severity is None and memory.status is Status.NEEDS_REVISION:
-            severity = scale.worst()  # it asks for a revision without a severity
+            severity = scale.worst()  # it asks for a revision and gives no severity
         if severity is Result.FAIL and status is Status.DONE:
-            # Status and severity contradict each other: the worse one counts.
+            # It says DONE and "fail": the worse one counts.
             status = allowed_status(name, Status.NEEDS_REVISION)
         status_text = f"{name}: {memory.status.value}"
         return cls(name, status, severity, f"{status_text}, {memory.severity}" if memory.severity else status_text)
@@ -199,7 +201,7 @@ REVIEW_TABLE = DecisionTable(
         Rule(least=1, of=(SECURITY,), are=_ERROR, then=_ERROR, note="it is mandatory: the run is `ERROR`"),
         Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="Critical counts as Blocker, too"),
         Rule(least=2, of=OTHERS, are=_ERROR, then=_ERROR),
-        # The security reviewer's Major counts like any other: one Major asks for a revision.
+        # A Major of the security reviewer counts like any other reviewer's: one is enough for a revision.
         Rule(least=1, of=(SECURITY, *OTHERS), are=Flaw.MAJOR, then=_REVISE, note="to the implementers, once"),
     ),
     note=f"{KNOWLEDGE} never changes the result",

@@ -48,7 +48,7 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     outcome, end = await check(lead, plan)
     while True:
         rejected = await run.people.rejected_tasks(plan)
-        if rejected is not None:  # people's reasons are gaps
+        if rejected is not None:  # people's reasons for the rejection are gaps to fix
             await fix(lead, {task.id: run.take_feedback(task).gaps for task in rejected})
             outcome, end = await check(lead, plan)
         elif end.was_resumed and not end.is_good:
@@ -58,8 +58,8 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
 
 
 async def research(lead: Orchestrator) -> None:
-    """Pattern A: four researchers at once. If fewer than two answer, the run ends. Later briefs name a missing
-    answer."""
+    """Pattern A: four researchers at once. If fewer than two answer, the run ends. If one is missing, later
+    briefs say so."""
     errands = [lead.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in RESEARCH]
     await lead.send_cluster("research", errands, RESEARCH_TABLE)
 
@@ -112,7 +112,8 @@ async def check_again(lead: Orchestrator, plan: Plan, end: CheckEnd) -> tuple[Ou
 async def conclude(
     lead: Orchestrator, plan: Plan, verified: CheckResult, reviewed: CheckResult
 ) -> tuple[Outcome, CheckEnd]:
-    """Fix once what the review asks for, record what is still open, and prove the last commit."""
+    """If the review asks for a revision, have its findings fixed once, and verify and review again. Then record what is
+    still open, and prove the last commit."""
     if reviewed.needs_revision:
         await fix(lead, verification.gaps_by_task(lead, reviewed.findings))
         verified = await verify(lead, plan)

@@ -11,14 +11,14 @@ from trued.support.plurals import counted
 from trued.support.redaction import plain
 
 FOLDER, SHARED = "memory", "memory.md"
-MOST_LINES = 30  # most lines of one agent's memory
-FINDINGS = 5  # key findings of one agent; its artifact has all findings
+MOST_LINES = 30  # at most this many lines in one agent's memory
+FINDINGS = 5  # at most this many key findings of one agent; its artifact has all findings
 DECISIONS = 5
-ARTIFACTS = 8  # most artifacts that one agent's memory names; the index has the others
-INDEXED = 40  # most paths of one agent in the index; the diff has all of them
-LINE = 200  # characters of a finding or a decision: the details are in the artifact
+ARTIFACTS = 8  # at most this many artifacts in one agent's memory; the index has the others
+INDEXED = 40  # at most this many paths of one agent in the index; the diff has all of them
+LINE = 200  # at most this many characters in a finding or a decision: the details are in the artifact
 RECENT_DECISIONS = 20
-RECENT_UPDATES = 12  # three clusters of four agents
+RECENT_UPDATES = 12  # this many updates count as recent: those of three clusters of four agents
 MISSING = "missing"
 
 # The order of the flow. Other agents follow by name; implementers and writers by their tasks.
@@ -31,8 +31,10 @@ ORDER = (
     *("r-quality", "r-security", "r-testing", "r-knowledge"),
 )
 
-_MARKUP = re.compile(r"([\\\[\]<>])")  # links, images and HTML; other markup inside a line can only be bold or code
-_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # begins a heading, quotation, item, fence or rule
+# Escaped, because it could make a link, image or HTML; other markup in a line makes only bold or code.
+_MARKUP = re.compile(r"([\\\[\]<>])")
+# At the start of a line, begins a heading, quotation, item, fence or rule.
+_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
 
 
 def _flat(words: object) -> str:
@@ -119,7 +121,7 @@ class Kept(Value):
 
 class Update(Value):
     agent: str
-    status: str  # or "missing"
+    status: str  # the status in its reply, or "missing"
     severity: str = ""
     findings: tuple[str, ...] = ()
 
@@ -196,7 +198,8 @@ def _with(shared: SharedMemory, name: str, memory: Memory | None, left: Sequence
         update = Update(agent=by, status=MISSING, findings=("no reply, and so no memory",))
     said = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
     updates, decisions = (*shared.updates, update), (*shared.decisions, *said)
-    paths = {one.text: one for one in shared.artifacts}  # a path keeps its place, with its last author
+    # A path that is written again keeps its place and gets the new author.
+    paths = {one.text: one for one in shared.artifacts}
     for path in _brief(memory.artifacts if memory else _paths(left), by):
         paths[path] = Kept(by=by, text=path)
     return shared.model_copy(

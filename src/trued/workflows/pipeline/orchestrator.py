@@ -47,9 +47,9 @@ from trued.workflows.pipeline.task_plan import Work, plan_problems
 RESEARCH_FILES = tuple(f"research/{focus}.md" for focus in FOCUSES)
 CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
 VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
-WORDS = 6_000  # characters of the request in a brief; the rest is in initial-request.md
-ARTIFACT = 200_000  # characters of one artifact
-FILES = 100  # changed files that a brief lists
+WORDS = 6_000  # at most this many characters of the request in a brief; initial-request.md has all of it
+ARTIFACT = 200_000  # at most this many characters of one artifact; the rest is cut
+FILES = 100  # at most this many changed files are listed in a brief
 ONLY_ENGINE = "only the engine writes it"
 FOUND_BY_ENGINE = "What the engine found itself"
 IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents each round writes again
@@ -75,10 +75,11 @@ class Orchestrator:
     unfinished: set[str] = field(default_factory=set)  # tasks that no agent has finished
     disputes: list[Finding] = field(default_factory=list)  # raised by implementers, about cases that they cannot see
     objected: tuple[Finding, ...] = ()  # objections of verifiers and reviewers to the current work
-    objecting: dict[str, Memory] = field(default_factory=dict)  # agent → its memory, if it has not withdrawn objections
+    # Agent → its memory with objections that it has not withdrawn.
+    objecting: dict[str, Memory] = field(default_factory=dict)
     undone: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that it was not allowed to write
     wave: int = 0
-    rounds: dict[str, int] = field(default_factory=dict)  # document → number of its earlier rounds that are kept
+    rounds: dict[str, int] = field(default_factory=dict)  # document → how many versions of earlier rounds are kept
 
     @classmethod
     async def start(cls, run: Run, goal: Goal) -> "Orchestrator":
@@ -154,9 +155,8 @@ class Orchestrator:
     ) -> ClusterDecision:
         """Record the result of a step. `silent`: agents that were asked and gave no good answer."""
         decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why, silent=tuple(silent))
-        await self.run.record(
-            decided, step="decision"
-        )  # not the default name "decided": that step is a person's decision
+        # Not the default step name "decided": a step of that name is a person's decision.
+        await self.run.record(decided, step="decision")
         ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.record(ended)
         return decision
@@ -177,7 +177,7 @@ class Orchestrator:
         for one in returned.values():
             written |= await self._take_artifact(one)
             await self._record_undone(one)
-            if one.reply is None:  # only warn here: the decision tables handle a missing reply
+            if one.reply is None:  # only an event: the decision tables handle a missing reply
                 await self.run.record(MemoryMissing(agent=one.name, step=step))
         written |= dict(
             self._document_with_notes(name, lines, written) for name, lines in (notes or {}).items() if lines
@@ -201,7 +201,8 @@ class Orchestrator:
         return path, f"{text.rstrip()}\n\n## {FOUND_BY_ENGINE}\n\n" + "".join(f"- {inert_line(one)}\n" for one in lines)
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
-        """Documents and memories that this step overwrites, under names with the number of their round."""
+        """The old versions of documents and memories that this step overwrites, under names with the number of their
+        round."""
         found = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")
@@ -318,12 +319,13 @@ class Orchestrator:
 
     async def make_plan(self, errand: Errand[TasksPlanned], *, again: bool = False) -> TasksPlanned | None:
         """Have the planner make tasks, and write them as `plan.md` and `tasks/`. If something is wrong with the tasks,
-        the planner is asked once to correct it. Without a usable reply the run ends; with `again` the plan stays as it
-        is."""
+        the planner is asked once to correct it. Without a usable reply the run ends. `again`: this is a replan, and
+        without a usable reply the old plan stays; the result is then None."""
         step = "plan"
         await self.begin_step(step, (errand.name,))
         wrong, one = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
-        for known in ({each.id for each in self.criteria}, ()):  # the second try may name unknown criteria
+        # At the second try, unknown criteria are no longer an error.
+        for known in ({each.id for each in self.criteria}, ()):
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
             one = (await self.run.clusters.send_all((asked,)))[errand.name]
             tasks = self._with_tasks(one.reply.tasks if one.reply and one.good else ())

@@ -31,14 +31,15 @@ from trued.workflows.pipeline.task_plan import Work
 
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
-COMMANDS = 8  # test commands of a plan that the engine runs
+COMMANDS = 8  # at most this many test commands of a plan are run
 NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
 NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
-SHOWN = 20  # gaps listed in a brief: the verification files have them all
+SHOWN = 20  # at most this many gaps are listed in a brief; the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
 AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # agent → what it returned
-CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)  # stands for critics that are not asked again
+# The memory of critics that are not asked again, for the decision table: they have no objection.
+CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -50,7 +51,7 @@ class CheckResult:
     said: Mapping[str, Memory | None]  # the agents' own statements
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
-    beyond: tuple[Finding, ...] = ()  # gaps that the proof of the contract does not contain
+    beyond: tuple[Finding, ...] = ()  # those of the gaps that the proof of the contract does not contain
 
     @property
     def settled(self) -> bool:
@@ -283,8 +284,9 @@ async def decide_review(
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
-    """An agent's memory, overruled by the engine: its findings begin with `why`, its severity is "fail", and its status
-    is `status` or worse. An agent's ERROR becomes NEEDS_REVISION if that is the engine's status."""
+    """An agent's memory, overruled by the engine: its findings begin with up to three of `why`, its severity is "fail",
+    and its status is the worse of its own and `status`. Exception: its ERROR becomes NEEDS_REVISION if `status` is
+    that."""
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
     worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
@@ -338,7 +340,7 @@ def _as_note(name: str, critique: Finding) -> str:
 
 
 def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
-    """Critics that withdrew their critique when asked about the work: nobody else can withdraw it."""
+    """Critics that withdrew their critique when they were asked about the work. Only a critic itself can do that."""
     return {
         name
         for name, back in returned.items()
@@ -352,11 +354,12 @@ def silent_agents(checked: CheckResult) -> tuple[str, ...]:
 
 
 def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
-    """The agent's open findings; if it gave no answer, one finding that says so."""
+    """The agent's open findings; if it was asked and gave no answer, one finding that says so."""
     memory = checked.said.get(name)
     if memory is None:
         silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)
-        return (silent,) if name in checked.returned else ()  # if the gate stayed closed, the agent was not asked
+        # An agent that is not in `returned` was not asked, because v-build did not pass.
+        return (silent,) if name in checked.returned else ()
     if memory.status is Status.DONE and memory.severity in ("", "pass", "Minor"):
         return ()
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)

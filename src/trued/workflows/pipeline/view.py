@@ -23,7 +23,7 @@ from trued.workflows.pipeline.events import (
 from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
-STEPS = {  # in the order of work, each with its number
+STEPS = {  # step → its number, in the order of work
     "set-up": "0",
     "research": "1",
     "spec": "2",
@@ -34,7 +34,7 @@ STEPS = {  # in the order of work, each with its number
     "verification": "6",
     "review": "7",
 }
-ROLES = {  # role → step: a call shows that the step has begun before the step's own event arrives
+ROLES = {  # role → its step: a call of the role shows that the step has begun, even before the step's own event
     "researcher": "research",
     "spec": "spec",
     "designer": "design",
@@ -46,7 +46,7 @@ CLUSTERS = {"ct-": "critique", "v-": "verification", "r-": "review"}
 DONE = "DONE"
 APART = ("seal", "finish", "")  # scopes outside the steps
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
-NAMED = 6  # tasks of a wave, or files of a conflict, that are named; the rest is counted
+NAMED = 6  # at most this many tasks of a wave, or files of a conflict, are named; the rest is counted
 ROUNDS = 3
 MARKS = {  # result of a step, or its state while it has no result → mark and style
     "running": ("●", "bold cyan"),
@@ -103,7 +103,7 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """The scope in which events without a scope of their own are shown: the running step, with "2nd time" if it
+        """The scope in which events without a scope of their own are shown: the running step, with "second time" if it
         repeats."""
         if not self.current or key.partition("#")[0] in APART:
             return ""
@@ -111,7 +111,7 @@ class Stages:
         return self.current if times < 2 else f"{self.current}, {ORDINALS.get(times, f'{times}th')} time"
 
     def begin(self, name: str) -> None:
-        """Begin a step. The step before it has ended: steps follow each other."""
+        """Begin a step. This ends the step before it, because steps follow each other."""
         stage = self.all.get(name, PipelineStage(name))
         if name == self.current and stage.state == "running":
             return
@@ -336,7 +336,7 @@ class PipelineView(WorkflowView):
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0
         if stage.state != "running":
-            again = f" ×{stage.times}" if stage.times > 1 else ""  # a further wave is no retry
+            again = f" ×{stage.times}" if stage.times > 1 else ""  # for implementation, waves are counted instead
             return f", {counted(wave, 'wave')}" if wave > 1 else again if not wave else ""
         if building:
             return f" {stages.merged}/{len(stages.tasks)}" if stages.tasks else ""

@@ -20,7 +20,7 @@ from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
-ATTEMPTS = 3  # attempts at one task in one wave, including retries after a failure or a conflict
+ATTEMPTS = 3  # at most this many attempts at one task in one wave, including retries after a failure or a conflict
 TITLE, NAMED = 60, 5
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # task → what it has to fix
 NO_GAPS: Gaps = {}
@@ -99,7 +99,7 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
         ", ".join(sorted({*work.depends_on} & lead.unfinished)),
     )
     context = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    context |= lead.critique_context  # so that implementers can fix them
+    context |= lead.critique_context  # open critiques, so that implementers can fix them
     turn, before = TaskTurn(work, part, {**context, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
@@ -126,7 +126,7 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
         turn = replace(
             turn, reply=said or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
-        if said is not None and said.status is Status.DONE:  # else no agent claims to have combined the two
+        if said is not None and said.status is Status.DONE:  # otherwise the agent has not combined the two
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
     lead.disputes += turn.reply.disputes if turn.reply else ()
     await session.close()

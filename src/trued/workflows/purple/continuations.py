@@ -9,15 +9,16 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import VerdictReached
 from trued.model.events.run import TaskSkipped
 
-ROUNDS = 3  # as many as a chunk gets by default
+ROUNDS = 3  # how many rounds the suggested command grants: as many as a chunk gets by default
 
 
 @dataclass(slots=True)
 class JudgedChunk:
-    """The newest verdict on a chunk, and which chunks its commit has work for."""
+    """The newest verdict on a chunk, and for which chunks the judged commit has work."""
 
     verdict: VerdictReached
-    built_before: frozenset[str] = field(default_factory=frozenset)  # chunks for which files had been changed by then
+    # Chunks for which files had been changed before this verdict.
+    built_before: frozenset[str] = field(default_factory=frozenset)
     skipped: bool = False  # it was met before anybody worked
 
     @property
@@ -51,7 +52,8 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The last chunk up to which the plan is met and can land without the chunks after it; "" if there is none."""
+    """The last chunk such that all chunks up to it are met, and can land without those after it; "" if there is
+    none."""
     last, names = "", list[str]()
     for name, one in chunks.items():
         if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):

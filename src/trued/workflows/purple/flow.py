@@ -26,17 +26,16 @@ async def purple(run: Run, goal: Goal) -> Outcome:
             continue
         while answer is Answer.REDO:
             verdict = await build(scope, memory, chunk, plan, starts[chunk.id])
-            answer = await scope.confirm(
-                chunk, verdict
-            )  # on `redo`, the person's comment becomes the next round's first gap
+            # If the person answers `redo`, the comment becomes the next round's first gap.
+            answer = await scope.confirm(chunk, verdict)
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)
     while True:
         if rounds := run.people.granted_rounds():
             chunks, gaps = still_open(run, plan, outcome)
-        elif (rejected := await run.people.rejected_tasks(plan)) is not None:  # the reasons become gaps
-            chunks, gaps = rejected, ()
+        elif (rejected := await run.people.rejected_tasks(plan)) is not None:
+            chunks, gaps = rejected, ()  # `build` takes the reasons for the rejection as gaps
         else:
             return outcome
         for chunk in chunks:
@@ -57,8 +56,8 @@ async def build(
 ) -> Verdict:
     """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up.
 
-    `start`: the commit before anybody worked on the chunk; without a change since then it is not complete. `gaps`:
-    known gaps to begin with. `rounds`: overrides the number in the settings.
+    `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
+    `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.
     """
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)

@@ -26,8 +26,10 @@ MARKS: dict[ChunkStatus, str] = {
 }
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
-TEXT_LIMIT = 4000  # characters of one entry: the log is meant to be read
-OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000  # characters in a brief; agents can read the file itself
+TEXT_LIMIT = 4000  # at most this many characters in one entry: people are to read the log
+# A brief has at most this many characters of people's sections, of earlier runs, and of this run; the file has the
+# rest.
+OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000
 # At the start of a line, these could begin a heading, a list, a rule, a fence or a table.
 AT_LINE_START = (
     "#",
@@ -100,7 +102,7 @@ class ChunkSection(Value):
     iterations: tuple[Iteration, ...] = ()
     status: ChunkStatus = "in progress"
     gaps: Texts = ()  # gaps that remain
-    run: Line = ""  # the run's id, which separates its iterations from those of earlier runs
+    run: Line = ""  # the run's id: it tells the run's iterations from those of earlier runs
 
     def with_round(self, iteration: Iteration, verdict: Verdict, status: ChunkStatus | None = None) -> "ChunkSection":
         """A copy with one more round. The chunk's status is the engine's verdict, not Team B's."""
@@ -146,8 +148,8 @@ class ChunkSection(Value):
 
 
 def status_of(verdict: Verdict) -> ChunkStatus:
-    """The chunk's status: complete only by evidence. What no check covers stays open for a person, whatever the teams
-    say."""
+    """The chunk's status: complete only if evidence shows that. If no check covers it, a person decides, whatever the
+    teams say."""
     if not verdict.holds:
         return "gaps remain"
     return "complete" if verdict.grade > Grade.UNPROVEN else "not checked"
@@ -175,7 +177,7 @@ def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     new = {section.chunk: section for section in sections}
     known = frozenset(new)
     parts = [f"{new.pop(chunk).continuing(text)}\n" if chunk in new else text for chunk, text in log]
-    if log and log[-1][0] in known:  # nothing follows it that would need a separating line
+    if log and log[-1][0] in known:  # no part follows, so its separating line is removed
         parts[-1] = parts[-1].removesuffix("\n")
     if not log:
         gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
@@ -189,7 +191,7 @@ def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     return "".join((before, *parts, after))
 
 
-@lru_cache(maxsize=4)  # the same file is rendered after every round
+@lru_cache(maxsize=4)  # cached, because the same file is split again after every round
 def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
     """The text before the log, the log's parts by chunk ("": its title), and the text after it."""
     lines = split_lines(existing)

@@ -9,9 +9,9 @@ from trued.workflows.team.files import FOLDER, NOTES, context_notes
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 
-WORDS = 8_000  # characters of one text; the brief names the file with the whole text
-ROWS = 40  # entries of a list
-LAST = 6  # decisions that count as recent
+WORDS = 8_000  # at most this many characters of one text; the brief names the file with the whole text
+ROWS = 40  # at most this many entries of a list
+LAST = 6  # how many decisions count as recent
 
 
 def shortened(text: str, path: str, limit: int = WORDS) -> str:
@@ -73,7 +73,8 @@ def for_dev(crew: Crew, task: str) -> dict[str, str]:
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
-    if one.attempts == 1 and (before := crew.records.results.get(task)):  # the task was reopened
+    # Results of attempts before the task was reopened.
+    if one.attempts == 1 and (before := crew.records.results.get(task)):
         known["earlier_results"] = shortened(before, "qa/results.md", WORDS // 2)
     return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
 

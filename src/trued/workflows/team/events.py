@@ -18,7 +18,7 @@ class TeamReported(JournalEvent, kind="team"):
     task: str = ""
     task_name: str = ""
     attempt: int = 0
-    attempts: int = 0  # the most attempts at the task
+    attempts: int = 0  # how many attempts the task may have
     qa: str = ""
     uat: str = ""
     features_done: int = 0
@@ -28,7 +28,8 @@ class TeamReported(JournalEvent, kind="team"):
     recoveries: int = 0
     why: tuple[str, ...] = ()
     state: str = ""  # the state of the task in the backlog; without a task, that of the feature
-    project: str = ""  # the project's kind, its commands and the features found; only at the beginning
+    # Only at the beginning: the kind of project, its commands, and the features found.
+    project: str = ""
     commands: dict[str, str] = Field(default_factory=dict)
     found: tuple[str, ...] = ()
 

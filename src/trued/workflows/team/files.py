@@ -19,7 +19,7 @@ from trued.workflows.team.reply_parts import Failure
 FOLDER = ".trued/team/"
 ROLES = ("pm", "techlead", "dev", "qa", "uat")
 NOTES = "To be known"  # the heading above what people and older tools say about the project
-RESULTS = 20  # results of tasks that have not passed, shown in full; the history has all of them
+RESULTS = 20  # at most this many results are shown in full, the newest; the history has all of them
 LOGS = {
     "decisions": ("pm/decisions.md", "Decisions of the PM"),
     "breakdown": ("pm/feature-breakdown.md", "How the goal was broken down"),
@@ -40,7 +40,7 @@ class Records(Value):
     logs: dict[str, Log] = {}  # noqa: RUF012
     working: dict[str, str] = {}  # noqa: RUF012  task → the work in progress on it
     results: dict[str, str] = {}  # noqa: RUF012  task → its last test if that failed; "" → the last test that passed
-    context: str = ""  # of the project: its kind and commands
+    context: str = ""  # the text of context.md: kind and commands of the project, and notes
 
     # -- what earlier runs left ----------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class Records(Value):
         issues: Sequence[Failure | str] = (),
         not_met: Sequence[str] = (),
     ) -> "Records":
-        """A copy with the UAT result of a feature; "" means all features together."""
+        """A copy with the UAT result of `feature`; "" means all features together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (
             head,
@@ -220,7 +220,7 @@ class Records(Value):
 
 
 _HOME = {"pm": "decisions", "techlead": "architecture"}
-_NUMBERS = {  # for logs with numbered entries: how they are numbered
+_NUMBERS = {  # log with numbered entries → the pattern of an entry's number
     "decisions": re.compile(r"^## (\d{1,6})\.", re.MULTILINE),
     "architecture": re.compile(r"^## ADR-(\d{1,6})", re.MULTILINE),
     "history": re.compile(r'^\{"n": (\d{1,9})', re.MULTILINE),

@@ -63,7 +63,7 @@ class _FlatPlanReading:
     places: dict[int, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     title: Heading | None = None
-    shown: set[int] = field(default_factory=set)  # lines of headings whose words are in the result
+    shown: set[int] = field(default_factory=set)  # line numbers of headings whose words are in the result
     boxes: bool = False
 
     def read(self) -> None:
@@ -85,7 +85,8 @@ class _FlatPlanReading:
                 self._add_context(block)
         self._left_over()
         for number, line in enumerate(self.lines, 1):
-            if line.strip() and number not in self.places:  # comments, link definitions, front matter
+            # No block contains it: a comment, a link definition, front matter.
+            if line.strip() and number not in self.places:
                 self.places[number] = "context"
                 self.context.append(line)
 
@@ -119,7 +120,8 @@ class _FlatPlanReading:
         )
 
     def _lists_work(self) -> bool:
-        """Whether a list without checkboxes lists tasks: no list has checkboxes, or its heading says so."""
+        """Whether a list without checkboxes is a list of tasks: if no list has checkboxes, or if the heading says
+        so."""
         if self._current_kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))

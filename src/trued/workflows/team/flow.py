@@ -9,7 +9,7 @@ from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 from trued.workflows.team.task_in_progress import TaskInProgress
 
-QUESTIONS = 3  # in one attempt: an agent that asks more is not working
+QUESTIONS = 3  # at most this many questions in one attempt: an agent that asks more is not working
 
 
 async def team(run: Run, goal: Goal) -> Outcome:

@@ -7,8 +7,8 @@ from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog.items import Line, Priority, escaped
 from trued.workflows.team.quoting import Text, quoted
 
-KEPT = 20  # messages that stay in the inbox; pending ones always stay
-PAGE = 100  # messages in one file of the archive
+KEPT = 20  # this many messages stay in the inbox, the newest; older ones stay only while they are pending
+PAGE = 100  # at most this many messages in one file of the archive
 TITLES = {"pm": "PM", "techlead": "Tech lead", "dev": "Developer", "qa": "QA", "uat": "UAT"}
 FIELDS = ("Time", "From", "Type", "Priority", "Status")
 MessageKind: TypeAlias = Literal["question", "request", "notification"]
@@ -31,7 +31,7 @@ class Inbox(Value):
     role: str
     messages: tuple[Message, ...] = ()
     archived: tuple[Message, ...] = ()  # messages of the archive's last page
-    pages: int = 0  # full pages of the archive
+    pages: int = 0  # how many pages of the archive are full
     last: int = 0  # number of the newest message
 
     def with_message(

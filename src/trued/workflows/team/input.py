@@ -9,7 +9,7 @@ from trued.workflows.descriptor import CallRange, SealedWork
 from trued.workflows.team.events import TeamReported
 from trued.workflows.team.state import Crew
 
-FEATURE_TASKS = 12  # tasks that the estimate assumes for one feature
+FEATURE_TASKS = 12  # how many tasks the estimate assumes for one feature
 
 
 def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
@@ -17,8 +17,8 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """The estimate: at most as many cycles of UAT for every feature as the settings allow, each with fixes by the PM.
-    Roles that are switched off are not called."""
+    """The estimate: at most as many cycles of UAT as the settings allow, for every feature and for all together, each
+    with fixes by the PM. Roles that are switched off are not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
     tasks = reports[-1].tasks if reports else 1
     attempts, cycles = work.settings.team.attempts, work.settings.team.cycles

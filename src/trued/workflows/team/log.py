@@ -2,7 +2,7 @@
 
 from trued.model import Value
 
-PAGE = 100  # entries of one page
+PAGE = 100  # this many entries of a run fill a page; what an earlier run wrote on it does not count
 NOTHING = "Nothing yet."
 
 
@@ -10,11 +10,11 @@ class Log(Value):
     """The entries of the current and the last full page. Earlier pages are in their files already."""
 
     entries: tuple[str, ...] = ()  # of the page that is being filled
-    full: tuple[str, ...] = ()  # the last full page
+    full: tuple[str, ...] = ()  # the entries of the last full page
     pages: int = 0
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
-    first: int = 0  # pages that earlier runs filled
-    given: int = 0  # entries of earlier runs, counted by their numbers
+    first: int = 0  # how many pages earlier runs filled
+    given: int = 0  # how many entries earlier runs numbered, except those on pages after `first`
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
@@ -26,7 +26,7 @@ class Log(Value):
         page = f"{body}\n" if body else ""
         if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
             return cls(pages=pages, first=pages, given=given, earlier=page)
-        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # that page is full
+        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # `pages` counts its entries
 
     def with_entry(self, text: str) -> "Log":
         if len(self.entries) < PAGE:

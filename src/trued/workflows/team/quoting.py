@@ -1,4 +1,4 @@
-"""Quotes agents' texts in files that people read, so that they cannot look like the file's own text."""
+"""Quotes agents' texts in files that people read, so that the texts cannot look like the file's own."""
 
 from typing import Annotated, TypeAlias
 
@@ -7,13 +7,13 @@ from pydantic import AfterValidator
 from trued.support.redaction import plain
 from trued.workflows.team.backlog.items import escaped, one_line
 
-LINES = 400  # most lines of one text; the rest is cut
+LINES = 400  # at most this many lines of one text; the rest is cut
 WIDTH = 4000
 CUT = "[… cut here …]"
 
 
 def tidy(text: str) -> str:
-    """Remove control characters and surrounding space, and cut to size. Doing it twice changes nothing."""
+    """Remove control characters and surrounding space, and cut to size. A second call changes nothing."""
     rows = [row[:WIDTH].rstrip() for row in plain(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
     while rows and not rows[0]:
         rows.pop(0)

@@ -32,19 +32,19 @@ class Crew(Value):
     sealed: tuple[str, ...] = ()  # criteria in the contract
     held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
     proven: tuple[str, ...] = ()  # features whose criteria were due and held; "plan": the whole goal
-    recoveries: int = 0  # tasks that passed after a failure
+    recoveries: int = 0  # how many tasks passed after a failure
     integration: str = "pending"  # pending | passed | failed
-    unmet: tuple[str, ...] = ()  # the last issues that integration found
+    unmet: tuple[str, ...] = ()  # what the last integration UAT found
     doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do → feature, and the reason
     records: Records = Records()  # what happened, as the files show it
     planned_before: bool = False  # the goal was a list of tasks already
-    kept: dict[str, str] = {}  # noqa: RUF012  original files from before the run
+    kept: dict[str, str] = {}  # noqa: RUF012  path → text of files from before the run, which are kept
     criteria: tuple[Criterion, ...] = ()  # from an older list of tasks
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
     planned: tuple[str, ...] = ()  # features that existed when the contract was sealed
     idle: tuple[str, ...] = ()  # tasks for which nothing was changed: they wait for evidence on their feature
     sent_back: tuple[str, ...] = ()  # tasks in which QA or the engine found a gap
-    given_up: tuple[str, ...] = ()  # tasks whose work was set aside, listed once for each time
+    given_up: tuple[str, ...] = ()  # tasks whose work was set aside; a task is listed once for each time
     earlier: tuple[str, ...] = ()  # features of earlier goals: they stay in the backlog, but are not work of this run
 
     def with_old_plan(
@@ -71,7 +71,8 @@ class Crew(Value):
         return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
 
     def with_earlier_goals(self, backlog: Backlog) -> "Crew":
-        """A copy with the backlog that earlier goals left. Open work in it is not done, unless somebody reopens it."""
+        """A copy with the backlog that earlier goals left. Nobody works on what is still open in it, unless somebody
+        reopens it."""
         names = tuple(one.id for one in backlog.features)
         return self.model_copy(update={"backlog": backlog, "earlier": names})
 
@@ -196,7 +197,8 @@ class Crew(Value):
             return ()
         states = {one.id: one.state for one in self.backlog.tasks}
         every = [one for one in self.backlog.feature(name).tasks if one.is_open]
-        opened = [one for one in every if one.id not in self.idle] or every  # idle ones are tried again at the end
+        # Idle ones are tried again when no other is open.
+        opened = [one for one in every if one.id not in self.idle] or every
         free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
         return tuple(free[:most])
 
@@ -304,15 +306,16 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_sent_back(self, name: str) -> "Crew":
-        """A copy that lists this task as one in which QA or the engine found a gap; a conflict with other work is no
-        such gap."""
+        """A copy that lists this task as one in which QA or the engine found a gap. Do not call it for a conflict with
+        other work: that is no such gap."""
         return self.model_copy(update={"sent_back": tuple(dict.fromkeys((*self.sent_back, name)))})
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
         """A copy with the requirements that hold on the newest accepted commit."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
-        left = tuple(one for one in self.proven if one != "plan")  # the whole goal has to be proven again
+        # On a new commit, the whole goal has to be proven again.
+        left = tuple(one for one in self.proven if one != "plan")
         return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
 
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
@@ -334,9 +337,10 @@ class Crew(Value):
                 backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
         again = {one.id for one in backlog.features if one.status in ("pending", "in_progress")}
         before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
-        earlier = tuple(one for one in self.earlier if one not in again - before)  # reopened: now work of this run
+        # Without those that were reopened: they are work of this run.
+        earlier = tuple(one for one in self.earlier if one not in again - before)
         update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
-        if again - before:  # what was proven has to be proven again
+        if again - before:  # they and the whole goal have to be proven again
             update["proven"] = tuple(one for one in self.proven if one != "plan" and one not in again)
         return self.model_copy(update=update)
 

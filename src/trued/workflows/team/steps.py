@@ -42,7 +42,7 @@ from trued.workflows.team.task_in_progress import TaskInProgress, verdict_gaps
 
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
 EARLIER_GOALS = "earlier-goals.md"
-FOUND = 50  # features named in the first report; the backlog has all of them
+FOUND = 50  # at most this many features are named in the first report; the backlog has all of them
 
 
 # -- the beginning -----------------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
         backlog = with_archive(parse_backlog(left.get(BACKLOG, "")), left.get(ARCHIVE, ""))
     except BadInput:
         return crew
-    if crew.backlog.features:  # made from an older list of tasks: its completed features belong to an earlier goal
+    if crew.backlog.features:  # the backlog is an older list of tasks: its completed features belong to an earlier goal
         done = tuple(one.id for one in crew.backlog.features if one.status == "completed")
         return crew if crew.planned_before else crew.model_copy(update={"earlier": done})
     if not backlog.features:
@@ -117,7 +117,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
         return crew
     original = f"{FOLDER}{ORIGINAL}"
     if await run.branch.read(original, run.branch.base) == text:
-        # An earlier run has taken it over: the backlog of that run has the current state.
+        # An earlier run has already taken the list over, so the backlog that it left has the current state.
         try:
             left = parse_backlog(await run.branch.read(f"{FOLDER}{BACKLOG}", run.branch.base) or "")
             return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
@@ -260,7 +260,7 @@ async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 
 
 def _show_progress(run: Run, crew: Crew) -> None:
-    """Show who works on what, in the live copies only: on the branch, an attempt ends with its commit."""
+    """Show who works on what, in the live copies only: on the branch, files are written when an attempt has ended."""
     files = crew.files
     for name in ("dev/progress.md", "feature-status.md"):
         run.branch.show(f"{FOLDER}{name}", files[f"{FOLDER}{name}"])
@@ -286,7 +286,8 @@ async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Seque
     await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=why)
     if task.state == "failed":
         again = crew.given_up.count(work.task)
-        name = f"{work.task}-{again + 1}" if again else work.task  # reopened and failed again: keep the work of both
+        # It was reopened and failed again: keep the work of both times.
+        name = f"{work.task}-{again + 1}" if again else work.task
         await run.branch.set_aside(name, back_to=run.branch.head, work=work.part.branch.head)
         crew = crew.model_copy(update={"given_up": (*crew.given_up, work.task)})
     _show_progress(run, crew)
@@ -306,8 +307,8 @@ async def _put_off(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
 
 
 def _without_questions(work: TaskInProgress) -> tuple[Finding, ...]:
-    """The gaps by which progress is judged. Questions count as equal: the same question in other words is no
-    progress."""
+    """The gaps by which progress is judged. All questions count as the same gap, because a question in other words is
+    no progress."""
     asks = work.developed.asks if work.developed else None
     if asks is None:
         return work.gaps
@@ -370,7 +371,7 @@ async def record_specification(run: Run, crew: Crew, feature: str, specified: Fe
 
 
 async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues: Sequence[Finding]) -> Crew:
-    """Add the PM's fix tasks to the backlog. `feature`: "" if all features were validated together."""
+    """Add the PM's fix tasks to the backlog. `feature`: the one that was validated; "": all of them together."""
     about, titles, when = feature or "all features", [one.title for one in fixes.tasks], run.branch.when
     crew = crew.with_fixes(feature, fixes.tasks, issues)
     crew = _with_planner_doubt(crew, "pm", feature, f"fix tasks for {about}", fixes)

@@ -18,8 +18,8 @@ from trued.workflows.team.replies import Developed, Tested
 from trued.workflows.team.reply_parts import Failure
 from trued.workflows.team.state import Crew
 
-COMMAND = 1_500  # characters of a command in a warning
-NAMED = 5  # files in one sentence
+COMMAND = 1_500  # at most this many characters of a command in a warning
+NAMED = 5  # at most this many files are named in one sentence
 
 
 @dataclass
@@ -34,7 +34,7 @@ class TaskInProgress:
     developed: Developed | None = None  # the developer's last reply
     tested: Tested | None = None  # QA's last reply, on this attempt
     gaps: tuple[Finding, ...] = ()  # of the last attempt
-    conflict: tuple[Both, ...] = ()  # files that conflict with work accepted meanwhile
+    conflict: tuple[Both, ...] = ()  # files in which it conflicts with work that was accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for the agent that asked it
     accepted: str = ""  # the run's head without this task's work
@@ -91,7 +91,8 @@ class TaskInProgress:
         return (Finding(what=what, where=names),)
 
     def take_back(self, run: Run) -> None:
-        """Undo the merge: only accepted work is on the branch. The developer keeps the work in the part."""
+        """Undo the merge, so that only accepted work is on the branch. The work stays in the developer's part of the
+        run."""
         run.branch.reset(self.accepted)
 
     async def prove(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
@@ -129,7 +130,7 @@ class TaskInProgress:
         )
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
-        """A gap if the task changed nothing. Only evidence can show that its work had already been done."""
+        """A gap if the task changed nothing, unless evidence shows that its work had already been done."""
         if not self.unchanged or self.shown:
             return ()
         what = f"nothing was changed for {self.task}, and no evidence shows that all of it was there already"
@@ -149,8 +150,8 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. None if existing tests fail: these
-        refute everything already."""
+        """A gap for each requirement that held before and that this work breaks. None if existing tests fail, because
+        these are gaps already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
@@ -196,7 +197,7 @@ async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     figures = counted.figures
     if figures.total or await is_countable(run.branch, command):
         return counted.gaps_with_output
-    # No developer could fix a command that runs no tests.
+    # Not a gap: no developer could fix a command whose tests cannot be counted.
     await run.record(TestsNotCounted(command=command, why=figures.why or "nothing was counted"))
     warning = f"tests that the tech lead named could not be counted: {command[:COMMAND]}"
     run.judgement.set_unverified(f"tests {command}", [warning])

@@ -21,12 +21,12 @@ from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
-BESIDE = 4  # tasks that are named if several are tried at once
-FEATURES = 12  # features that a plan names; the rest is counted
-FAILED = 8  # tasks that are named at the end; the rest is counted
-SHOWN = 12  # features named at the start; the rest is counted
-LENGTH = 300  # characters of a question or an answer
-WHY = 160  # characters of a finding; QA's file has all of it
+BESIDE = 4  # at most this many tasks are named if several are tried at once
+FEATURES = 12  # at most this many features are named with `--plan-only`; the rest is counted
+FAILED = 8  # at most this many failed tasks are named at the end; the rest is counted
+SHOWN = 12  # at most this many features are named at the start; the rest is counted
+LENGTH = 300  # at most this many characters of a question or an answer
+WHY = 160  # at most this many characters of a finding; QA's file has all of it
 FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # status in the backlog → as shown
 
 
@@ -69,7 +69,7 @@ class Team:
     features_all: int = 0
     tasks_done: int = 0
     tasks_all: int = 0
-    recoveries: int = 0  # tasks that passed after QA had sent them back
+    recoveries: int = 0  # how many tasks passed after QA or the engine had found a gap
 
     @property
     def has_content(self) -> bool:
@@ -297,7 +297,8 @@ def _cut(text: str) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a team that ended: reopen its failed tasks and features, by their newest reports."""
+    """How to continue a team that ended: reopen the tasks and features that failed, according to their newest
+    reports."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
     for _, one in of_kind(events, TeamReported):
         if one.kind == "task":
@@ -307,7 +308,7 @@ def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]
     failed = [name for name, (state, _) in tasks.items() if state == "failed"]
     homes = {tasks[name][1] for name in failed}
     failed += [name for name, state in features.items() if state == "failed" and name not in homes]
-    failed = failed or [*features][-1:]  # the integration failed: reopening any feature leads to it again
+    failed = failed or [*features][-1:]  # only the integration failed: after any reopened feature it is tried again
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"

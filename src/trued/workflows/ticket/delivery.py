@@ -29,7 +29,7 @@ from trued.support.hashing import digest
 from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
 from trued.workflows.ticket.issues import ENGINE, ImplementerClaims, Issue, claim_mismatches
 
-MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # most pictures of an agent, and bytes of one
+MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # at most this many pictures of an agent, and bytes of one
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
 LOOK_S = 2.0  # time between two checks whether a pushed preview answers
 OUTSIDE_S = 10.0  # timeout for the answer of a preview on another server
@@ -153,7 +153,7 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
         left = await workspace.commit_clone(
             clone, run.branch.head, author=session.role.name, message="pictures", when=run.branch.when
         )
-    except StateFailed:  # the engine had already dropped the clone before it was killed
+    except StateFailed:  # the clone is gone: the engine had dropped it before it was killed
         return []
     found = []
     for name in names:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
 
-ALIKE = 0.8  # share of equal words: agents never word the same thing in the same way twice
+# Two issues with at least this share of equal words are the same: agents never word a thing in the same way twice.
+ALIKE = 0.8
 SEVERITIES = {
     "critical": Severity.CRITICAL,
     "high": Severity.HIGH,
@@ -62,7 +63,7 @@ class IssueComparison(Value):
 
     @property
     def same(self) -> bool:
-        """Whether the issues did not change."""
+        """Whether the same issues, at least one, were found again, and no others."""
         return bool(self.still) and not self.fixed and not self.new
 
     @property
@@ -71,7 +72,8 @@ class IssueComparison(Value):
 
 
 def compare_issues(before: Sequence[Issue], now: Sequence[Issue]) -> IssueComparison:
-    """Compare this round's issues with the last round's: each is still there, new, or (if not repeated) fixed."""
+    """Compare this round's issues with the last round's. An issue of the last round that is not repeated counts as
+    fixed."""
     left, still, new = list(before), list[Issue](), list[Issue]()
     for issue in now:
         known = next((one for one in left if _key(one) == _key(issue)), None) or _nearest(issue, left)

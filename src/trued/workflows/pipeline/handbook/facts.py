@@ -181,4 +181,4 @@ def memories(agents: Iterable[str]) -> str:
 
 
 def memory_of(agent: str) -> str:
-    return f"{memory.FOLDER}/{agent}.mem.md"  # `agent` may be a placeholder, which `memory_file` does not accept
+    return f"{memory.FOLDER}/{agent}.mem.md"  # not `memory_file`: that accepts no placeholder

@@ -32,7 +32,7 @@ def members(files: Set) -> Iterator[Found]:
 def _output(page: PromptPage) -> Iterator[Found]:
     section = page.section("outputs")
     if section is None:
-        return  # TS-15.2 reports that
+        return  # TS-15.2 reports the missing section
     named = [
         (found[0], piece.line_at(found.start()))
         for piece in section.statements()

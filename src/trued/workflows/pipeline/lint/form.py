@@ -11,7 +11,7 @@ from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextB
 from trued.workflows.pipeline.lint.sets import SECTIONS, Set
 from trued.workflows.pipeline.lint.vocabulary import is_denied
 
-SAME = 4  # operating rules that have the same words in all files
+SAME = 4  # how many operating rules, at the start of each file's list, have the same words in all files
 STATUS = re.compile(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
 LINE = re.compile(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
 LITERAL = re.compile(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
@@ -127,7 +127,7 @@ def _flat(rule: Sequence[TextBlock]) -> str:
 def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
     section = page.section("completion contract")
     if section is None:
-        return  # TS-15.2 reports that
+        return  # TS-15.2 reports the missing section
     offered = dict(_offered(section))
     for status in ("DONE", "ERROR"):
         if status not in offered:
@@ -196,6 +196,6 @@ def _literals(text: str, *, is_code: bool) -> Iterator[str]:
     head = JOINED.match(text)
     rest = text[head.end() :] if head else text
     if not rest.startswith((":", "—", "–", "-", "(")) and ":" in rest.partition("\n")[0]:
-        yield f"|{rest}"  # something between the status and the colon
+        yield f"|{rest}"  # words between the status and the colon count as a field: `|` makes FIELD match
     elif not spans:
         yield rest.partition(". ")[0]

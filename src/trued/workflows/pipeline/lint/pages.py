@@ -10,10 +10,10 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # fences that show what a file may look like
+SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # languages of fences that show what a file may look like
 DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
-TITLE = 200  # characters of a heading that are compared
-DEEPEST = 8  # levels of unclosed fences inside unclosed fences; everything deeper is code
+TITLE = 200  # only this many characters of a heading are compared
+DEEPEST = 8  # this many unclosed fences inside each other are parsed as text; everything deeper is code
 NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
 
 
@@ -121,7 +121,7 @@ def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[TextBlock, ...]
 @cache
 def _markdown() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
-    return markdown.disable("inline")  # blocks are enough: inline markup is read as written
+    return markdown.disable("inline")  # only blocks are parsed; the markup inside them stays as written
 
 
 def _titled(piece: TextBlock) -> bool:
@@ -204,8 +204,8 @@ class _Walk:
         return TextBlock("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
 
     def _is_open(self, token: Token) -> bool:
-        """Whether nothing closes this fence. Everything after it would be code, so its content is parsed as text
-        instead."""
+        """Whether nothing closes this fence. Everything after it would then be code, so the caller parses its content
+        as text."""
         start, end = token.map or (0, 0)
         last = self._lines[end - 1].strip() if end > start + 1 else ""
         return (

@@ -14,7 +14,7 @@ from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import apply_rules
 from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
 
-BESIDE = {  # tool → files of a pipeline that are not among the tool's agents
+BESIDE = {  # tool → where files of a pipeline are, apart from the tool's folder of agents
     "github": (".github/prompts/*.prompt.md", ".github/dispatch-patterns.md"),
     "claude": (".claude/commands/*.prompt.md", ".claude/dispatch-patterns.md"),
     "opencode": (".opencode/command/*.prompt.md", ".opencode/dispatch-patterns.md"),
@@ -45,7 +45,7 @@ class LintResult:
 
     found: list[Found] = field(default_factory=list)
     files: int = 0
-    unjudged: int = 0  # agents without the convention: only their fields were checked
+    unjudged: int = 0  # agents that do not follow the convention, so that only their fields were checked
     pipelines: int = 0
 
 

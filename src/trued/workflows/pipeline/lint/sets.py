@@ -19,16 +19,18 @@ SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
     "anti-drift anchor",
 )
-CONVENTIONAL = 5  # a file with this many of the sections follows the convention; other conventions have some, too
-SEVERAL = 3  # this many agents of the pipeline's clusters make a pipeline; fewer may have these names by chance
+# A file with at least this many of the sections follows the convention; fewer also occur in other conventions.
+CONVENTIONAL = 5
+# At least this many agents with names from the pipeline's clusters make a pipeline; fewer may be chance.
+SEVERAL = 3
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
 CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
 NAMES = (*ALONE, *CLUSTERED)
 ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
 NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
-LONGEST = 400_000  # characters of a file: no agent reads more
-MOST = 2000  # files in one folder
+LONGEST = 400_000  # at most this many characters in a file: no agent reads more
+MOST = 2000  # at most this many Markdown files in one folder
 SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
 
@@ -43,8 +45,9 @@ class Set:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether at least three agents that only the pipeline has are in the set, or are named by its orchestrator,
-        patterns or prompts. A planner or an orchestrator does not count: many folders have one."""
+        """Whether the set is a pipeline. If the caller does not say so, at least three agents that only the pipeline
+        has must be in the set, or be named by its orchestrator, patterns or prompts. A planner or an orchestrator does
+        not count: many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -108,7 +111,7 @@ def _starts_something_else(page: PromptPage) -> bool:
 
 
 def follows_convention(page: PromptPage) -> bool:
-    """Whether the page follows the convention: it has enough of its sections."""
+    """Whether the page follows the convention: it has enough of the convention's sections."""
     return len({one.words for one in page.sections} & set(SECTIONS)) >= CONVENTIONAL
 
 
@@ -152,8 +155,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last one is code that contains sections of the convention, these become blocks, too.
-    Nested fences, which close each other unnoticed, can turn sections into code."""
+    """The same blocks; if the last one is code that contains sections of the convention, these become blocks, too. A
+    fence inside another one closes it by mistake, and then everything that follows can become code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

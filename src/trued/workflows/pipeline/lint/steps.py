@@ -5,7 +5,7 @@ from itertools import chain
 
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
 
-CLUSTERS = {  # a step's decision may be in a section with the cluster's name
+CLUSTERS = {  # step → titles of unnumbered sections that belong to it, because they have its cluster's name
     "3b": ("ct cluster", "ct decision", "critique decision"),
     "6": ("v cluster", "v decision", "verification decision"),
     "7": ("r cluster", "r decision", "review decision"),
@@ -29,7 +29,7 @@ def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
 
 
 def steps_by_line(page: PromptPage) -> dict[int, str]:
-    """Line → the step that it belongs to; if there are two, the first."""
+    """Line → the step with a cluster that it belongs to; if it belongs to two, the first."""
     return {
         line: step
         for step in reversed(CLUSTERS)

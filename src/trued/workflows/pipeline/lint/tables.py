@@ -111,7 +111,8 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
 
 
 def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
-    """The rules of a table with one column for each agent. Rows about several agents at once come first."""
+    """The rules of a table with one column for each agent. Rows such as "two or more …" come first, wherever they are
+    in the table."""
     found: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")

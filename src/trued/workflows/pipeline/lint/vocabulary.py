@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
-# removed files into which agents combined others' work, and the agents that wrote them
+# Former files of the pipeline, into which agents combined the work of others; below: the names of these agents.
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
 NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
 AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
@@ -13,9 +13,9 @@ SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
 FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 ENDING = re.compile(r"\.md\b")
-PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # the part before the file extension
-LENGTH = 300  # most characters of a path
-REACH = 400  # characters before a word that are searched for a negation
+PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # a path without the ending .md
+LENGTH = 300  # at most this many characters in a path
+REACH = 400  # this many characters before a word are searched for a negation
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
@@ -51,7 +51,7 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
         for found in ENDING.finditer(text):
             before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
             path, after = f"{before[0] if before else ''}.md", found.end()
-            if not path.startswith("//"):  # otherwise the end of a URL
+            if not path.startswith("//"):  # such a path is the end of a URL
                 yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
 
 

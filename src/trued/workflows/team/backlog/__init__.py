@@ -6,7 +6,7 @@ from trued.errors import BadInput
 from trued.workflows.team.backlog.items import ARCHIVE, Backlog, written
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
 
-LONG = 200  # tasks: a file with more is too long to read
+LONG = 200  # a file with more tasks than this is too long to read
 
 
 def archive(backlog: Backlog) -> str:
@@ -16,7 +16,7 @@ def archive(backlog: Backlog) -> str:
 
 
 def put_away(backlog: Backlog) -> Backlog:
-    """Move completed features' tasks to the archive once the file is too long to read."""
+    """If the file is too long to read, move the stories of completed features to the archive until it is not."""
     left = backlog.counts[2]
     if left <= LONG:
         return backlog

@@ -2,8 +2,8 @@
 
 from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 
-SHOWN = 30  # tasks of the current feature that are listed
-WIDTH = 300  # characters of one line
+SHOWN = 30  # at most this many tasks of the current feature are listed
+WIDTH = 300  # at most this many characters in one line
 
 
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:

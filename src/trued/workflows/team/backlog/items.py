@@ -16,7 +16,7 @@ Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # result of the us
 TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
-TEXT_LIMIT = 2000  # characters of one entry: people do not read a longer line
+TEXT_LIMIT = 2000  # at most this many characters in one entry: people do not read a longer line
 NEW = "new-"  # prefix of the temporary id of something that a person added
 NO_NAME = "(no name)"
 TITLE = """\
@@ -33,7 +33,7 @@ ADDED = "(not in the contract)"
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
 _SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(?=#*$)|^#")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-# Lines that a person may remove: without the line, this value counts.
+# Lines that a person may remove → the value that counts if the line is missing.
 _OPTIONAL = {"status": "pending", "priority": "medium", "uat": "pending"}
 _NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not write again once a person removed them
 
@@ -61,9 +61,9 @@ Ids: TypeAlias = tuple[str, ...]
 class Piece(Value):
     """A line of the file that a person wrote in another way than the engine, and the text below it."""
 
-    name: str  # what the line is about, such as "status"; "+F1-T2" stands for a part with pieces of its own
-    lead: str = ""  # the beginning of the line, if the engine would write another one
-    head: str = ""  # the line, byte for byte; empty if the engine writes it
+    name: str  # what the line says, such as "status"; "+F1-T2" stands for the part F1-T2, which has pieces of its own
+    lead: str = ""  # indentation and bullet of the line, if the engine would write others
+    head: str = ""  # the whole line, byte for byte; "": the engine writes the line
     tail: str = ""  # the text below it that the engine does not parse
 
 
@@ -167,7 +167,8 @@ class BacklogFeature(Part):
     criteria: tuple[AcceptanceItem, ...] = ()
     stories: tuple[Story, ...] = ()
     archived: bool = False  # its stories are in the archive
-    given: tuple[int, int, int] = (0, 0, 0)  # last numbers of removed criteria, stories and tasks
+    # The highest numbers of removed criteria, stories and tasks: no id is used twice.
+    given: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def tasks(self) -> Iterator[BacklogTask]:
@@ -175,7 +176,7 @@ class BacklogFeature(Part):
 
     @property
     def is_away(self) -> bool:
-        """Whether its stories are in the archive; a reopened feature is in the file again."""
+        """Whether its stories are in the archive now. If the feature was reopened, they are in the file again."""
         return self.archived and self.status == "completed"
 
     @cached_property
@@ -201,7 +202,7 @@ class BacklogFeature(Part):
             return self
         away = self.changed(archived=True)
         if not self.kept:
-            away.__dict__["whole_text"] = self.text  # the same text: reuse it
+            away.__dict__["whole_text"] = self.text  # the archive needs the same text: it is not made again
         return away
 
     @cached_property
@@ -245,7 +246,7 @@ class Backlog(Part):
     """All features, in the order of work, as far as priorities and dependencies allow it."""
 
     features: tuple[BacklogFeature, ...] = ()
-    given: int = 0  # the last number of a removed feature
+    given: int = 0  # the highest number of a removed feature: no id is used twice
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -292,7 +293,8 @@ class Backlog(Part):
         return None
 
     def place(self, feature: str) -> int:
-        """The index of a feature in the list; for most features it follows from their number."""
+        """The index of a feature in the list, found quickly if the feature is at the place of its number; the length of
+        the list if there is no such feature."""
         at = _number_in_series(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
             return at
@@ -345,7 +347,7 @@ class Backlog(Part):
     def with_part(self, feature: BacklogFeature) -> "Backlog":
         at = self.place(feature.id)
         features = (*self.features[:at], feature, *self.features[at + 1 :])
-        return self.model_copy(update={"features": features})  # the other features are unchanged
+        return self.model_copy(update={"features": features})  # not validated again: the others are unchanged
 
     def with_feature(self, name: str, **fields: Any) -> "Backlog":
         return self.with_part(self.feature(name).changed(**fields))
@@ -502,7 +504,7 @@ def written(part: "Part", indent: int = 0) -> str:
     text, put, below = "", False, ""
     order, loose, close = _order(part, inner), _has_text_between(part), type(part).__name__ == "BacklogTask"
     for at, (name, piece) in enumerate(order):
-        if piece is not None or not close:  # the engine's lines below a task's line come before a person's
+        if piece is not None or not close:  # in a task, the engine's lines come before a person's text
             text, below = _ended(text) + below, ""
         text = _ended(text)
         if piece is None:
@@ -529,15 +531,15 @@ def _ended(text: str) -> str:
 
 
 def _lead(part: "Part", name: str, indent: int) -> str:
-    """The prefix of a line that is inserted among lines that a person has indented."""
+    """Indentation and bullet of a line that is inserted among lines that a person has indented."""
     if type(part).__name__ == "BacklogTask" and name != "line":
         indent = max(indent, len(part.kept[0].lead)) if part.kept else indent + len(BULLET)
     return " " * indent + BULLET if indent else ""
 
 
 def _next_indentation(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
-    """The indentation of the next piece. An inserted piece needs the same, else the next one would become part of
-    it."""
+    """The indentation of the next piece that a person wrote. A piece inserted before it needs the same, else the next
+    one would become part of it."""
     for name, piece in order[at + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):

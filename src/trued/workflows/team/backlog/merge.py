@@ -16,7 +16,7 @@ from trued.workflows.team.backlog.items import (
 
 P = TypeVar("P", AcceptanceItem, BacklogTask, Story, BacklogFeature)
 Q = TypeVar("Q", Story, BacklogFeature)
-SHOWN = 60  # characters of a name in a sentence
+SHOWN = 60  # at most this many characters of a name in a sentence
 AMEND = "only `trued amend` changes that"
 ADDED = "added by hand"
 
@@ -35,7 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without new lines that `before` already had: they were read with `before`, and have an id by now."""
+    """`after` without those new lines that are already in `before`. They are not added again: they were added when
+    `before` was read, and have ids by now."""
     known = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
         features=tuple(_without(one, {words for of, words in known if of == one.id}) for one in after.features)
@@ -68,7 +69,7 @@ class _Merge:
         self.limit = next((task.limit for task in now.tasks), ATTEMPTS)
         self.sealed = [name for name, one in self.now.criteria.items() if not one.added] if sealed is None else sealed
         self.said: list[str] = []
-        self.made: dict[str, int] = {}  # series → the last number given
+        self.made: dict[str, int] = {}  # series, such as "F1-T" → the last number given in it
         self.named: dict[str, str] = {}  # temporary name of a new part → its final name
         self.numbers(now)
 

@@ -218,7 +218,7 @@ class _BacklogReading:
         self._mark(draft, "line", item.line, item.words_end, lead)
 
     def _in_feature(self) -> _Draft:
-        if self.feature is None:  # only areas of a feature lead here
+        if self.feature is None:  # cannot happen: the area is one of a feature
             raise self._bad("this is in no feature", 1, "put it below a heading such as `## F1: name`")
         return self.feature
 
@@ -227,7 +227,7 @@ class _BacklogReading:
         if draft is None or name not in draft.kind.model_fields or name in draft.fields:
             return
         if self.area == "feature":
-            self.story = None  # following tasks without a story are kept apart from those above
+            self.story = None  # tasks below this line do not belong to the story above it
         if name in _WORDS:
             value = re.sub(r"[\s-]+", "_", words.strip().casefold())
             if value not in _WORDS[name]:
@@ -331,7 +331,7 @@ def _value(draft: _Draft, kind: type[P]) -> P:
     kept = [_without_engines_text(piece, line(value, piece.name)) for piece in pieces]
     below = [piece for child in children(value).values() for piece in child.kept]
     plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
-    plain = plain and not any(piece.tail or piece.lead for piece in below)  # later insertions depend on these
+    plain = plain and not any(piece.tail or piece.lead for piece in below)  # lines inserted later have to fit these
     return value if plain else kind(**{**fields, "kept": tuple(kept)})
 
 
