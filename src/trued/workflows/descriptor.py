@@ -104,7 +104,8 @@ class WorkflowDescriptor:
     # Roles that get an agent of another vendor than the builders', if there is one.
     other_vendor_roles: frozenset[str] = frozenset()
     asks_people: bool = True  # whether its agents may ask a person; if not, their replies have no field for a question
-    estimate: Reference = ""  # SealedWork → role → CallRange; default: every role works on every task, in every round
+    # SealedWork → (role → CallRange); default: each role works on each task, in one to all rounds.
+    estimate: Reference = ""
 
     # what it writes
     # files that only the engine writes; they are not part of the work

@@ -106,7 +106,7 @@ def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
 
 @cache  # what is installed does not change while a command runs
 def _installed() -> dict[str, list[Registration]]:
-    # `python -m trued` puts the working folder on the path. A repository must not inject code that way.
+    # `python -m trued` puts the working folder on the path. It is left out: a repository must not inject code that way.
     here = Path.cwd().resolve()
     found = registrations(one for one in sys.path if Path(one).resolve() != here)
     if not any(one.package == OURS for each in found.values() for one in each):

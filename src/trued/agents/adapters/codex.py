@@ -40,7 +40,7 @@ STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
     """Codex's command line, schema file and session log for this order."""
-    own = "danger-full-access"  # Codex runs inside our sandbox, where its own cannot start
+    own = "danger-full-access"  # no sandbox of its own: it could not start inside ours
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the agent authenticates with its provider. Nothing else of the user's environment reaches the agent."""
+    """How the agent authenticates with its provider. Nothing of the user's environment reaches it but what is named
+    here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
     weak: tuple[str, ...] = ()  # those of `keys` that are used only if there is no other login, as in the agent itself

@@ -11,7 +11,7 @@ PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix
 def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
     """The program to start, and the files it may see: itself and every file or folder that the command line names.
 
-    An agent may have written the files in the clone: they are not run outside the sandbox, and no link is followed.
+    An agent may have written the files in the clone, so they are not run outside the sandbox, and no link is followed.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [

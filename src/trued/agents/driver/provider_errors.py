@@ -179,7 +179,8 @@ def _no_free_tier(low: str) -> bool:
 
 def _daily_quota_reset(low: str, now: float) -> float:
     """When Google's daily quota resets: midnight, Pacific time. The delay in Google's message is wrong."""
-    # Loaded only after a refusal: each call starts a supervisor, and the patterns and time zones take a tenth of that.
+    # Loaded only after a refusal: with these patterns and time zones, every supervisor would take a tenth longer to
+    # start.
     from trued.agents.driver.reset_time import next_midnight
 
     return next_midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0

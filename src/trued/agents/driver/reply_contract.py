@@ -46,7 +46,8 @@ def parse_reply(said: bytes) -> dict[str, Any]:
 
 
 def parse_final_reply(text: str) -> dict[str, Any]:
-    """Like `parse_reply`, for an agent that writes prose: its text must end with the object, bare or in a fence."""
+    """Like `parse_reply`, for an agent that may write prose first: the object is the whole text, or it is in the only
+    ```json fence, and the text ends with that fence."""
     blocks = FENCED.findall(text)
     if len(blocks) == 1 and text.rstrip().endswith(FENCE):
         text = blocks[0]

@@ -144,7 +144,8 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        """Start the call, unless another process does. Wait while another machine may be running it."""
+        """Start the call, unless another process does. Before that, wait while the lease is over: another machine may
+        be running the call."""
         reported = ""
         while self._lease and self._lease.is_over():
             if (why := self._lease.why_over()) != reported:

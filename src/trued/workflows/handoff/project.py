@@ -47,7 +47,7 @@ class HandoffProject(Value):
     state: AgentState = AgentState()
     holding: tuple[str, ...] = ()  # features that hold and wait for a person's approval
     unjudged: tuple[str, ...] = ()  # built features that cannot be judged, because the environment lacks something
-    # feature → the requirements that stand for it, if the user's own file has some
+    # feature → ids of the requirements that stand for it in the contract
     requirements: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     # failed feature → the branches with its work, the newest last
     side_branches: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -188,8 +188,8 @@ def project_of_reply(
 
 
 async def write_first_files(run: Run, project: HandoffProject) -> None:
-    """Write the four files, and an example of a browser test if a feature needs one. The user's commit stays the
-    base."""
+    """Write the four files, and an example of a browser test if a feature needs one. The base of the work is still the
+    user's commit, not this one."""
     run.branch.own(*project.owned)
     run.branch.allow_notes(project.note)
     example, text = e2e_example(project.state.start) if project.state.start else e2e_example()

@@ -21,7 +21,7 @@ RECENT_DECISIONS = 20
 RECENT_UPDATES = 12  # this many updates count as recent: those of three clusters of four agents
 MISSING = "missing"
 
-# The order of the flow. Other agents follow by name; implementers and writers by their tasks.
+# Agents in the order of the flow. All others follow: implementers and writers sorted by their tasks, others by name.
 ORDER = (
     *("researcher-architecture", "researcher-impact", "researcher-dependencies", "researcher-patterns"),
     *("spec", "designer"),

@@ -142,8 +142,8 @@ def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
 
 
 async def build_project(lead: Orchestrator) -> CommitBuild | None:
-    """Build the project; None if no build command is known. The base's build command is used, even if the head changed
-    it."""
+    """Build the project with the user's command, else with the commands found on the base and the head; None if there
+    is no command."""
     run = lead.run
     if own := run.settings.commands.build:
         return await run.judgement.build(own)
@@ -152,7 +152,8 @@ async def build_project(lead: Orchestrator) -> CommitBuild | None:
 
 
 def build_commands(base: str, head: str) -> list[str]:
-    """The base's command, so that a build that was removed fails, and the head's, if it builds something else."""
+    """The head's command, and before it the base's, unless the head's includes that: what was built on the base still
+    has to build."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
     return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
 
@@ -179,7 +180,7 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
             named.setdefault(work.tests.strip(), []).append(work)
     found, unsure = list[Finding](), [NOT_RUN.format(command=one[:LINE]) for one in list(named)[COMMANDS:]]
     for command, works in list(named.items())[:COMMANDS]:
-        if not await is_countable(lead.run.branch, command):  # no implementer could fix the command
+        if not await is_countable(lead.run.branch, command):  # only a warning: no implementer could fix the command
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
@@ -275,7 +276,7 @@ async def decide_review(
     memories = await lead.write_files("review", returned)
     _keep_objections(lead, memories)
     decision = REVIEW_TABLE.decide(memories)
-    if gaps and decision.status is Status.DONE:  # a reviewer's case fails
+    if gaps and decision.status is Status.DONE:  # the reviewers are content, but the engine found a gap
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
         decision = ClusterDecision(status=Status.NEEDS_REVISION, why=why)
     result = CheckResult(decision, memories, returned, gaps)

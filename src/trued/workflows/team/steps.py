@@ -139,7 +139,7 @@ async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
 
 
 async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
-    """Write the team's files before anybody works. The user's commit stays the base."""
+    """Write the team's files before anybody works. The base of the work is still the user's commit, not this one."""
     sealed = tuple(one.id for feature in crew.features for one in feature.criteria)
     crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(one.id for one in crew.backlog.features)})
     crew = crew.with_records(crew.records.with_plan(crew.features, decisions, run.branch.when))
@@ -385,8 +385,8 @@ async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues:
 
 
 def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: Reply) -> Crew:
-    """The crew; if the planner replied twice that it could not do its work, with that doubt. The doubt stays open,
-    because no evidence can settle it."""
+    """The crew with the planner's doubt, if the planner replied twice that it could not do its work; otherwise without
+    it. A doubt stays open, because no evidence can settle it."""
     doubt = doubt_in(reply)
     return crew.with_doubt(f"{role}: {about}", feature, f"the {role} says about {about}: {doubt}" if doubt else "")
 

@@ -258,8 +258,8 @@ def _worked(team: Team, event: TeamReported) -> _Lines:
 
 
 def _final_state(task: TaskSeen, state: str) -> str:
-    """`done` or `failed` if the task has ended, else "": by the backlog or, if it does not say, by QA's result and the
-    attempts left."""
+    """`done` or `failed` if the task has ended, else "". `state`: the task's state in the backlog; if it is not known,
+    QA's result and the attempts left decide."""
     if state:
         return {"done": "done", "failed": "failed"}.get(state, "")
     spent = task.attempts and task.attempt >= task.attempts

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
-GRACE_S = 2.0  # time for the agent to save its session
+GRACE_S = 2.0  # how long to wait at each step of ending the agent, so that it can save its session
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are not shown
-CUT = 4000  # characters kept of any text except the agent's messages
+CUT = 4000  # at most this many characters of any text are kept; the agent's messages are kept whole
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # left out: nobody reads these
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes

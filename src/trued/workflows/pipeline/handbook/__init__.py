@@ -17,7 +17,7 @@ ABOUT = "Leads one feature from the request to reviewed work: sends agents out, 
 PATTERNS = "How the orchestrator of the pipeline sends agents out"
 PROMPT = "Build a feature: research, spec, design, critique, plan, implementation, verification, review"
 TOP = {"claude": ".claude", "github": ".github", "opencode": ".opencode"}
-# tool → front matter of the prompt that selects the orchestrator; Claude needs none
+# tool → the line in the prompt's front matter that selects the orchestrator; Claude needs none
 LEADS = {"github": "agent: orchestrator", "opencode": "agent: orchestrator.agent"}
 WIDE = 128
 

@@ -46,8 +46,8 @@ def _output(page: PromptPage) -> Iterator[Found]:
 
 
 def _is_own(path: str, name: str) -> bool:
-    """Whether the memory file is the agent's own: `implementer-T03` belongs to its role, `<agent-name>` to any
-    agent."""
+    """Whether the memory file is the agent's own. `implementer-T03` is the implementer's; a placeholder such as
+    `<agent-name>` counts as any agent's own."""
     instance = path.removeprefix("memory/").removesuffix(".mem.md")
     return instance == name or instance.startswith((f"{name}-", "<", "{"))
 

@@ -144,8 +144,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, with their lines. A line that begins with a status is about that
-    status."""
+    """The statuses that an agent may end with, with their lines. If a line begins with statuses, it offers only these;
+    others in it are just mentioned."""
     for piece in reversed([one for one in section.statements() if one.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))

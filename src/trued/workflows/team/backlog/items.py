@@ -397,7 +397,8 @@ def is_new(name: str) -> bool:
 
 
 def line(part: "Part", name: str, lead: str = "") -> str:
-    """The line that the engine writes for this part; "" if there is nothing to write."""
+    """The line `name` of this part as the engine writes it; "" if there is nothing to write. `lead`: indentation and
+    bullet to begin with."""
     said = _LINES[type(part).__name__](part, name)
     if not said or said.startswith(("\n", "#", "<")) or not lead:
         return said
