@@ -92,7 +92,7 @@ class WorkflowDescriptor:
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
     takes_parts: bool = False  # whether parts of a plan can be chosen, with --chunk and --phase
     starts_empty: bool = False  # whether it can begin in a repository without a commit
-    branch_state: BranchState | None = None  # by which file it continues from a branch that an earlier run left
+    branch_state: BranchState | None = None  # the file by which it continues from an earlier run's branch
 
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles

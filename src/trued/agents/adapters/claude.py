@@ -22,7 +22,7 @@ STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would star
 MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # few: for a long wait, the engine frees the slot and shows until when
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # few: long waits are left to the engine, which frees the slot
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # not read, because the brief contains the project's instructions
     "MAX_STRUCTURED_OUTPUT_RETRIES": "3",

@@ -29,7 +29,7 @@ TOOLS = {
 }
 STARTERS = ("invoke_agent",)
 FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
-LONGEST_WAIT_MS = 20_000  # Gemini is stopped before a longer wait: the engine frees the slot and shows until when
+LONGEST_WAIT_MS = 20_000  # Gemini is stopped before a longer wait, so that the engine frees the slot
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}

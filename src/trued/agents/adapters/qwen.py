@@ -31,7 +31,7 @@ KEPT_OUT = {
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 0}},  # Qwen does not wait: the engine frees the slot meanwhile
+    "model": {"generationConfig": {"maxRetries": 0}},  # waits are left to the engine, which frees the slot
     "privacy": {"usageStatisticsEnabled": False},
     # Needed for TRUST: the project's settings could send the key elsewhere.
     "security": {"folderTrust": {"enabled": True}},

@@ -68,8 +68,8 @@ class ScriptedRuntime:
 
 
 class ScriptedProcess:
-    """The runtime of `scripted:FILE.py[#NAME]`. It calls the function NAME of the file in a confined process; without
-    NAME, the function is called like the role."""
+    """The runtime of `scripted:FILE.py[#NAME]`. In a confined process, it calls the function NAME of the file;
+    without NAME, the function with the role's name."""
 
     def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch

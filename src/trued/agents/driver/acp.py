@@ -189,7 +189,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # both mean "try later", as the agent itself does
+        status = 429 if "429" in why else 503  # temporary, because the agent itself would retry
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 

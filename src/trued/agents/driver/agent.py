@@ -19,7 +19,7 @@ class Login:
     here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
-    weak: tuple[str, ...] = ()  # those of `keys` that are used only if there is no other login, as in the agent itself
+    weak: tuple[str, ...] = ()  # those of `keys` that the agent uses only if it has no other login
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
     files: tuple[str, ...] = ()  # paths below HOME, with the credentials of a subscription
     together: bool = False  # the keys and files belong to different providers, so the agent may need all of them

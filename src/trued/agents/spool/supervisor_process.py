@@ -12,13 +12,13 @@ from trued.agents.spool import call_folder
 from trued.errors import StateFailed
 from trued.support import processes
 
-READY_S = 60.0  # a supervisor has to be ready by then, even on a very busy machine
+READY_S = 60.0  # a supervisor has to be ready within this time, even on a very busy machine
 VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH", "PYTHONHOME")
 
 
 class Supervisor:
-    """One supervisor in its own process session. It inherits our lock on the call, which is thus never free
-    meanwhile."""
+    """One supervisor in its own process session. It inherits our lock on the call, so that the lock is
+    never free in between."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder

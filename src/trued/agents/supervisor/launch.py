@@ -25,7 +25,7 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # at most 8 pauses of 0.005 s: a sandbox's processes end a moment after it
+SETTLE, SETTLE_S = 8, 0.005  # at most how many pauses, and their seconds: a sandbox's processes end a moment later
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # at most this many reads to empty a pipe: together more than it can hold
@@ -324,8 +324,8 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths without those that are inside another of them: if a link is in a visible folder, it cannot be mounted
-    as well."""
+    """The paths that are not inside another of them. The others are visible anyway, and a link among them could not be
+    mounted."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 

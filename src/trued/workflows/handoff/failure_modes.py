@@ -121,7 +121,7 @@ def premature_victory(
     feature: str, claimed: CoderClaims, counted: EngineCounts, read: Callable[[str], str | None] = lambda _: None
 ) -> tuple[Mode, ...]:
     """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
-    held-out cases, because the coder reads it."""
+    held-out cases, because coders read it."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
         if not _exists(path, counted.files):

@@ -31,9 +31,9 @@ ORDER = (
     *("r-quality", "r-security", "r-testing", "r-knowledge"),
 )
 
-# Escaped, because it could make a link, image or HTML; other markup in a line makes only bold or code.
+# Characters to escape: they could make a link, image or HTML. Other markup in a line makes only bold or code.
 _MARKUP = re.compile(r"([\\\[\]<>])")
-# At the start of a line, begins a heading, quotation, item, fence or rule.
+# What could begin a heading, quotation, item, fence or rule at the start of a line.
 _BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
 
 

@@ -27,8 +27,7 @@ MARKS: dict[ChunkStatus, str] = {
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # at most this many characters in one entry: people are to read the log
-# A brief has at most this many characters of people's sections, of earlier runs, and of this run; the file has the
-# rest.
+# The most characters in a brief of people's sections, of earlier runs and of this run. The file has the rest.
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000
 # At the start of a line, these could begin a heading, a list, a rule, a fence or a table.
 AT_LINE_START = (

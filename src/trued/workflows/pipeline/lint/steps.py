@@ -29,7 +29,7 @@ def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
 
 
 def steps_by_line(page: PromptPage) -> dict[int, str]:
-    """Line → the step with a cluster that it belongs to; if it belongs to two, the first."""
+    """Line → the step of `CLUSTERS` that it belongs to; if it belongs to two, the first."""
     return {
         line: step
         for step in reversed(CLUSTERS)
