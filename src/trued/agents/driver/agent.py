@@ -44,7 +44,6 @@ class Agent:
     lost: tuple[str, ...] = ()  # parts of its error messages for a session that it does not know
     taken: tuple[str, ...] = ()  # parts of its error messages for a session that already exists
     runtime: "Callable[[ProgramLauncher], Runtime] | None" = None  # for an agent that does not stream events
-    browser: bool = False  # it can drive a browser itself
     brings: bool = False  # it can load the project's settings for this agent, if the user asks for that
     extra: str = ""  # the optional dependency that it needs: trued[…]
     modules: tuple[str, ...] = ()  # modules of this extra: if they are there, it is installed
