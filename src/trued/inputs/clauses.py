@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-SHORTEST = 2  # words of a clause; anything shorter is an item of an enumeration and belongs to the clause before it
+SHORTEST = 2  # fewest words of a clause; a shorter piece is an item of an enumeration, and stays with the clause before
 MEANINGFUL = 2  # an unquoted remainder with at least this many words of meaning counts as a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
@@ -21,7 +21,7 @@ _SMALL = frozenset(_JOINING.split())
 
 
 def clauses(text: str) -> list[str]:
-    """The parts of a sentence that can each be true or false; when in doubt, the sentence is split.
+    """Split a sentence into parts that can each be true or false; when in doubt, split.
 
     Code, quotations and brackets are never cut.
     """
@@ -41,9 +41,8 @@ def clauses(text: str) -> list[str]:
 
 
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
-    """The parts of the text that no quotation covers, verbatim, without single joining words.
-
-    A clause that no quotation touches is always included, however short.
+    """The parts of the text that no quotation covers, verbatim. What is left of a partly quoted clause is dropped if it
+    has fewer than MEANINGFUL words of meaning; a clause that no quotation touches needs only one.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)

@@ -10,7 +10,7 @@ from trued.model import Criterion, Goal, Source, Value
 from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, Words, parse, split_lines
 
 GROUPS = {"ship": "criteria", "constraint": "constraints", "nongoal": "background", "problem": "background"}
-GROUPS |= {"aside": "background"}  # kind of section or label → group; text of any other kind goes to `sentences`
+GROUPS |= {"aside": "background"}  # kind of section or label → its field in GoalParts; every other kind: `sentences`
 TEACH = 'say what is to be built; a heading "Success criteria" or "Constraints" may follow'
 
 
@@ -91,7 +91,7 @@ class _GoalReading:
         return self.sections[-1].kind if self.sections else ""
 
     def _close(self, level: int) -> None:
-        """Close sections down to this level; a heading with nothing below it becomes a sentence."""
+        """Close the open sections of this level and below it. A heading with nothing under it becomes a sentence."""
         while self.sections and self.sections[-1].level >= level:
             closed = self.sections.pop()
             if self.sections:
@@ -102,7 +102,7 @@ class _GoalReading:
                 self._keep(closed.title, closed.line, closed.kind)
 
     def _title(self, blocks: list[Block]) -> None:
-        """Add the title as a sentence if there is no other; if nothing at all was found, add the whole text."""
+        """Add the title as a sentence if no other sentence was found; if nothing at all was found, the whole text."""
         first = next((one for one in blocks if isinstance(one, Heading)), None)
         if self.title and first and not self.found["sentences"] and section_kind(self.title) != "goal":
             self._keep(first.words.raw, first.line, "")

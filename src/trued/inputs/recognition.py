@@ -12,7 +12,7 @@ from trued.inputs.vocabulary import bare_title, is_phase, title_words
 from trued.support.markdown import Block, Heading, Paragraph, parse, split_lines
 
 PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".org"})
-LABEL_WORDS = 4  # "Acceptance criteria for this story:"; more words before a colon are a sentence
+LABEL_WORDS = 4  # most words of a label, such as "Acceptance criteria:"; more words before a colon are a sentence
 
 
 class FileKind(Enum):

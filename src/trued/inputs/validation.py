@@ -72,7 +72,7 @@ def explain(error: ValidationError) -> tuple[str, str]:
 def _outermost(error: ValidationError) -> ErrorDetails:
     """The outermost problem. An unknown key goes before a missing key, which it may misspell."""
     problems = error.errors(include_url=False)
-    # pydantic also reports a list as too short if none of its items is valid
+    # pydantic also calls a list too short if none of its items is valid: then the items are the problem
     real = [one for one in problems if one["type"] != "too_short" or not one["input"]]
     return min(real, key=lambda one: (len(one["loc"]), one["type"] != "extra_forbidden"))
 

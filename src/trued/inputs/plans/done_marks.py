@@ -71,5 +71,5 @@ def _has_done_status(blocks: Sequence[Block], heading: Heading) -> bool:
 def _is_ticked(text: str) -> bool:
     """Whether the text has a tick or a checked box at either end; one in the middle is part of a sentence."""
     bare = text.strip()
-    ends = (bare[:1], bare[-1:], bare[-2:-1])  # a variation selector may follow the tick
+    ends = (bare[:1], bare[-1:], bare[-2:-1])  # the last two: a variation selector may follow the tick
     return any(one in TICKS for one in ends if one) or bool(CHECKED.match(bare) or CHECKED.search(bare[-3:]))

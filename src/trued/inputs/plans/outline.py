@@ -9,10 +9,10 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-PROSE = ("problem", "aside")  # kinds of background; in a section of criteria, a label of such a kind is ignored
+PROSE = ("problem", "aside")  # kinds of labels that do not count in a section of criteria: its text stays criteria
 BACKGROUND = (*PROSE, "nongoal")
 LABEL_WORDS = 5
-BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
+BOLD_PHASE = 7  # the level of a bold line that names a phase: below every heading, whose levels are 1 to 6
 TEACH = 'write a table with the columns Chunk, Scope and Files, or list items such as "- 1A: what to do"'
 
 
@@ -70,7 +70,8 @@ class Outline:
     found: list[DraftCriterion] = field(default_factory=list)
     unread: list[DraftCriterion] = field(default_factory=list)  # text that is neither chunk, criterion nor background
     loose: list[tuple[PlanSection, List | Table]] = field(default_factory=list)
-    spans: list[tuple[PlanSection, int, int]] = field(default_factory=list)  # lines outside of chunks
+    # section, first and last line of each heading, paragraph, list and table that does not itself list chunks
+    spans: list[tuple[PlanSection, int, int]] = field(default_factory=list)
     sections: list[PlanSection] = field(default_factory=list)
     label: str = ""
     label_used: bool = False

@@ -8,7 +8,7 @@ from trued.inputs.plans.selection import chosen_parts
 from trued.model import Criterion, Plan, Requirements, Settings
 from trued.support.markdown import Heading, parse
 
-SECTION_LEVEL = 2  # "## Agent Specs" with everything below it is one section
+SECTION_LEVEL = 2  # deepest heading that begins a section: "## Agent Specs" with everything below it is one section
 
 
 def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | None) -> Plan:

@@ -14,8 +14,8 @@ def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
     """The plan with only these chunks and the criteria that they can meet: constraints, criteria of completely chosen
-    phases, and criteria that a user's requirement covers, if it covers no other chunk. Everything else goes into
-    `undecided`. Raises BadInput for a name that the plan does not have."""
+    phases, and criteria covered by a user's requirement that covers none of the other chunks. Notes in `undecided` name
+    everything else. Raises BadInput for a name that the plan does not have."""
     if not chunks and not phases:
         return plan
     tasks = chosen_tasks(plan, chunks, phases)

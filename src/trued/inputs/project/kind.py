@@ -23,7 +23,7 @@ from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
 DEEP = 2  # levels of folders that are searched for projects, such as packages/web
-MOST = 4  # projects whose commands are joined; with more, the user must say which are meant
+MOST = 4  # the commands of at most this many projects are joined; with more, the user must say which are meant
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
 TARGETS = {"build": ("build",), "test": ("test", "check"), "start": ("start", "run", "serve")}
@@ -132,7 +132,7 @@ def _node_test(one: Project, names: set[str], inside: Inside) -> tuple[str, str]
     tests = _node_tests(names)
     texts = [inside(one.folder, name) for name in tests[: python_commands.LOOKED]]
     if texts and all("node:test" in text for text in texts):
-        typed = any(not name.endswith("js") for name in tests)  # not every Node version runs TypeScript
+        typed = any(not name.endswith("js") for name in tests)  # then no command: not every Node runs TypeScript
         return ("", "its tests are TypeScript's, and no script runs them") if typed else ("node --test", "")
     if texts and one.tool == "bun" and all("bun:test" in text for text in texts):
         return "bun test", ""

@@ -12,7 +12,7 @@ from trued.support.foreign_json import parse_json
 
 Read: TypeAlias = Callable[[str], str | None]
 
-FOR_TESTS = ("test", "tests", "testing", "dev")  # extras and groups with the dependencies of tests
+FOR_TESTS = ("test", "tests", "testing", "dev")  # names of extras and groups that hold the dependencies of tests
 # Folders whose manifests do not belong to the project.
 ASIDE = re.compile(
     r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
@@ -264,7 +264,7 @@ def toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
-        return {"build-system": {}}  # broken: pip will say what is wrong with it
+        return {"build-system": {}}  # a broken file counts as a package: pip then says what is wrong with it
 
 
 def json_table(text: str) -> dict[str, Any]:

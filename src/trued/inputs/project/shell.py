@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
-TEXT_LIMIT = 50_000  # characters of one command line
-DEPTH = 4  # levels of shells within shells that are read
+TEXT_LIMIT = 50_000  # characters of a command line that are read; the rest is ignored
+DEPTH = 4  # most levels of shells within shells that are read
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 BEFORE = {  # programs that start another one → how many arguments of their own come before it
     "sudo": 0,
@@ -35,7 +35,7 @@ BEFORE = {  # programs that start another one → how many arguments of their ow
     "!": 0,
     "{": 0,
 }
-VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of these programs that take a value
+VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of the programs in BEFORE that take a value
 _HERE = re.compile(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
 _PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
@@ -48,7 +48,7 @@ def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[CommandWords, b
     for token in (*_tokens(text), ";"):
         if set(token) <= set(_MARKS):
             if "<" in token or ">" in token:
-                skip = True  # the next word is a file's name
+                skip = True  # the next word is the file of a redirection, not an argument
                 continue
             yield from _started_commands(words, piped, depth)
             words, piped, skip = [], token == "|", False  # noqa: S105

@@ -72,7 +72,7 @@ def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
     if not build_files and not any(name in names for name in SETTINGS):
         return None
     if "pom.xml" in names:
-        return None  # the project can be built with Maven, which needs no choice of a Gradle version
+        return None  # Maven goes first: it can build the project, too, whatever version of Gradle is there
     wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
     tool = "sh ./gradlew" if wrapped else "gradle"
     plugins = "\n".join(inside(folder, name) for name in build_files)

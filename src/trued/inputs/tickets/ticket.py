@@ -12,11 +12,11 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-LIMIT = 256 * 1024  # characters; trackers allow less
-BRACKETS = 5000  # each may begin a link: a text full of them keeps every Markdown parser busy for minutes
+LIMIT = 256 * 1024  # most characters of a ticket; trackers allow fewer
+BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
-FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # in capitals: notes-2.md is not a ticket
+FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # only capitals: notes-2.md is no ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
 # Name of a header field or JSON key → the part of a ticket that it is.
 NAMES = {
@@ -79,7 +79,8 @@ def parse_ticket(text: str, file: str) -> Ticket:
 
 
 def ticket_from_issue(issue: TrackerIssue) -> Ticket:
-    """The ticket of a tracker's issue; an issue without a key is a file. Raises BadInput."""
+    """The ticket of a tracker's issue. The text of an issue without a key is parsed like a ticket file. Raises
+    BadInput."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)
     file, title = issue.url or issue.key, _one_line(issue.title)
