@@ -37,13 +37,13 @@ from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usage
 
-LAPSES = 20  # times that one call may end because the hub was out of reach, if its session cannot be resumed
-DEATHS = 20  # times that one call may die while this process runs: reached only if the machine kills every attempt
+LAPSES = 20  # a call that cannot resume its session fails after ending this often because the hub was out of reach
+DEATHS = 20  # a call fails after dying this often while this process runs: then the machine kills every attempt
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # most questions from one call: an agent that asks more is not working
-SUBJECT = 60  # characters of a ticket's summary in the first line of a commit
+SUBJECT = 60  # most characters of a ticket's summary in the first line of a commit
 UNDONE_BYTES = 200_000  # most bytes to record of an undone change, per file
-PIECE_S = 30.0  # a longer wait is split into pieces; after each the clock is checked again
+PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # a folder below an agent's HOME
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
 LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as a failure nor as an attempt
@@ -52,7 +52,7 @@ LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as
 class Equipment(Value):
     """What an agent gets besides its brief."""
 
-    browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser
+    browser: tuple[str, ...] = ()  # the command that starts an MCP server, which drives a browser
     readable: tuple[str, ...] = ()  # paths of the machine that this server must be able to read
     pictures: dict[str, str] = {}  # noqa: RUF012  name → artifact: put into the folder `pictures` of the agent's HOME
 
@@ -120,7 +120,7 @@ class Exchange:
     answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
     died: int = 0  # attempts that left nothing; the next gets a new clone and a new session
     thread: Usage = field(default_factory=Usage)  # usage of the current session
-    found: bool = False  # the last report existed before this process started
+    found: bool = False  # whether the last report was written before this process started, so that a person has resumed
 
     def full_brief(self, ask: AgentRequest) -> str:
         """The brief for an agent that knows nothing yet."""
@@ -191,7 +191,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
         replied = str((report.reply or {}).get("question") or "") if context.asks_people else ""
         if question := report.question or replied:
             exchange.questions += 1
-            if exchange.questions > QUESTIONS and not exchange.found:  # after a resume, the person wants to answer
+            # Past the limit, a question is still asked if the run was resumed after it: the person wants to answer.
+            if exchange.questions > QUESTIONS and not exchange.found:
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await answer_for_agent(
                 context, f"{ask.key}?{exchange.questions}", question_text(ask.role.name, context.redact(question))
@@ -203,7 +204,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            # If the agent's own budget is used up, trued cannot raise it, but a person who resumes the run may have.
+            # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. After a
+            # resume it tries again, because the person may have raised it.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
                 raise LimitReached(
                     f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
@@ -218,7 +220,7 @@ async def _continue_after_stop(context: RunContext, ask: AgentRequest, report: R
     exchange.stops += 1
     comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
     name = f"{folder_name(ask.key)}.c{exchange.stops}"
-    if not comments:  # another call of the role has got them meanwhile
+    if not comments:  # another call of the role has got them meanwhile: continue with the interrupted brief
         exchange.continue_with(report, name, exchange.brief, interrupted=True)
         return
     brief = brief_after_stop(comments)
@@ -255,7 +257,7 @@ async def _work_until_reported(
         nonlocal deaths, unread, lapses
         event = from_runtime(kind, data)
         exchange.found = isinstance(event, ReportFound)
-        if isinstance(event, CallDied):  # deaths before this process started are not counted
+        if isinstance(event, CallDied):  # not emitted for deaths that an earlier process found: they do not count
             deaths += not event.lapsed
             lapses += event.lapsed
         unread += isinstance(event, CallFileCorrupted)
@@ -269,7 +271,8 @@ async def _work_until_reported(
             report = context.budget.existing_reservation(wanted).settle(_lost_report(wanted, ask))
         else:
             async with context.budget.reserve(wanted) as reserved:
-                # One token for all orders of the call: after a refusal the agent continues with the files it left.
+                # All orders of the call have the same token, so that they get the same clone: after a refusal the agent
+                # continues with the files it left.
                 work, home = await context.workspace.clone(
                     clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
                 )

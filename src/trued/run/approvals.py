@@ -11,13 +11,13 @@ from trued.support.plurals import counted, few
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # changed files that a reason names; the others are only counted
+FILES = 5  # most changed files that a reason names; the others are only counted
 WHOLE = "*"  # in place of a requirement's id: the whole contract
 
 
 def steps_of(requirement: "Requirement") -> tuple[str, ...]:
     """The steps that a person follows before deciding; the requirement's own text if it names no steps."""
-    from trued.model import ManualCheck  # here: it loads all kinds of checks, and answering a question needs none
+    from trued.model import ManualCheck  # imported here: it is slow to load, and answering a question needs no checks
 
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
     return steps or (requirement.text,)
@@ -110,7 +110,7 @@ def _stale_reason(word: Approval, now: str, heads: HeadByDecision, compare: Comp
         return str(since)
     there = heads.get((word.requirement, word.at), "")
     if not there or there == now or compare(there, now).same:
-        return ""  # no agent has received the rejection yet, or none has changed anything since
+        return ""  # it still applies: no agent has received the rejection yet, or none has changed anything since
     return "and it has been worked on since"
 
 

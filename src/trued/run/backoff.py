@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from trued.support.durations import duration
 from trued.wire import Report
 
-LONGEST_WAIT_S = 6 * 3600.0 + 600  # a subscription's window is five hours; longer waits are up to a person
+LONGEST_WAIT_S = 6 * 3600.0 + 600  # enough for a subscription's window of five hours; for more, a person must resume
 BACK_OFF_S = (15.0, 30.0, 60.0, 120.0, 240.0, 480.0, 900.0)
 BLIND_S = 3600.0  # longest total wait over refusals in a row for which the provider names no time
 AFTER_S = 3.0  # added to the provider's time, because clocks differ
@@ -40,7 +40,7 @@ class GiveUp:
 
 def made_progress(report: Report) -> bool:
     """Whether the agent worked before it was refused. If so, refusals in a row are counted from 1 again."""
-    # without reported output the agent may only have retried silently
+    # an agent that reports no output may have done nothing but retry silently, however long it ran
     wrote = report.usage.tokens_out > 0 and not report.usage.estimated
     return wrote and report.ended - report.began >= WORKED_S
 

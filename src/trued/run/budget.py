@@ -19,11 +19,12 @@ from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
-LEAST = 0.05  # share of what a call usually takes: if less is left, the call is not started
+LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-WITHIN = 3.0  # times the usual amount: a call that takes more is stopped, and continues if the limits leave room
+# A call may take this many times the median of past calls. Then it is stopped, and continues if the limits leave room.
+WITHIN = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
-GRACE_S = 0.5  # how long to wait for calls that ran when the last process died: they take up their reservations again
+GRACE_S = 0.5  # how long a new call waits after a crash, so that the calls which ran then take up their reservations
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
@@ -228,11 +229,11 @@ class Budget:
                 self._at_work.add((request.call, request.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
-            if self._at_work:  # running calls may leave something; work that is being paid for is not interrupted
+            if self._at_work:  # wait until a running call ends: it may leave some of its reservation
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
-            elif short.reserved and not looked:  # reserved before a crash: that call is about to come back
+            elif short.reserved and not looked:  # reserved by a call before a crash: wait once until it is back
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:

@@ -16,9 +16,9 @@ from trued.run.parallel import Parallel
 from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
-TRIES = 2  # tries of one errand; the second is made in a fresh session
+TRIES = 2  # most tries of one errand; the second is made in a fresh session
 ROUNDS = 3  # rounds of checking, with two repairs between them; people decide about what is still open
-NAMED = 20  # undone files that the brief of a second agent names
+NAMED = 20  # most undone files that the brief of a second agent names
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Undone(Value):
 class Settled(Protocol):
     @property
     def settled(self) -> bool:
-        """Whether the repairs are complete."""
+        """Whether the check found nothing that still needs a repair."""
 
 
 S = TypeVar("S", bound=Settled)
@@ -106,7 +106,7 @@ class Clusters:
     async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
         """Pattern A: send all at once. The result is in the order of the errands, whichever returned first."""
         found = await self._parallel.gather({one.name: self.send(one) for one in errands})
-        # The engine's next commit must not be older than the work that it records.
+        # The engine dates its next commit with `when`: the commit must not look older than the work that it records.
         here = self._steps.state.position
         here.when = max([here.when, *(answer.when for one in found.values() for answer in one.answers)])
         return found
@@ -129,8 +129,8 @@ class Clusters:
         *,
         most: int = ROUNDS,
     ) -> S:
-        """Pattern C: check, repair, check again; the last round is a check. `repair` returns whether it did
-        anything."""
+        """Pattern C: check, repair, check again, until the check is settled, after `most` checks, or when `repair`
+        returns that it did nothing. Returns the last check's result."""
         number = 1
         found = await check(number)
         while not found.settled and number < most and await repair(found):

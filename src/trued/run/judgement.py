@@ -53,11 +53,11 @@ from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
 FRUITLESS = 2  # after this many rounds with the same failing cases, one case is disclosed
-NO_PROGRESS = 2  # after this many rounds that repeat the one before without a change, another would not help
+NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like the round before, without any change
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
-LINE = 200  # characters of a build's output in a warning
+LINE = 200  # most characters of a build's output in a warning
 
 
 class CommitBuild(Value):
@@ -142,8 +142,8 @@ class Judgement:
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
-        """Prove the whole plan on the last commit, with every objection that is still open. All checks run again. Only
-        if the last verdict had the same inputs, it is reused."""
+        """Prove the whole plan on the last commit, with every objection that is still open. If the last verdict had the
+        same inputs, it is reused; otherwise all checks run again."""
         objections = tuple(one for findings in self._state.open_objections.values() for one in findings)
         return await self._prove("finish", plan, objections)
 
@@ -158,7 +158,7 @@ class Judgement:
         upheld = self._state.upheld.get(subject_name(subject), ())
         given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
         meant = addressed(self.contract(), subject, given)
-        # a name that is no role could be made up: all objections under such names share one limit
+        # The limit is for each role. Names that are no roles share one limit, because an agent could make up new ones.
         allowed = [objection_limits.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
         unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
@@ -178,7 +178,8 @@ class Judgement:
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
-        """After two rounds with the same failures, show the implementers one held-out case and replace it."""
+        """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case, and replace it
+        in the contract."""
         asked = {one.id for one in verdict.requirements}
         found = [one for one in failing_cases(self.contract(), verdict) if one.requirement in asked]
         now, name = failing_signature(found), subject_name(subject)
@@ -211,7 +212,8 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        held = {one.id for one in contract.requirements}  # a person may have added outside criteria to the contract
+        # A criterion is no longer outside the contract if a person has amended the contract with it.
+        held = {one.id for one in contract.requirements}
         outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
 
         async def step() -> str:
@@ -250,9 +252,9 @@ class Judgement:
         return verdict
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
-        """The last verdict, if it had the same inputs (commit, contract, requirements, objections). None if one of its
-        requirements is unjudged because of the environment, or if an earlier version of the engine made it: then the
-        checks run again."""
+        """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
+        are not part of the work). None, so that the checks run again, if one of its requirements is unjudged because of
+        the environment, or if an earlier version of the engine made it."""
         taken_from, _, found = self._state.last
         verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
         judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)

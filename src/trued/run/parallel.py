@@ -146,7 +146,8 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     found = list[str]()
     for path in dict.fromkeys((*(_without_label(path, sides) for path in conflict.files), *others)):
         now = await workspace.read(part.head, path)
-        folder = now is None and path not in (*conflict.files, *others)  # a folder now; one side had a file here
+        # The path is a folder now: one side had a file here, and git has put it beside the folder, under a label.
+        folder = now is None and path not in (*conflict.files, *others)
         if not folder and now in [await workspace.read(one, path) for one in sides]:
             found.append(path)
     return tuple(found)

@@ -21,7 +21,7 @@ from trued.protocols import CommandResult, Emit, Server, Workspace
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-LAST_WORDS = 300  # characters of the output of a server that never answered
+LAST_WORDS = 300  # how many characters are shown of the output of a server that never answered: the last ones
 
 
 class Preview(Value):

@@ -43,7 +43,8 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     commands = with_named_commands(one for one in requirements if one.id not in own)
     named = commands if not plan.author else ()
     provable = bool(commands) or any(one.checks for one in (*requirements, *plan.requirements))
-    provable |= any(not is_open(one) for one in requirements if not one.parts)  # the base's own tools check it
+    # Requirements that are not open can be proven, too: they have a check, or the base's own tools check them.
+    provable |= any(not is_open(one) for one in requirements if not one.parts)
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
     planned, unserved = servable_requirements(plan.requirements, examination.asked.serve)
     asked = with_visible_checks(examination.asked, (*named, *planned))

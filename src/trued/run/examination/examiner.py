@@ -35,7 +35,7 @@ from trued.support.redaction import single_line
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
 NO_SERVER = "no server could be started: "
-REASON = 300  # characters of an examiner's reason for a proposal
+REASON = 300  # most characters of an examiner's reason for a proposal
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
@@ -111,7 +111,9 @@ class ExaminerConversation:
         self.second = _second_session(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
-        self.alike: list[tuple[Proposed, int]] = []  # cases of `put`, by index, that it answered like the author
+        self.alike: list[
+            tuple[Proposed, int]
+        ] = []  # proposals of `put`, with the index of a case that the second examiner answered like the author
         self.notes: list[str] = []
 
     async def run(self) -> Examination:

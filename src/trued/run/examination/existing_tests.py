@@ -26,7 +26,7 @@ from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
 VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
-MOST_READ = 40  # test files that are read before concluding that there is no suite
+MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
 TESTS_MODULE = "tests.py"
@@ -80,12 +80,12 @@ def _suite(check: Check, number: int) -> Requirement:
 def _with_named_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
-    """The requirement. If its sentence names a test command ("`pytest -q` passes"), it gets a check that counts these
-    tests: the base's own suite if the command runs all of it. A command check would see only an exit code, and would
-    not run in the environment of tests.
+    """If the requirement's sentence names a test command ("`pytest -q` passes"), give it a check that counts these
+    tests; if the command runs the base's whole suite, this is the check of that suite. (A command check would see only
+    an exit code, and would not run in the environment of tests.) Other requirements are returned unchanged.
 
-    The check is a guard, unless the command names test files that the base does not have: the implementer writes these,
-    and what they show is `self-tested`.
+    The check is a guard (`keep`). But if the command names test files that the base does not have, it is not: the
+    implementer writes these, and what they show is `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)
@@ -114,8 +114,8 @@ def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) 
 
 
 def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
-    """The requirement. If its sentence asks to keep tests, build, lint, types or dependencies as they are, it gets the
-    base's own checks for them, as guards."""
+    """If the requirement's sentence asks to keep tests, build, lint, types or dependencies as they are, give it the
+    base's own checks for them, as guards. Other requirements are returned unchanged."""
     if one.checks or one.parts:
         return one
     kind = "tests" if one.keep else guard_kind(one.text)
@@ -141,7 +141,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         suites.append(TestsCheck(command=command))
     else:
         if "test" in manifest.scripts:
-            suites.append(CommandCheck(command="npm test"))  # its tests cannot be counted: the exit code is the guard
+            # The engine cannot count the tests of this script, so only its exit code is checked.
+            suites.append(CommandCheck(command="npm test"))
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
     for folder in await workspace.submodules(base):

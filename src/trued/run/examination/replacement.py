@@ -37,7 +37,7 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
             if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
-                    continue  # it only prepares other exchanges
+                    continue  # a set-up exchange only prepares others: there is nothing to disclose
                 found[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [found[key] for key in sorted(found)]
 
