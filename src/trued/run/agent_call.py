@@ -204,8 +204,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. After a
-            # resume it tries again, because the person may have raised it.
+            # If the call used up the agent's own budget and not its reservation, trued cannot raise that budget. It
+            # tries again after a resume, because the person may have raised it.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
                 raise LimitReached(
                     f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
