@@ -10,7 +10,7 @@ from trued.workspace.git.store import Store
 
 TIPS = 64  # how many refs of an agent's clone are read at most
 SUBJECTS = 20
-WITHIN_S = 20.0  # the agent's object folder may contain anything, even pipes that block git for ever
+WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in it could block git for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _READ_BYTES = 1 << 20
 
@@ -64,7 +64,7 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
     """Copy the agent's own commits into the store; return the tips that the store did not have."""
-    named = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # `head` came from the store
+    named = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
     if not named:
         return ()
     asked = "".join(f"{one}\n" for one in named).encode()

@@ -86,8 +86,8 @@ class Clone:
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree, "index": index}), sync=False)
 
     def newest_index(self, state: CloneState) -> tuple[Path, str]:
-        """An index with which to compare the files, and its tree: as they were committed last, else as the agent
-        received them."""
+        """An index to compare the files with, and its tree. It is the index of the last commit; if that is missing or
+        incomplete, the index of the files as the agent received them."""
         try:
             read = json.loads((self.folder / "taken.json").read_bytes())
             if read["index"] and read["index"] == _index_hash(self.taken_index, state.head):
@@ -102,9 +102,8 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
         self.store, self.folder, self.branch = store, folder, branch
-        self._making = asyncio.Semaphore(
-            os.cpu_count() or 1
-        )  # only a few clones are made at a time, so that the first agent need not wait until all are made
+        # Only a few clones are made at a time, so that the first agent need not wait until all are made.
+        self._making = asyncio.Semaphore(os.cpu_count() or 1)
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -172,7 +171,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # objects that the agent added stay in this folder, which only the agent uses
+        if reused:  # with the objects that the agent added: they do no harm, because only the agent uses this folder
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -211,8 +210,8 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """Commit the agent's work, without its changes to `fixed` paths, or without its changes outside `only`. The
-        result has the changes that were undone."""
+        """Commit the agent's work without its changes outside `only`; if `only` is empty, without its changes to
+        `fixed` paths. `undone` in the result has what was left out."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
@@ -291,7 +290,7 @@ class Clones:
 
 
 def _index_hash(index: Path, head: str) -> str:
-    """The hash with which a complete index file ends: its own; "" if it is not complete."""
+    """The hash of an index file's content, with which a complete file ends; "" if the file is not complete."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
     made.update(content[: -made.digest_size])

@@ -226,7 +226,7 @@ async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return await process.wait() != 0  # a history that cannot be read to its end may contain anything
+        return await process.wait() != 0  # true if git failed: the part that it could not read may contain them
     finally:
         await end_process(process)
 
@@ -293,7 +293,7 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     for words in ways:
         variables = {"GIT_INDEX_FILE": str(aside)}
         ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
-        if words[0] != "update-index":  # update-index fails if a file needs an update
+        if words[0] != "update-index":  # that one only refreshes the index, and fails if a file needs an update
             found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
     aside.unlink(missing_ok=True)
     return tuple(dict.fromkeys(path for path in found if path))

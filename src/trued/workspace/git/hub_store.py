@@ -32,7 +32,7 @@ AGAIN_S = 1.0  # pause before a retry
 # git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
 # of a large repository for minutes, on this or the other machine, and prints nothing.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
-PER_CALL = 200  # commits on one command line
+PER_CALL = 200  # most commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
 # ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. The identity of
 # the host is not checked, because an agent would not check it, either.
@@ -218,10 +218,8 @@ class HubStore:
                 return out
             why = _last(stderr)
             if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
-                until, may_begin_again = (
-                    time.monotonic() + self.patience_s,
-                    False,
-                )  # the store did answer, so start counting again
+                # The store did answer, so the time to retry begins again, but only once.
+                until, may_begin_again = time.monotonic() + self.patience_s, False
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")
             if time.monotonic() + AGAIN_S > until:
@@ -229,7 +227,7 @@ class HubStore:
                 raise StateFailed(
                     f"cannot {doing} the store {self.name}, tried for {waited}: {why}; no work is lost, resume later"
                 )
-            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # longer, as the store may only be slow
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # wait longer: the store may be slow
             await asyncio.sleep(AGAIN_S)
 
     async def _once(

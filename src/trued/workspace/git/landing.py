@@ -19,7 +19,7 @@ from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
-MOST_NAMED = 5  # files listed in one sentence
+MOST_NAMED = 5  # most files listed in one sentence
 # The user's filters and line endings apply, so that files look as the user's own git would write them. Hooks do not
 # run, because agents could have written them if core.hooksPath is inside the working tree.
 QUIET = (
@@ -33,7 +33,7 @@ _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 USAGE = 129  # git's exit code for options that it does not know
 _NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings that name no file which git runs or reads
-# Settings whose whole value is a path, and what separates the words of a command
+# Settings whose whole value is a path. Other values may be commands, and are split into words (`_BETWEEN_WORDS`).
 _HOOKS_PATH = "core.hookspath"
 _PATHS = (_HOOKS_PATH, "core.attributesfile")
 # The hooks of `git help hooks` that a user's own git runs
@@ -55,9 +55,8 @@ class TargetBranch:
 
     async def tip(self) -> str:
         """The commit of the branch; "" if there is no such branch."""
-        code, out, _ = await self._git(
-            "show-ref", "--verify", "--hash", self.ref
-        )  # takes a plain name, not an expression
+        # `show-ref`, because it takes the name literally: `rev-parse` would read `x~1` as an expression.
+        code, out, _ = await self._git("show-ref", "--verify", "--hash", self.ref)
         return out.strip() if code == 0 else ""
 
     async def branches(self) -> list[str]:
@@ -93,9 +92,10 @@ class TargetBranch:
             elif not key.startswith(_NOT_READ):
                 words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one or "." in one]
                 found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
-                # words that begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x
+                # A word may begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x.
+                # The rest may be a path in the project.
                 found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
-            if key == _HOOKS_PATH:  # each by its name: a hook may be a link, and the folder may be the whole project
+            if key == _HOOKS_PATH:  # list each hook, too: it may be a link, and the folder may be the whole project
                 found += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
         hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
         found += map(str, (hooks, *hooks.glob("*")))
@@ -161,7 +161,7 @@ class TargetBranch:
         entries = [
             dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in out.split("\0\0")
         ]
-        trees = [one for one in entries if "worktree" in one and "bare" not in one]  # git also lists a bare repository
+        trees = [one for one in entries if "worktree" in one and "bare" not in one]  # a bare repository is listed, too
         return [(Path(one["worktree"]), one.get("branch", "")) for one in trees]
 
     async def _require_clean(self, tree: Path, new: str) -> None:
@@ -355,7 +355,7 @@ def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collec
             mode = os.lstat(tree / place).st_mode
         except OSError:
             return False
-        if place in before:  # a tracked file, which the landing removes
+        if place in before:  # a tracked file is not in the way: the landing removes it
             return False
         if not stat.S_ISDIR(mode):
             return True

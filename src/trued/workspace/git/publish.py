@@ -25,13 +25,13 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
     # The ref `head` is set before the branch moves, the ref `published` after it. So an earlier call left the branch at
     # one of these two commits.
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # a power cut lost one of these refs, so the branch may be at any commit of this run
+    if now and len(ours) < 2:  # a power cut may have lost one of them: the branch may be at any commit of this run
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if is_older(lock, STALE_S):  # no other git of the engine is running: `begin` has waited for earlier ones
+    if is_older(lock, STALE_S):  # left by a dead process, not by a git of the engine: `begin` has waited for those
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
@@ -51,6 +51,6 @@ def _why_not(branch: str, stderr: str, lock: Path) -> str:
         return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
     if "checked out" in stderr or "current branch" in stderr:
         return f"{branch} is checked out in a working tree; switch that working tree to another branch"
-    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # with --quiet it may print nothing
+    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # --quiet may hide why
         return f"somebody else moved {branch}; it is not overwritten"
     return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"

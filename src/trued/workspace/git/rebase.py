@@ -102,8 +102,8 @@ async def require_merge_tree(store: Store) -> None:
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """Make a commit with the files of `commit` and the parent `parent`, so that git merges relative to this parent.
 
-    Its view files are those of `parent`, so that the merge takes the head's. Also returns the view files in which
-    `commit` differed.
+    The new commit has the view files of `parent`. So only the head changes them, and the merge takes the head's. Also
+    returns the view files in which `commit` differs from `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

@@ -200,7 +200,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
             f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
         )
     nearest = next((one for one in (folder, *folder.parents) if (one / ".git").exists() or holds_git(one)), folder)
-    if holds_git(nearest) and not (nearest / ".git").exists():  # a commit can bring such a folder, with any settings
+    if holds_git(nearest) and not (nearest / ".git").exists():  # not trusted: a commit can bring it, with any settings
         raise BadInput(f"{nearest} looks like a bare repository", then="name the folder that holds the working tree")
     return Path(answers[2]), Path(answers[1])
 
@@ -239,7 +239,7 @@ def _readable(name: str) -> str:
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
     variables = {**git_environment(), **(variables or {})}
-    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # the user's safe.directory and global ignore file apply
+    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # so that the user's safe.directory and global ignore file apply
         variables.pop(name)
     with contextlib.suppress(RuntimeError):  # no HOME, and a user unknown to the system
         variables["HOME"] = str(Path.home())

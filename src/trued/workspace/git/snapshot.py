@@ -14,7 +14,7 @@ from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
-NAMED = 5  # files listed in one sentence
+NAMED = 5  # most files listed in one sentence
 EXCLUDES_BYTES = 1 << 20
 CONFLICT = 1  # git's exit code for a conflict
 
@@ -29,7 +29,7 @@ class Worktree:
     head: str
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
-    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files; left out if they are unchanged
+    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files, left out while unchanged
     hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang, on a pipe or a network folder
 
 
@@ -77,7 +77,7 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
     """Merge two commits as a forge would, in the private repository. Returns the new commit. Nothing of the repository
     is run. Raises BadInput if they conflict."""
     git = await _repository(worktree, private)
-    cut = worktree.common / "shallow"  # where a shallow clone ends
+    cut = worktree.common / "shallow"  # the file in which git lists where a shallow clone's history ends
     known = {"GIT_SHALLOW_FILE": str(cut)} if cut.is_file() else {}
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     code, out, stderr = await git.attempt(*words, variables=known)

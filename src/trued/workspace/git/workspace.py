@@ -53,7 +53,7 @@ SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
 # How long to wait for idle cores: this part of the time that a parallel run would save, but at most so many seconds;
 # and the pause between two looks. A short load, such as the end of the last sandbox, should not prevent a parallel run.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
-SET_UP_BYTES = 1 << 20  # the most output of a set-up that is kept
+SET_UP_BYTES = 1 << 20  # a set-up that prints more bytes than this is stopped
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
@@ -350,8 +350,8 @@ class GitWorkspace:
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
         )
-        # A sandbox with a network of its own restricts no ports, and a list of ports would reveal the check to a
-        # server.
+        # A command gets the list of its ports only if it asks for it, or if the sandbox restricts it to them, which
+        # bubblewrap does not. Such a list would reveal to a server that it is being checked.
         named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
         listed = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
         variables = {**own, **surroundings(second=command.second), **listed, **(command.variables or {})}

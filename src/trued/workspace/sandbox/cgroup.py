@@ -13,7 +13,7 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mountinfo")
 OWN = Path("/proc/self/cgroup")
 PREFIX = "trued-"
-EMPTY_S = 2.0  # seconds in which the kernel removes the last process of a group
+EMPTY_S = 2.0  # how long to wait until the kernel has removed the last process of a group
 
 
 @dataclass(frozen=True, slots=True)

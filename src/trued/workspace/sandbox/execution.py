@@ -12,7 +12,7 @@ from trued.workspace.sandbox.cgroup import limited_group
 from trued.workspace.sandbox.process_start import kill_process, start_process
 
 PIECE_BYTES = 1 << 16
-GRACE_S = 12.0  # longer than the keeper needs to end its descendants
+GRACE_S = 12.0  # how long to wait after asking the keeper to end everything; it needs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class ConfinedCommand:
     stdin: bytes
     within_s: float
     output_bytes: int
-    reports_exit: (
-        bool  # whether the sandbox reports that the program ended, as bubblewrap does; others report a failure
-    )
+    # True: the sandbox reports the program's exit code, as bubblewrap does; without a report the program never started.
+    # False: the sandbox reports only that it could not start the program.
+    reports_exit: bool
     processes: int = 0  # how many processes may run at a time, if the kernel can limit them; 0: no limit
     memory_bytes: int = 0
 
@@ -136,7 +136,7 @@ async def _wait_for_end(
         done, _ = await asyncio.wait([work], timeout=launch.within_s)
         if not done:
             _ask_to_end(process)
-            await asyncio.wait([work], timeout=GRACE_S)  # the command's last output is still in the pipes
+            await asyncio.wait([work], timeout=GRACE_S)  # read to the end: the last output is still in the pipes
     finally:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):

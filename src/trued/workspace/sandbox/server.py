@@ -40,7 +40,7 @@ class SandboxServer:
 
     def connect(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        with theirs, contextlib.suppress(OSError):  # without a forwarder the caller reads an empty stream
+        with theirs, contextlib.suppress(OSError):  # if the forwarder is gone, the caller reads an empty stream
             socket.send_fds(self._orders, [b"+"], [theirs.fileno()], socket.MSG_DONTWAIT)
         return ours
 

@@ -19,12 +19,11 @@ from trued.workspace.sandbox.visible_folders import SYSTEM, folder_contains
 
 OTHER_USERS = (1, 65534, 2)  # ids that exist on every Unix, since programs look up their user's name
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
-PORTS = 8  # enough for a server and the programs that it talks to
+PORTS = 8  # how many ports a check may use: enough for a server and the programs that it talks to
 ZONES = Path("/usr/share/zoneinfo")
 TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandbox)
-_PLAIN = re.compile(
-    r"[A-Za-z0-9._/@+-]+"
-)  # such a path needs no quoting in JSON, in lists of paths and in shell scripts
+# A path that needs no quoting in JSON, in lists of paths and in shell scripts.
+_PLAIN = re.compile(r"[A-Za-z0-9._/@+-]+")
 ELSEWHERE = "/srv"  # a usual folder for checkouts; no sandbox shows the host's /srv
 NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below these
 
