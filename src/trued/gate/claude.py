@@ -18,8 +18,8 @@ LOCAL = ".claude/settings.local.json"
 EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
-BEGIN_S = 60  # timeout of hooks that record a beginning: quick, and the user's prompt waits for them
-SLACK_S = 60  # added to our own time limit; after that, Claude Code kills a hook that we failed to end
+BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
+SLACK_S = 60  # added to our own limit for Claude Code's timeout, which kills a hook that we failed to end
 
 
 def install(

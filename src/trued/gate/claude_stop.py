@@ -22,7 +22,7 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
-MOST_BYTES = 8 * 2**20  # of a hook's input, which contains the agent's last message
+MOST_BYTES = 8 * 2**20  # most bytes of a hook's input, which contains the agent's last message
 
 
 class HookCall(Value):
@@ -34,7 +34,7 @@ class HookCall(Value):
     agent: str = ""  # the subagent
     prompt: str = ""  # the id of the prompt that began the turn; "" in older versions
     folder: str = ""
-    active: bool = False  # a hook has already blocked this turn's stop once
+    active: bool = False  # whether a hook has blocked this turn's stop before
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     if is_success(judged.verdict, gate.accept):
         lowered = gate.accept.is_lowered_bar
         return StopDecision(StopHistory(tree=judged.tree), message=message if lowered else "")
-    if judged.outcome.state == "waiting":  # only a person can add what is missing
+    if judged.outcome.state == "waiting":  # not blocked: only a person, not the agent, can add what is missing
         return StopDecision(StopHistory(tree=judged.tree), message=f"{message}; {missing_approval(judged.outcome)}")
     lines = reasons(judged.verdict, gate.accept)
     if session.given_up and (active or session.tree == judged.tree):

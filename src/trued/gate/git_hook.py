@@ -35,7 +35,7 @@ def install(hooks: Path, command: str, known: InstalledFile | None) -> Installed
         if now != after:
             files.write(path, after, 0o755)
         return known.model_copy(update={"after": after.decode("latin-1")})
-    if now is not None and _is_ours(now):  # left by a gate whose private state is lost
+    if now is not None and _is_ours(now):  # not known, but ours: left by a gate whose private state is lost
         moved = str(aside) if os.path.lexists(aside) else ""
         folders = files.write(path, after, 0o755)
         return InstalledFile(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)

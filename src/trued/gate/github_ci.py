@@ -25,7 +25,7 @@ def workflow(*, source: str, accept: str, terms: str, requirements: str, within_
     `source` is what pip installs; `node`: whether the project needs Node.
     """
     named = f" --requirements {requirements}" if requirements else ""
-    minutes = max(10, int(within_s * 3 // 60) + 5)  # CI runs the base's checks again: the base may have moved
+    minutes = max(10, int(within_s * 3 // 60) + 5)  # CI also runs the checks on the base, which may have moved
     values = {
         "source": shlex.quote(source),
         "accept": accept,

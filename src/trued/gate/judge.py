@@ -89,7 +89,7 @@ class Judge:
         return await self._judge_in_time(commit, commit, self.checkout.tree(commit))
 
     async def judge_each(self, work: Sequence[Snapshot | str]) -> JudgedTree:
-        """Judge working trees and commits one after another, up to the first that is not accepted."""
+        """Judge working trees and commits one after another. Returns the first that is not accepted, else the last."""
         for one in work:
             found = await (self.judge_commit(one) if isinstance(one, str) else self.judge_snapshot(one))
             if not found.passed:
@@ -121,7 +121,7 @@ class Judge:
         return JudgedTree(verdict, outcome, tree, commit, dirty, notes)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:
-        """The verdict on a tree. A tree is judged once; only `unjudged` is retried."""
+        """The verdict on a tree. It is saved, so that a tree is judged once, unless a requirement is `unjudged`."""
         if known := self.store.verdict(self.gate.contract, tree):
             return known
         contract = self.store.contract(self.gate)
@@ -141,7 +141,8 @@ class Judge:
             return verdict
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or its saved copy if it is gone; git's history is searched for its content."""
+        """The requirements file, or its saved copy if it is gone. Judging searches git's history for its content, which
+        agents could read there."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 

@@ -19,10 +19,10 @@ from trued.support import atomic_files
 from trued.support.foreign_json import parse_json
 
 Kind = TypeVar("Kind", bound=Value)
-ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
+ATTEMPTS = 3  # most blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
-LAST = 10  # decisions that are shown
-RECORD_BYTES = 4 * 2**20  # limit of the log of decisions; beyond it the older half is dropped
+LAST = 10  # how many of the last decisions are shown
+RECORD_BYTES = 4 * 2**20  # if the log of decisions has more bytes, its older half is dropped
 
 
 class InstalledFile(Value):
@@ -63,7 +63,7 @@ class Gate(Value):
     within_s: float = WITHIN_S
     requirements_file: str = ""
     package: str = ""  # what pip installs in CI
-    terms: str = ""  # hash of requirements and environment, independent of the base
+    terms: str = ""  # hash of everything in the requirements file, independent of the base (`terms_hash`)
     contract: str = ""  # the contract's hash
     sealed_at: float = 0.0
     installed: dict[str, InstalledFile] = {}  # noqa: RUF012 (pydantic copies it)
@@ -80,7 +80,7 @@ class StopHistory(Value):
 
 
 def terms_hash(asked: Requirements) -> str:
-    """Hash of the user's requirements; independent of the base and of the file's location."""
+    """Hash of everything in the user's requirements file. It depends neither on the base nor on where the file is."""
     data = asked.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
     text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

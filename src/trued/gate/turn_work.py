@@ -31,7 +31,7 @@ async def beginning_now(judge: Judge) -> Beginning:
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
     """What to judge: working trees that changed, else commits with new files; empty if the turn changed no file."""
     trees = [taken] if await _has_changed(began, judge, taken) else []
-    if began.root != str(judge.checkout.root):  # the agent went to another worktree; it may have worked in both
+    if began.root != str(judge.checkout.root):  # the agent went to another worktree, and may have worked in both
         trees += await _left_behind(began, judge)
     return [*trees] or [*await _new_commits(began, judge)]
 
@@ -74,7 +74,7 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
     try:
         there = await _tree_entries(git, began.tree) | (await _tree_entries(git, began.head) if began.head else set())
         return [commit for tree, commit in new.items() if not await _tree_entries(git, tree) <= there]
-    except StateFailed:  # the files of the beginning are no longer known
+    except StateFailed:  # the files of the beginning are no longer known: every new commit counts
         return [*new.values()]
 
 

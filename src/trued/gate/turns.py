@@ -17,7 +17,7 @@ class Beginning(Value):
     tree: str
     at: float = 0.0
     ended: float = 0.0  # for a subagent: when it was allowed to stop
-    # Other places where work can be:
+    # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches and of the stash
     inside: dict[str, str] = {}  # noqa: RUF012  repository inside the worktree → its tree, if not the one of `head`

@@ -13,7 +13,7 @@ from trued.hub.database import Connection, Database
 from trued.run.budget import agent_kind
 from trued.wire import Amount, Spend
 
-RETRY_S = 5.0  # how long to retry while the database is unavailable; a person is waiting
+RETRY_S = 5.0  # how long to retry while the database is unavailable: short, because a person is waiting
 
 Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as reported by the process that ran the attempt
 # `lost`: its lease has expired, but its end may still be reported. `late`: another attempt's result was recorded first.

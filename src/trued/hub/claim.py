@@ -8,7 +8,7 @@ from uuid import UUID
 from trued.hub.database import Database
 from trued.support.lease_file import LeaseFile, boot_time
 
-RENEWALS = 15  # per lease, because a few may fail
+RENEWALS = 15  # how often a lease is renewed before it would expire: often, because a few renewals may fail
 MARGIN = 0.2  # agents end this share of a lease before others may take over, because ending them takes time
 LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
@@ -49,14 +49,15 @@ class Claim:
             with mine as (update run set until = null where id = %s and epoch = %s returning id),
             over as (update attempt set state = 'lost' from mine
                 where run = mine.id and state = 'open' and place is not distinct from %s::uuid)
-            select 1 from mine"""  # its agents have ended, but their usage may still be reported
+            select 1 from mine"""  # attempts become `lost`: their agents have ended, but may still report their usage
         return bool(self._database.try_once(statement, (self._run, self.epoch, self._place)))
 
     def close(self) -> None:
         self._database.close()
 
     def allow(self, asked: float) -> None:
-        """Let agents work until the lease requested at `asked` ends: no other driver may take the run before that."""
+        """Let agents work until shortly before the end of the lease that was requested at `asked`. No other driver may
+        take the run before that lease ends."""
         if self._lease_file:
             self._lease_file.extend(asked + self._lease_s * (1 - MARGIN))
 
@@ -83,7 +84,7 @@ class Claim:
             if not found or found[0]["cancelled"]:
                 self._end_driver()
             if not found:
-                return  # another driver has the run: the next write will fail
+                return  # another driver has the run, so that this driver's next write will fail
 
 
 SOON = "clock_timestamp() + make_interval(secs => %s)"  # by the database's clock, which all machines share

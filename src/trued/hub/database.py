@@ -22,9 +22,9 @@ T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
 RETRY_S = 5.0  # how long to retry while the database is unavailable, if no run is driven
-LOCK_S = 20  # longer than any write of trued takes: a process that holds a lock for longer hangs
-IDLE_S = 5  # a client that freezes in the middle of a write loses its transaction with all locks
-AGAIN_S = 0.1  # between two attempts to connect
+LOCK_S = 20  # how long a statement waits for a lock: a process that holds one for longer hangs
+IDLE_S = 5  # a client that freezes for this long in the middle of a write loses its transaction with all locks
+AGAIN_S = 0.1  # pause between two attempts to connect
 # A connection that was cut silently is noticed within seconds; settings in the URL have precedence.
 QUICK = {
     "connect_timeout": "3",
@@ -113,7 +113,7 @@ class Database:
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
         """Like `rows_unsynced`, without waiting; None if the database is unavailable. If the last attempt found it
         unavailable, nothing is sent."""
-        for _ in range(0 if self.is_away else 2):  # a second time, with a new connection, if the first was cut
+        for _ in range(0 if self.is_away else 2):  # twice: if the connection was cut, the second try makes a new one
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
             except _Away:
@@ -197,7 +197,8 @@ class Database:
             try:
                 return self._send(send, synced=synced)
             except _Away as away:
-                since = since or time.monotonic()  # the first failure: this process may have been frozen before it
+                # Count from the first failure, not from the call: this process may have been frozen in between.
+                since = since or time.monotonic()
                 if time.monotonic() > since + self.retry_for():
                     raise _as_trued_error(away.error, self.name, away=True) from away.error
             except psycopg.Error as error:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; others wait for its end only after a machine died
+LEASE_S = 300.0  # far longer than an outage of the database; only if a machine dies must others wait for its end
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -82,7 +82,7 @@ class PostgresJournal:
         # the place in which locks show whether a driver is dead; None if this folder is a copy from another machine, or
         # shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
-        self._lease_files: dict[str, LeaseFile] = {}  # by run: reports why a lease could not be written
+        self._lease_files: dict[str, LeaseFile] = {}  # by run; each remembers why its lease could not be written
         self._epochs: dict[str, int] = {}  # of the runs that are claimed, or whose claim was lost
         self._announced: dict[str, tuple[float, int]] = {}  # run → when its epoch was requested, and the epoch
         self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
@@ -602,7 +602,7 @@ class PostgresRunJournal:
                 self.listen(Event(id=number, at=now, key=key, kind=event.stored_kind, data=event.stored_data()))
 
         database, unsent = self.journal._database, self.journal._unsent
-        if not epoch:  # outside a drive: a person waits for it
+        if not epoch:  # nobody drives the run: a person's command writes this event, and waits for it
             self.journal.send_events()
             written(database.rows_unsynced(WRITE_EVENT, values))
         elif unsent or (rows := database.try_unsynced(WRITE_EVENT, values)) is None:
@@ -657,7 +657,8 @@ class PostgresRunJournal:
             decided = decide(self._spends.read(newer))
             if decided is None:
                 return None
-            is_call = decided.state == "open" or decided in self._spends  # open, or settled before and asked for again
+            # True if nothing is to be settled: the call is open, or exactly this settlement is stored already.
+            is_call = decided.state == "open" or decided in self._spends
             if is_fenced and not is_call:
                 settle_call(db, self.run, decided, driver, late=True)  # record the cost all the same
             if is_fenced:

@@ -32,19 +32,19 @@ from trued.model.records import ENDED_STATES
 
 __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
-RENEWALS = 15  # per lease, because a few may fail
-ENDING_S = 30.0  # how long drives may take to end their agents
+RENEWALS = 15  # how often a lease is renewed before it would expire: often, because a few renewals may fail
+ENDING_S = 30.0  # how long drives may take to end their agents when this worker ends
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # delay before a run that could not be driven is offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
-CHECK_S = 300.0  # a run that was refused is checked again: an agent may have been installed here meanwhile
+CHECK_S = 300.0  # after this time a refused run is checked again: an agent may have been installed here meanwhile
 # Errors of the operating system that other machines may not have: disk, memory, open files, this machine's folders.
 _ITS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 OF_THIS_MACHINE = frozenset((*_ITS_DISK, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 LEFT = ("clones", "rooms")  # folders of a run that nobody needs once it has ended
 NOTIFY = "NOTIFY_SOCKET"  # where systemd listens for a service with WatchdogSec=
-HOLD_S = 30.0  # how long a run whose drive failed on this machine is left to others, at first; doubled each time
+HOLD_S = 30.0  # how long a run whose drive failed here is left to others; doubled after each further failure
 HOLD_AT_MOST_S = 240.0
 
 
@@ -124,7 +124,7 @@ class Worker:
             if time.monotonic() >= due:
                 due = time.monotonic() + self._lease_s / RENEWALS
                 found = self._workers.renew(self._offer.name, self.life)
-                if found is None:  # perhaps only the connection was cut
+                if found is None:  # try again: perhaps only the connection was cut
                     found = self._workers.renew(self._offer.name, self.life)
                 if found is None and (other := self._workers.other_format()):
                     say(f"the hub was prepared by another version of trued (format {other}): {self.name} ends")
@@ -202,7 +202,7 @@ class Worker:
             return  # the worker that declares this one dead gives the drive to another
         with self._open_store() as (store, journal):
             asked = self._drives_asked_for(run)
-            if lacking := self._why_not(store, journal, run):  # another worker moved it here
+            if lacking := self._why_not(store, journal, run):  # possible if another worker moved it here
                 self._refuse(run, Checked(lacking, asked + 1, self._settings_changed_at(), time.monotonic() + CHECK_S))
                 self._put_into_queue(run, number, again=True)
                 return
@@ -231,8 +231,8 @@ class Worker:
         self._put_into_queue(run, number, again=again)
 
     def _leave_to_others(self, run: str, why: str) -> None:
-        """Do not drive a run whose drive failed on this machine for a while, and longer after each failure: two workers
-        that both fail would otherwise hand it to each other every few seconds."""
+        """After a run's drive failed on this machine, do not drive it here for a while, longer after each failure. Two
+        workers that both fail would otherwise hand it to each other every few seconds."""
         self._failures[run] += 1
         hold_s = min(HOLD_S * 2 ** (self._failures[run] - 1), HOLD_AT_MOST_S)
         self._refuse(run, Checked(why, math.inf, self._settings_changed_at(), time.monotonic() + hold_s))

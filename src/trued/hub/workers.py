@@ -22,12 +22,12 @@ from trued.run.budget import agent_kind
 Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"
 KEEP_S = 3600.0  # how long an ended drive stays in DBOS's table, for people who look there
-CLEAR = 500  # ended drives that are removed at a time
+CLEAR = 500  # most ended drives that are removed at a time
 # The newest drive of each run in DBOS's table; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-LOOKING_S = 5.0  # longest check of a queue before the lease is renewed; the next check continues where this one stopped
+LOOKING_S = 5.0  # longest look at a queue before the lease is renewed; the next look knows the runs checked in this one
 
 PROGRAMS = ("acp", "command", "scripted")  # kinds of agents with which the asker can name any program
 
@@ -38,9 +38,9 @@ class Offer:
 
     name: str
     queue: str
-    runs: int  # at the same time
-    agents: tuple[str, ...]  # kinds
-    levels: tuple[str, ...]  # of the sandbox
+    runs: int  # how many at the same time
+    agents: tuple[str, ...]  # kinds of agents
+    levels: tuple[str, ...]  # levels of the sandbox
     variables: tuple[str, ...] = ()  # environment variables of the worker that agents or forges may get
     readable: tuple[str, ...] = ()  # files and folders of the machine that agents may read
     repositories: tuple[str, ...] = ()  # local ones that runs may work on; not needed with a store
@@ -281,7 +281,8 @@ def _fence(db: Connection) -> None:
         "position('#' in {0}) > 0 and split_part({0}, '#', 1) = w.name and (w.dead or {0} <> w.name || '#' || w.life)"
     )
     of_dead = "a.state = 'open' and w.dead and position('#' in a.worker) > 0 and split_part(a.worker, '#', 1) = w.name"
-    # A worker whose lease ran out may be alive, but cut off: its agents work until their own leases end.
+    # A worker that died before its lease ran out loses all its attempts. If the lease ran out, the worker may be alive,
+    # but cut off: each of its agents works until the attempt's own lease ends.
     of_dead += " and (w.until > clock_timestamp() or a.until <= clock_timestamp())"
     fence = "update run r set epoch = epoch + 1, until = null from worker w where r.until is not null and "
     db.execute(fence + gone.format("r.driver"))
