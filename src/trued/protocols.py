@@ -71,7 +71,7 @@ class Command:
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
-    writable: Sequence[str] = ()  # besides the room itself
+    writable: Sequence[str] = ()  # paths that it may write besides the room itself
     temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
     avoided: Sequence[str] = ()  # paths at which the room must not be shown: there, its code would be found by accident
     mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
@@ -81,9 +81,8 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = (
-        "none"  # or "loopback": an empty network of its own; or "host": the machine's, only to prepare a room
-    )
+    # "none", or "loopback": an empty network of its own, or "host": the machine's network, only to prepare a room
+    network: str = "none"
     second: bool = False  # the second run: another host name, user, HOME and time zone than the first
     channel: bool = False  # give it a pipe for its answers; TRUED_CHANNEL has the number
     ports: Sequence[int] = ()  # the only TCP ports it may use if it has no network of its own

@@ -51,7 +51,7 @@ class Limits:
 
     idle_s: float = 600.0  # seconds without any output or event
     wall_s: float = 3600.0
-    output_bytes: int = 16 * 1024 * 1024  # of stdout, so that an agent cannot fill the disk
+    output_bytes: int = 16 * 1024 * 1024  # most bytes of stdout, so that an agent cannot fill the disk
     memory_bytes: int = 0  # 0: no limit
     processes: int = 0
 
@@ -65,7 +65,7 @@ class Confinement:
     readable: tuple[str, ...] = ()  # besides the system's own folders
     network: str = "none"  # none | loopback | host
     hidden: tuple[str, ...] = ()  # invisible even inside a readable folder
-    ports: tuple[int, ...] = ()  # TCP ports it may use if it has no network of its own: those of a server
+    ports: tuple[int, ...] = ()  # the only TCP ports it may use if it has no network of its own
     scoped: bool = True  # it cannot reach abstract sockets and processes outside, if the kernel supports that
 
 
@@ -143,12 +143,12 @@ class Order:
     folder: str  # the clone to work in
     home: str  # HOME of the agent; lives as long as its session
     tools: tuple[str, ...] = ()
-    browser: tuple[str, ...] = ()  # starts an MCP server that drives a browser on the preview; empty: there is none
+    browser: tuple[str, ...] = ()  # the command of an MCP server that drives a browser on the preview; empty: none
     model: str = ""  # small | medium | large, or a name that the agent knows
     native: str = ""  # the agent's own id of the session, if an earlier call learnt it
     interrupted: bool = False  # the agent has started on this brief before and continues from there
     anew: str = ""  # the brief to use if the session is lost and starts over; empty: the same one
-    before: Usage = field(default_factory=Usage)  # of earlier calls: some agents report the session's total
+    before: Usage = field(default_factory=Usage)  # the session's usage so far: some agents report only its new total
     bring: bool = False  # load the project's own settings for this agent: hooks, servers, skills
     login: str = "auto"  # how it may log in: auto | key | subscription | none
     prompts: str = "policy"  # what its role does not allow is refused (policy) or becomes a question (ask)

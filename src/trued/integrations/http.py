@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
 from trued.support.redaction import plain
 
-TIMEOUT_S = 20.0  # for one request
-TRIES = 2  # for a request that changes nothing
-WORDS_LIMIT = 200  # characters of a server's message that we quote
+TIMEOUT_S = 20.0  # timeout of one request
+TRIES = 2  # most tries of a request that changes nothing
+WORDS_LIMIT = 200  # most characters of a server's message that we quote
 LOCAL = ("127.0.0.1", "localhost", "::1")
-FAR = 366 * 86400  # seconds; a server that announces a longer rate limit is wrong
+FAR = 366 * 86400  # most seconds until a rate limit ends; a server that announces more is wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def _connection(at: Service, version: str) -> "JIRA":
         basic_auth=(at.user, at.token) if at.user else None,
         token_auth=None if at.user else at.token,
         get_server_info=False,
-        max_retries=0,  # the user decides how long to wait
+        max_retries=0,  # the library would wait before each retry: the user decides how long to wait
         timeout=at.timeout_s,
         logging=False,
     )

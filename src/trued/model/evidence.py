@@ -103,7 +103,7 @@ class Judged(Value):
     holds: bool  # nothing failed or is disputed; at most a person's approval is missing
     lacks: Lacks = ""  # what only a person can add
     parts: tuple[str, ...] = ()  # requirements that it consists of
-    own: "Judged | None" = None  # its judgement without its parts; None if it has none, or in older journals
+    own: "Judged | None" = None  # its judgement without its parts; None if it has no parts, or in older journals
     rests_on: str = ""  # what the grade rests on: the user's cases, an examiner's cases, or a person's approval
     missing: tuple[MissingFromEnvironment, ...] = ()  # why it is unjudged; neither a fault nor a gap of the work
     # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work

@@ -21,7 +21,7 @@ class Grade(StrEnum):
         """0 for the worst grade."""
         return list(Grade).index(self)
 
-    # strings would compare alphabetically
+    # A StrEnum would compare grades as strings, alphabetically.
     def __lt__(self, other: str) -> bool:
         return self.rank < Grade(other).rank
 

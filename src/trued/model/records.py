@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from trued.model.replies import Finding
 
 RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
-# No agent is called any more, so held-out cases may be shown; a person can still continue a run that is "not proven".
+# In these states no agent is called any more, so held-out cases may be shown. Still, a person can continue a run that
+# is "not proven".
 ENDED_STATES: tuple[RecordedState, ...] = ("done", "not proven", "stopped", "cancelled")
 
 Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own terminal, a trued command, the live page
@@ -91,7 +92,8 @@ class Comment(Value):
     given: tuple[Delivery, ...] = ()  # computed from the steps in which calls took the comment, never stored
 
     def is_for(self, role: str, key: str) -> bool:
-        """Whether this call of this role should get the comment and has not got it yet."""
+        """Whether this call should get the comment: it is addressed to the call or its role, and no call has got it
+        yet. A comment for every role goes to one call of each role."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
         return not any(one.role == role for one in self.given) if not self.to else not self.given

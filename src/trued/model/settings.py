@@ -108,7 +108,7 @@ class TicketSettings(Value):
     url: str = ""  # address of the tracker: https://example.atlassian.net
     project: str = ""  # owner/name on GitHub, the letters before the number on Jira
     token_env: str = ""  # empty: GITHUB_TOKEN, or JIRA_TOKEN
-    user_env: str = "JIRA_USER"  # a token without a user is a personal access token of Jira Server
+    user_env: str = "JIRA_USER"  # without a user, the token counts as a personal access token of Jira Server
     acceptance: tuple[str, ...] = ("Acceptance criteria",)  # fields of the tracker that contain criteria, by name or id
 
 
@@ -123,11 +123,11 @@ class Commands(Value):
 class TeamSettings(Value):
     """How many attempts a team makes, and which roles take part."""
 
-    attempts: int = Field(default=10, ge=1)  # attempts of dev and QA at one task
+    attempts: int = Field(default=10, ge=1)  # most attempts of dev and QA at one task
     heal: bool = True  # False: one attempt per task
     uat_after_feature: bool = True
     uat_after_all: bool = True
-    cycles: int = Field(default=3, ge=1)  # cycles of UAT and fixes, for each feature and for all of them together
+    cycles: int = Field(default=3, ge=1)  # most cycles of UAT and fixes, for each feature and for all of them together
     off: tuple[str, ...] = ()  # roles that are left out; the report lists what is unchecked for lack of them
 
 
@@ -162,9 +162,9 @@ class Settings(Value):
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
     # per cent of lines: a target that coders are told; no grade depends on it
     coverage_target: float = Field(default=80.0, ge=0, le=100)
-    rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
+    rounds: int = Field(default=3, ge=1)  # at most: the second catches most gaps, and the third is the last attempt
     cap: int = Field(default=4, ge=1)
-    parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
+    parallel: int = Field(default=1, ge=1)  # most tasks that a team works on at the same time
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False

@@ -1,6 +1,6 @@
 """How long a title is, and how a longer text is cut."""
 
-TITLE_LIMIT = 80  # characters: a title fits on one line of a terminal
+TITLE_LIMIT = 80  # most characters of a title, so that it fits on one line of a terminal
 
 
 def cut_title(words: str, limit: int = TITLE_LIMIT) -> str:
@@ -8,4 +8,4 @@ def cut_title(words: str, limit: int = TITLE_LIMIT) -> str:
     if len(words) <= limit:
         return words
     whole = words[:limit].rpartition(" ")[0].rstrip(" ,;:.")
-    return f"{whole if len(whole) > limit // 2 else words[: limit - 1]}…"  # one word may be longer than a title
+    return f"{whole if len(whole) > limit // 2 else words[: limit - 1]}…"  # cut inside a very long word

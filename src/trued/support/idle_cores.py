@@ -18,7 +18,7 @@ def idle_cores() -> int:
             time.sleep(BETWEEN_S)
         most = max(most, cores - (_running() - 1))
         if most >= cores:
-            break  # this is the maximum
+            break  # all cores are idle: no sample can show more
     return most
 
 
@@ -27,4 +27,4 @@ def _running() -> int:
     try:
         return int(_LOAD.read_text().split()[3].partition("/")[0])
     except (OSError, ValueError, IndexError):
-        return 1 << 20  # as if every core were busy
+        return 1 << 20  # unknown counts as every core being busy

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-SHORTEST = 8  # a shorter "secret" could be an ordinary word
+SHORTEST = 8  # fewest characters of a secret that is replaced; a shorter one could be an ordinary word
 LONGEST_LINE = 64 * 1024  # longer lines are cut, so that an endless line cannot fill the memory
-OVERLAP = 1024  # characters kept back at a cut, so that a key which begins before it is recognised
+OVERLAP = 1024  # characters kept back when a line is cut, so that a key which begins before the cut is recognised
 
 # Strings that look like keys. The lengths are bounded, because `Stream` sees only a part of a long line at a time.
 _SHAPES = re.compile(
@@ -37,7 +37,7 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = 200  # a private key is shorter; more lines are not held back
+_KEY_LINES = 200  # most lines that are held back until a private key ends; every key is shorter
 
 _CONTROL = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
@@ -52,7 +52,7 @@ _CONTROL = re.compile(
 
 _BLANKS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, and of the scope in its parentheses
+SUBJECT, SCOPE = 72, 24  # most characters of a commit's first line, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 

@@ -41,7 +41,7 @@ def _is_deceptive(before: str, one: str) -> bool:
     """Whether the character is invisible, stands for an ASCII character, or joins the one before it into a letter that
     could also be one character."""
     if one == "\ufe0f" and before and unicodedata.category(before) == "So":
-        return False  # shows the sign before it as a picture
+        return False  # a harmless use: it makes the sign before it a picture
     ordinary = unicodedata.normalize("NFKC", one)
     joined = bool(before) and unicodedata.combining(one) and len(unicodedata.normalize("NFC", before + one)) == 1
     stands_for_ascii = len(ordinary) == 1 and ordinary.isascii() and unicodedata.east_asian_width(one) != "F"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from github.PullRequest import PullRequest
     from github.Repository import Repository
 
-BODY_LIMIT = 65_536  # characters; GitHub refuses more
+BODY_LIMIT = 65_536  # most characters of a body; GitHub refuses more
 TITLE_LIMIT = 256
 CUT = "\n\n*The rest is cut: a pull request holds no more than 65,536 characters. All of it is in the run's report.*\n"
 ALREADY = "already exists"
@@ -68,7 +68,7 @@ class GitHubForge:
         data = repository.raw_data
         if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
             raise unexpected_answer(self._at, doing)
-        if data["full_name"].lower() != name.lower():  # GitHub does not accept writes under the old name
+        if data["full_name"].lower() != name.lower():  # renamed: GitHub accepts no writes under the old name
             what = f"{name} was renamed to {self._at.safe_message(data['full_name'])}"
             then = "set the new name with `git remote set-url`, or as [forge] repository in trued.toml"
             raise BadInput(what, self._at.host, then)
@@ -97,7 +97,7 @@ class GitHubForge:
         try:
             return repository.create_pull(base=offer.onto, head=head, title=title, body=body, draft=offer.draft)
         except github.GithubException as error:
-            # Somebody else has just opened one: update that.
+            # Somebody else has just opened one: return that, to be updated.
             if error.status == 422 and ALREADY in str(error.data) and (there := self._existing_open(repository, offer)):
                 return there
             raise

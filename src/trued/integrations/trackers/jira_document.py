@@ -7,12 +7,11 @@ from typing import Any, TypeAlias
 Node: TypeAlias = Mapping[str, Any]
 Pictures: TypeAlias = Mapping[str, str]  # name of an attached file → its address
 
-DEPTH = 60  # nobody nests deeper by hand
+DEPTH = 60  # most levels of nested blocks that are read: nobody nests deeper by hand
 LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
-_SIGN = re.compile(
-    r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE
-)  # text that Markdown would take for the start of a block
+# Text that Markdown would take for the start of a block.
+_SIGN = re.compile(r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE)
 
 
 def markdown_of_document(document: Node, pictures: Pictures) -> str:

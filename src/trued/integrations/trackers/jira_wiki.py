@@ -42,7 +42,8 @@ def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
 def _quotation(
     lines: list[str], quoted: str, match: re.Match[str], pictures: Mapping[str, str]
 ) -> tuple[list[str], str]:
-    """Begin or end a quotation or panel, or both; return all lines and the prefix for the next ones."""
+    """Convert a line that begins or ends a quotation or panel, or does both. Returns `lines` with the result, and the
+    prefix for the lines that follow."""
     rest, closed, after = match[3].partition(f"{{{match[1]}}}")
     if quoted:
         return [*lines, "", *([_convert_line(match[3], pictures, lines)] if match[3] else [])], ""

@@ -119,7 +119,7 @@ class _Scanner:
         for key in around:
             table = (*table, key)
             self.lines.setdefault(table, line)
-            if table in self.lengths:  # the last element of an array of tables
+            if table in self.lengths:  # an array of tables: its last element is meant
                 table = (*table, self.lengths[table] - 1)
         table = (*table, last)
         if brackets == 2:
