@@ -505,10 +505,10 @@ class JournalStore(Protocol):
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> "tuple[int, list[Event]]":
-        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
-        the id `before`, newest first.
+        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
+        the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden: their events are searched and returned with bare facts only.
+        `silent`: roles whose texts stay hidden: of their events, only the bare facts are searched and returned.
         """
         ...
 

@@ -325,11 +325,11 @@ class PostgresJournal:
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """The number of events of a run with all these words in kind, key or lean data, and the newest of them before
-        the id `before`, newest first.
+        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
+        the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden; only the bare facts of their events (found by role or key) are searched
-        and returned.
+        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only the bare facts are
+        searched and returned.
         """
         own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"

@@ -106,7 +106,7 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
 
 
 class Workers:
-    """The rows of all workers. A new worker replaces an older one of the same name, which loses its work."""
+    """The rows of all workers. If a worker joins under the name of an older one, the older one loses its work."""
 
     def __init__(self, database: Database, lease_s: float) -> None:
         self._database, self._lease_s = database, lease_s

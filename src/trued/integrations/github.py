@@ -31,7 +31,7 @@ def web_address(api: str) -> str:
 
 
 def repository_of(address: str, api: str = API) -> str:
-    """`owner/name` of a remote's or a page's address on that GitHub; "" for any other address."""
+    """`owner/name`, from the address of a remote or a page on the GitHub server of `api`; "" for any other address."""
     address = address.strip()
     if "://" in address:
         try:

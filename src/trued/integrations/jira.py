@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAME = "Jira"
 TOKEN_ENV = "JIRA_TOKEN"  # noqa: S105 (a variable's name)
 CLOUD = ".atlassian.net"
-VERSIONS = ("3", "2")  # 3: documents (Cloud); 2: wiki text, the only format of Server
+VERSIONS = ("3", "2")  # of the API: 3 returns documents, and only Cloud has it; 2 returns wiki text
 
 
 def raw_issue(at: Service, key: str, doing: str) -> dict[str, Any]:

@@ -55,7 +55,8 @@ class CallRequest:
 
     @property
     def task(self) -> str:
-        """The key's path down to its task, or its first part if it has no task; empty for a call of the run itself."""
+        """The key's scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty
+        for a call of the run itself."""
         parts = self.key.split("/")[:-1]
         depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
         return "/".join(parts[:depth])
@@ -70,7 +71,8 @@ class CallRequest:
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
-        """Those of the rows that count against the limit of this scope, as this call does."""
+        """The rows that share this call's limit of the scope: all of the run, or those of the same feature, task or
+        role."""
         if scope == FEATURE:
             feature = self.feature
             return [row for row in rows if feature_scope(row.step) == feature]

@@ -81,9 +81,8 @@ class Judgement:
         self._steps, self._context, self._state = steps, steps.context, steps.state.proof
 
     def contract(self, key: str = "") -> Contract:
-        """The contract in force. With the `key` of a step: the contract for this step, which is the amended one unless
-        the step was recorded before the amendment; an amended contract is put into force. Raises `BadInput` before
-        `seal`."""
+        """The contract in force. `key`: the step that needs it. This first puts amended contracts into force, except
+        those that were amended after the step had been recorded. Raises `BadInput` before `seal`."""
         for before, contract in self._context.amended[self._state.amendments :] if key else ():
             if key in before:
                 break

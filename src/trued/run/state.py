@@ -52,7 +52,7 @@ class ProofState:
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # subject → failing cases, number of rounds
     stuck: dict[str, tuple[object, int]] = field(default_factory=dict)  # scope → gaps and changes, number of rounds
     tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
-    disputed: set[str] = field(default_factory=set)  # requirements whose cases a second examiner has answered again
+    disputed: set[str] = field(default_factory=set)  # requirements whose cases were disputed and answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
     unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # warnings that every verdict lists
     outside: tuple[Judged, ...] = ()  # criteria outside the contract; the verdict of `finish` lists them

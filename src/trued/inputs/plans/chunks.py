@@ -11,9 +11,9 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherev
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: first, all blocks with an id. In a phase or section of work without such blocks, each list
-    item or table row is a chunk. In a plan with neither, each item of a checklist is one. A phase that still has no
-    chunk becomes a single chunk."""
+    """The plan's chunks: all blocks with an id. In a phase or section about work that has no such block, each list item
+    or table row is a chunk. If this finds no chunk in the whole plan, each item of a checklist is one. Last, each phase
+    that still has no chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)
@@ -93,7 +93,7 @@ def _from_prose(outline: Outline) -> None:
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
-    for section in reversed(outline.sections):  # inner sections first: a phase around a new chunk is not one itself
+    for section in reversed(outline.sections):  # inner sections first, so that no phase around a new chunk becomes one
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)

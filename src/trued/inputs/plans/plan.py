@@ -192,7 +192,8 @@ def _within_chunk(section: PlanSection | None) -> bool:
 
 
 def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
-    """What every agent may read: problem, goals, non-goals, constraints, and unread text."""
+    """What every agent may read of the text outside of phases: problem, goals, non-goals, constraints, ship criteria,
+    and unread text."""
     parts: list[str] = []
     unread = {one.line for one in outline.unread}
     size = 0

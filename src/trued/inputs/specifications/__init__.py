@@ -57,7 +57,8 @@ def read_specifications(taken: Mapping[str, SpecificationFormat], texts: Mapping
 
 
 def read_specification(path: str, text: str) -> Requirements:
-    """Read requirements from one file: in the formats that match its path, then as Spec Kit, OpenSpec or checklist."""
+    """Read requirements from one file, in the first format that finds any: first the formats that match its path, then
+    Spec Kit, OpenSpec and checklist. Raises BadInput if none does."""
     spots = [source for group in GROUPS for source in group if source.matching_paths([path.lstrip("/"), _tail(path)])]
     for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
         if (made := source.read({path: text})).requirements:

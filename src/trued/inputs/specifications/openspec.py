@@ -49,7 +49,7 @@ class _OpenSpecFile:
     delta: str = ""  # added, modified, removed, renamed; "" outside of a change
     name: str = ""  # id of the current requirement
     found: list[Requirement] = field(default_factory=list)
-    open: bool = False  # the text of the last requirement continues
+    open: bool = False  # whether text that follows belongs to the last requirement
 
     def read(self, text: str) -> list[Requirement]:
         for block in parse(text):

@@ -99,7 +99,7 @@ class Parts:
         named = part_of(block.words.plain)
         if named or block.level <= at.level or at.labelled:
             at.part, at.level, at.labelled = named or at.top, block.level, False
-        # A heading that names no part may ask for something itself; one of a word or two is only a title.
+        # A heading that names no part may ask for something itself. A short one with text below it is only a title.
         if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
             self._add("description", block.words.raw, at.first + block.line - 1)
 

@@ -15,7 +15,8 @@ def implementer_vendors(context: RunContext) -> set[str]:
 
 
 def authors_of(requirements: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """Check → author, for the checks that an agent of this role named. They are visible, and not the user's own."""
+    """Check → author, for the checks that a plan brings with its requirements, if an agent of this role wrote the plan.
+    Empty if `role` is "": then the user wrote it."""
     checks = (
         [check for one in requirements for check in one.checks if not isinstance(check, ManualCheck)] if role else []
     )

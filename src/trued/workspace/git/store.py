@@ -326,8 +326,8 @@ class Store:
     async def restore_paths(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Give `fixed` paths the content that they have in `head`. Returns the new tree, and path → what `tree` had
-        there (None: nothing)."""
+        """Give `fixed` paths the content that they have in `head`. Returns the new tree, and what was undone: for each
+        of these paths that differed, what `tree` had there (None: nothing)."""
         wrong = [path for path in await self._changed_paths(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
@@ -336,8 +336,8 @@ class Store:
     async def keep_only_paths(
         self, tree: str, head: str, only: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
-        """Take the `only` paths from `tree`, and all others from `head`. Returns the new tree, and path → what `tree`
-        had there, for the others that differed."""
+        """Take the `only` paths from `tree`, and all others from `head`. Returns the new tree, and what was undone: for
+        each other path that differed, what `tree` had there (None: nothing)."""
         differing = await self._changed_paths(head, tree)
         wanted = [path for path in differing if includes_path(only, path)]
         made = await self._replace_paths(head, wanted, tree, scratch) if wanted else await self.tree(head)
@@ -367,7 +367,7 @@ class Store:
             return await self.git.line("write-tree", variables=variables)
 
     async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """The content of the first few of these files."""
+        """Path → content (None: there is no such file) of the first UNDONE_READ of these paths; b"" for the others."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}

@@ -55,7 +55,9 @@ def restrict(policy: dict[str, Any]) -> None:
     if version < 1:
         raise OSError("the kernel has no Landlock, or it is not enabled")
     call, handled = libc().syscall, rights(version)
-    net = TCP if policy["network"] != "host" and version >= 4 else 0  # all TCP but these ports: rules know no addresses
+    net = (
+        TCP if policy["network"] != "host" and version >= 4 else 0
+    )  # refuse TCP except to `ports`: rules know no addresses
     fields = [handled, net, SCOPES if policy["scoped"] else 0][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
