@@ -52,7 +52,7 @@ class GateSite:
 
     checkout: Checkout
     store: GateStore
-    command: str  # starts this program; quoted for a shell
+    command: str  # the command that starts trued, quoted for a shell
     sandbox: str = "auto"
     allow_unsandboxed: bool = False
 

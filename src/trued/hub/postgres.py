@@ -83,7 +83,7 @@ class PostgresJournal:
         # shared with one
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
         self._lease_files: dict[str, LeaseFile] = {}  # by run; each remembers why its lease could not be written
-        self._epochs: dict[str, int] = {}  # of the runs that are claimed, or whose claim was lost
+        self._epochs: dict[str, int] = {}  # run → epoch, for runs that are claimed or whose claim was lost
         self._announced: dict[str, tuple[float, int]] = {}  # run → when its epoch was requested, and the epoch
         self._unsent: list[Callable[[], None]] = []  # events to write when the database is available again
         self._hurries = False  # the caller was cancelled: do not wait for a whole lease
@@ -628,7 +628,7 @@ class PostgresRunJournal:
         """Record an answer unless there is one. Returns whether it was recorded."""
         now = self.journal.clock()
         sets = "answer = %s, comment = %s, who = %s, answered_at = %s"
-        given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # or it is this answer, sent twice
+        given = "(answer = '' or (answer, who, answered_at) = (%s, %s, %s))"  # unanswered, or this answer is sent twice
         statement = f"update question set {sets} where run = %s and key = %s and {given} returning 1"  # noqa: S608
         values = (answer, comment, who, now, self.run, key, answer, who, now)
 
@@ -712,8 +712,8 @@ RECORD_STEP = """
         select %s, %s, %s, %s, %s, %s, epoch from mine on conflict do nothing returning 1)
     select exists (select 1 from put) as first from mine"""
 WRITE_EVENT = f"select write_event({', '.join(['%s'] * 11)}) as number"
-PLACE = "place"  # a file in the state folder with its name, unique among all machines
-MACHINE = "machine"  # a file beside it: the machine on which the folder got its name
+PLACE = "place"  # a file in the state folder that contains the folder's name, which is unique among all machines
+MACHINE = "machine"  # a file beside it that contains a hash of the machine on which the folder got its name
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 

@@ -19,8 +19,8 @@ from trued.hub.database import Connection, Database
 if TYPE_CHECKING:
     from dbos import DBOSClient
 
-SCHEMA = "trued_queue"  # of DBOS's tables; also in `put_drive`
-APPLICATION, DRIVE = "trued", "drive"  # the same as in `put_drive`
+SCHEMA = "trued_queue"  # the schema of DBOS's tables; the database function `put_drive` contains the same name
+APPLICATION, DRIVE = "trued", "drive"  # `put_drive` contains the same names
 POLL_S = 1.0  # the longest time that a drive waits in its worker's queue
 POOL = 3  # most database connections of DBOS in one worker
 

@@ -34,7 +34,7 @@ __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
 RENEWALS = 15  # how often a lease is renewed before it would expire: often, because a few renewals may fail
 ENDING_S = 30.0  # how long drives may take to end their agents when this worker ends
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # "@" and "#" are reserved
+NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # a worker's name; "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
 AGAIN_S = 5.0  # delay before a run that could not be driven is offered again
 TAKE_S = 1.0  # how long a run waits at most for a worker that has room
@@ -186,7 +186,7 @@ class Worker:
     def _interrupt_all(self) -> None:
         """End the agents of all drives; their runs go back to their queue."""
         self._takes = False
-        self._workers.ask_again(self.name)  # before the runs are released: their watchers wait for the next driver
+        self._workers.ask_again(self.name)  # before the runs are released, so that watchers wait for the next driver
         until = time.monotonic() + ENDING_S
         while self._drives and time.monotonic() < until:
             with self._turn:

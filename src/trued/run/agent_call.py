@@ -44,7 +44,7 @@ QUESTIONS = 5  # most questions from one call: an agent that asks more is not wo
 SUBJECT = 60  # most characters of a ticket's summary in the first line of a commit
 UNDONE_BYTES = 200_000  # most bytes to record of an undone change, per file
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
-PICTURES = "pictures"  # a folder below an agent's HOME
+PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
 LATER = ("rate", "overloaded")  # the provider says "not now": counts neither as a failure nor as an attempt
 
@@ -72,7 +72,7 @@ class AgentRequest(Value):
     native: str = ""
     before: Usage = Usage()
     about: str = ""  # the first line of the agent's commit message
-    fixed: tuple[str, ...] = ()  # files that the engine owns: changes to them are undone
+    fixed: tuple[str, ...] = ()  # documents of people and of the engine: changes to them are undone
     only: tuple[str, ...] = ()  # the only files that the agent may write; empty: no such restriction
     equipment: Equipment = Equipment()
 
@@ -92,7 +92,7 @@ class AgentAnswer(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
-    # what the agent wrote into files that the engine owns; None: it had removed the file
+    # path → what the agent wrote into a file that it may not change, now undone; None: it had removed the file
     undone: dict[str, str | None] = {}  # noqa: RUF012
     commands: tuple[str, ...] = ()  # commands that the agent ran, as far as it reports them
     resumed: bool = False

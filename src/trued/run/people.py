@@ -81,9 +81,8 @@ class People:
 
 def confirmation(subject: Task, verdict: Verdict) -> str:
     """The question whether to continue after a task, with what each answer does."""
-    gaps = "".join(
-        f"\n  - {single_line(gap.what, GAP)}" for gap in verdict.gaps
-    )  # one line each: it may be an agent's words
+    # A gap may be an agent's words: on one line they cannot look like the engine's.
+    gaps = "".join(f"\n  - {single_line(gap.what, GAP)}" for gap in verdict.gaps)
     state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways}"

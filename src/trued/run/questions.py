@@ -29,7 +29,7 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
         asked = Question(key=key, text=text, options=tuple(options))
         elsewhere = partial(journal.question, key, text, options)
         answer, given = await ask_here_and_elsewhere(context, asked, elsewhere)
-        if given is not None:  # recorded by the process that got the answer
+        if given is not None:  # the process that got the answer has recorded it
             return given
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")

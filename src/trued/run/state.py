@@ -23,7 +23,7 @@ class Position:
     head: str
     when: float  # time of the last accepted work: the engine's commits have this date, so that a replay repeats them
     live: bool = False  # a step has run in this process; until then all results came from the journal
-    changes: int = 0  # agent calls that changed something
+    changes: int = 0  # how many agent calls changed something
     published: str = ""  # the head that the run's branch shows
     unpublished: str = ""  # why the run's branch could not be moved
     unmerged: Unmerged = Unmerged()
@@ -49,8 +49,10 @@ class ProofState:
     evidence: list[Evidence] = field(default_factory=list)
     upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, or by author
-    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # subject → failing cases, number of rounds
-    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)  # scope → gaps and changes, number of rounds
+    # subject → the cases that fail, and in how many rounds in a row the same ones did
+    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)
+    # scope → gaps and `changes` after the last round, and how many rounds in a row ended like the one before
+    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)
     tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were disputed and answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for

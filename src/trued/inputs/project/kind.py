@@ -22,7 +22,7 @@ from trued.inputs.project.manifests import (
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
-DEEP = 2  # levels of folders that are searched for projects, such as packages/web
+DEEP = 2  # how many levels of folders are searched for projects: packages/web is on the second
 MOST = 4  # the commands of at most this many projects are joined; with more, the user must say which are meant
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")

@@ -15,7 +15,7 @@ from trued.integrations.github import check_repository
 from trued.integrations.http import check_address
 from trued.model import Commands, Environment, ForgeSettings, Rate, RunLimits, Settings, TicketSettings, Value
 
-ALL_ROLES = "*"  # settings files write `default` instead
+ALL_ROLES = "*"  # stands for all roles that are not named; settings files write `default` instead
 
 
 # -- values

@@ -12,7 +12,7 @@ from trued.model import Check, CommandCheck, Requirement, Source
 from trued.support.markdown import Words, split_lines
 
 LONGEST = 60  # most characters of an id made from words
-FENCES = ("trued", "requirement", "requirements")  # ```trued: checks for the requirement above, written as YAML
+FENCES = ("trued", "requirement", "requirements")  # a block that begins ```trued has checks for the requirement above
 
 
 def slug(text: str, otherwise: str = "requirement") -> str:

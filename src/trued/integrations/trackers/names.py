@@ -21,7 +21,7 @@ class TicketName:
     """A ticket as the user named it: which tracker, and the ticket's key there."""
 
     kind: Literal["file", "github", "jira"]
-    key: str  # path, number or key
+    key: str  # path of a file, number on GitHub, or key on Jira
     within: str = ""  # owner/name on GitHub, or the address of the Jira server
     url: str = ""
 

@@ -157,7 +157,8 @@ class ExaminerConversation:
 
         found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
         weighed = WeighedCases.model_validate_json(found)
-        self.notes = [one for one in self.notes if not one.startswith(NO_SERVER)]  # a later round may name a server
+        # Drop the earlier note about a missing server: this round may name one.
+        self.notes = [one for one in self.notes if not one.startswith(NO_SERVER)]
         if weighed.serve is None and self._needs_server:
             self.notes.append(f"{NO_SERVER}{(await self._server()).why}")
         return weighed

@@ -34,8 +34,8 @@ SETTINGS = (
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git process that runs longer is taken to hang
-TIMED_OUT = -1  # instead of an exit code
-NO_FILE = f"{os.devnull}/none"  # a path where no file can exist; git would print a hint about an empty grafts file
+TIMED_OUT = -1  # returned instead of an exit code
+NO_FILE = f"{os.devnull}/none"  # no file can exist there; with an empty file, git would print a hint about grafts
 
 
 class GitFailed(StateFailed):

@@ -26,7 +26,7 @@ from trued.workspace.sandbox.process_start import start_process
 if TYPE_CHECKING:
     from trued.workspace.git.store import Store
 
-PATIENCE_S = 300.0  # how long to retry while the store does not answer, as for a hub's database
+PATIENCE_S = 300.0  # how long to retry while the store does not answer: as long as for a hub's database
 SILENCE_S = 10.0  # a git that prints nothing for this long is ended and started again; it has no timeout of its own
 AGAIN_S = 1.0  # pause before a retry
 # git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
@@ -150,7 +150,7 @@ class HubStore:
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
-        homes = dict.fromkeys((home, *_account_home()))  # ssh uses the home folder of the account, not HOME
+        homes = dict.fromkeys((home, *_account_home()))  # both: ssh uses the account's home folder, not HOME
         keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
         given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_in_settings(), home)
         named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
@@ -168,7 +168,7 @@ class HubStore:
         """Raise BadInput if the store can be read without a login, because then agents could read it despite their
         sandbox."""
         if self.folder:
-            return  # the sandbox hides the folder, and every run checks that
+            return  # a folder of this machine: the sandbox hides it, and every run checks that
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:

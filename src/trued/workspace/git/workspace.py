@@ -278,7 +278,7 @@ class GitWorkspace:
             await remove_tree(place)
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
-        if self._agents.level != BUBBLEWRAP:  # other levels share TCP ports, UDP and memory segments with everybody
+        if self._agents.level != BUBBLEWRAP:  # at other levels, commands share TCP ports, UDP and memory segments
             return False
         until = time.monotonic() + min(MOST_LOOKING_S, PART_LOOKING * saving_s)
         while await asyncio.to_thread(self.idle_cores) < SIDE_BY_SIDE:

@@ -18,7 +18,7 @@ import time
 HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-FIRST_S = 5.0  # seconds for connecting on a busy machine; a refusal is immediate
+FIRST_S = 5.0  # timeout for connecting: long enough for a busy machine; a refusal is immediate
 
 
 def main(control: int, port: int, argv: list[str]) -> int:

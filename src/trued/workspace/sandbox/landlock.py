@@ -20,14 +20,14 @@ CAPABILITIES = 64  # more than any kernel has
 NO_ROOT = 0b1111  # uid 0 gets no capability by exec; the setting is locked
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
-FIRST_RIGHTS = (1 << 13) - 1  # all rights of the first version
+FIRST_RIGHTS = (1 << 13) - 1  # all rights of Landlock's first version
 MAKE_DEVICES = 1 << 6 | 1 << 11  # never allowed, because a device node in a clone could reach the whole disk
 FAILED = 126  # exit code when the program was not started because it could not be confined
 READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the kernel refuses other rights for a file
-TCP = 3  # bind and connect
+TCP = 3  # the rights to bind and to connect
 NET_PORT = 2  # the type of a rule about a port; 1 is the type of a rule about a path
-SCOPES = 3  # abstract unix sockets and signals
+SCOPES = 3  # restricts abstract unix sockets and signals
 
 
 def libc() -> ctypes.CDLL:
@@ -55,9 +55,8 @@ def restrict(policy: dict[str, Any]) -> None:
     if version < 1:
         raise OSError("the kernel has no Landlock, or it is not enabled")
     call, handled = libc().syscall, rights(version)
-    net = (
-        TCP if policy["network"] != "host" and version >= 4 else 0
-    )  # refuse TCP except to `ports`: rules know no addresses
+    # TCP is refused, except for the policy's ports: rules can name ports, but no addresses.
+    net = TCP if policy["network"] != "host" and version >= 4 else 0
     fields = [handled, net, SCOPES if policy["scoped"] else 0][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")

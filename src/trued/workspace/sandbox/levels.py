@@ -22,7 +22,7 @@ from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
 LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
-WITHIN_S = 20.0  # enough for one canary on a busy machine
+WITHIN_S = 20.0  # timeout of one canary: enough on a busy machine
 _TRYING = Lock()  # one thread runs the canary; the others wait and then use the cached answer
 
 

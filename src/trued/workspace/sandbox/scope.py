@@ -15,7 +15,7 @@ import sys
 CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same numbers on every architecture
 SET_NO_NEW_PRIVS = 38
 SCOPED_SINCE = 6  # the version of Landlock that introduced scopes
-SCOPES = 3  # abstract unix sockets and signals
+SCOPES = 3  # restricts abstract unix sockets and signals
 FAILED = 126  # exit code when the program was not started because it could not be confined
 
 
@@ -57,7 +57,7 @@ def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
     status, channel = os.environ.pop("TRUED_STATUS", ""), os.environ.pop("TRUED_CHANNEL", "")
     end = argv.index("--")
     options = [*(["--json-status-fd", status] if status else []), *argv[1:end]]
-    options += ["--setenv", "TRUED_CHANNEL", channel] if channel else []  # not in bubblewrap's own environment
+    options += ["--setenv", "TRUED_CHANNEL", channel] if channel else []  # only for the program, not for bubblewrap
     try:
         if scopes == "scoped" and can_scope():
             restrict()
