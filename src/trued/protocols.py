@@ -184,8 +184,9 @@ class Workspace(Protocol):
         """Commit what the agent left in its clone, and copy the commit into the store. The same files give the same
         commit.
 
-        Changes to `fixed` paths are undone and returned; with `only`, so are changes to all other paths. A path that
-        ends with "/" means everything below it. Raises StateFailed if the clone is not at `head`.
+        Changes to `fixed` paths are undone and returned. If `only` is given, `fixed` does not count: changes to all
+        paths outside `only` are undone and returned. A path that ends with "/" means everything below it. Raises
+        StateFailed if the clone is not at `head`.
         """
         ...
 

@@ -14,8 +14,8 @@ LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 
 class Claim:
-    """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing: when
-    the lease has expired, another driver may take the next epoch, and the database refuses later writes of this one."""
+    """While the claim is open, its lease is renewed. A driver that is killed, frozen or cut off renews nothing. When
+    its lease has expired, another driver may take the next epoch. Then the database refuses the old driver's writes."""
 
     def __init__(
         self,

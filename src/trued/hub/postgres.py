@@ -439,7 +439,8 @@ class PostgresJournal:
         return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace it. Returns whether it did."""
+        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
+        approval was recorded."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
         same += " and contract = %(contract)s" if approval.requirement == "*" else ""

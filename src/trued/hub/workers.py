@@ -87,7 +87,7 @@ def what_is_withheld(
     on this machine, so its pull request is opened from here.
     """
     settings = inputs.settings
-    # a server that the asker names would get the token
+    # The asker names these servers, and they would get the worker's token.
     servers = (settings.forge, settings.tickets) if calls_servers else ()
     tokens = [one.token_env for one in servers if one != type(one)() and one.kind != "local"]
     if hidden := sorted({one for one in (*settings.variables, *tokens) if one in environ} - set(offer.variables)):

@@ -41,7 +41,7 @@ class RunContext:
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person
     began: float
-    # Contracts that people amended: the steps recorded before the amendment, and the contract in force since.
+    # For each amendment by a person: the keys of the steps recorded before it, and the contract in force since.
     amended: tuple[tuple[frozenset[str], Contract], ...] = ()
     turn: Callable[[], AbstractAsyncContextManager[Any]] = (
         nullcontext  # limits how many runs of this process prove at the same time

@@ -23,7 +23,7 @@ ACCEPT, REJECT = "accept", "reject"
 
 
 class _NothingYet(Exception):
-    """Nobody has approved anything yet. Not recorded as a step, so that a resumed run looks again."""
+    """There are no new decisions. Raised so that no step is recorded, and a resumed run looks again."""
 
 
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:

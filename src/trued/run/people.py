@@ -58,7 +58,8 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: rejections, and approvals of parked requirements, that no step has processed yet.
+        """After `finish`: ask whoever is there about requirements that only a person can judge. Then return the
+        rejections, and the approvals of parked requirements, that no step has processed yet.
 
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
         on them and calls `finish` again.

@@ -193,7 +193,7 @@ class Stream:
         self._flush_key()
 
     def _cut(self) -> None:
-        """Pass on the beginning of a very long line, never cut inside a secret or a control sequence."""
+        """Pass on the beginning of a very long line. The line is never cut inside a secret or a control sequence."""
         head, escape, tail = self._pending.rpartition("\x1b")
         whole = plain(self._pending) if not escape or len(tail) > OVERLAP else plain(head)
         at = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
@@ -226,7 +226,8 @@ def forms(secret: str) -> set[str]:
         forms |= {text, quote(text, safe=""), quote(text), quote_plus(text), data.hex(), data.hex().upper()}
         forms |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
         for shift in range(3):
-            # The first base64 characters depend on the text before the secret, the last ones on the text after it.
+            # The first base64 characters depend on the text before the secret, the last ones on the text after it: drop
+            # both.
             code = base64.b64encode(b"\0" * shift + data)
             inner = code.rstrip(b"=")[(0, 2, 3)[shift] : None if not (shift + len(data)) % 3 else -1].decode()
             forms |= {inner, inner.replace("+", "-").replace("/", "_")}

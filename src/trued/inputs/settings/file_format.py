@@ -140,7 +140,7 @@ class LimitsTable(LimitTable):
 
 
 class EnvironmentTable(Environment):
-    # a name without a value: taken from the environment
+    # A name without a value gets the value that it has in the environment.
     variables: Annotated[dict[str, str | None], BeforeValidator(_by_name)] = Field(default_factory=dict)  # type: ignore[assignment]
 
 
@@ -222,7 +222,8 @@ def _by_role(table: dict[str, str]) -> dict[str, str]:
     return {ALL_ROLES if name == "default" else name: value for name, value in table.items()}
 
 
-# How a table is converted for Settings; layers of forge, tickets, team, preview and commands are merged key by key.
+# Key → how its table is converted for Settings. `_as_given` keeps only the keys that are set, so that tables of several
+# files can be merged key by key.
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "agents": _by_role,
     "login": _by_role,

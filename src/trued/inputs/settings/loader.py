@@ -91,7 +91,7 @@ def load_settings(
 
     `project` is the repository's folder, `user` the folder of the user's own settings. Raises BadInput.
     """
-    # without the hub, which no run stores
+    # The addresses of the hub are left out: no run stores them.
     own = {key: value for key, value in (_user_file(user) if user else {}).items() if key != "hub"}
     shared = _project_file(project) if project else {}
     above = [_environment_layer(environ), _flag_layer(flags)]

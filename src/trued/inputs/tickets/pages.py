@@ -19,7 +19,7 @@ _NOT = re.compile(
     r"n['’]t\b",
     re.IGNORECASE,
 )
-# These words ask for more than opening one page.
+# These words may ask for more than opening one page, so a criterion with one of them gets no check.
 _DOUBT = re.compile(
     r"\b(?:if|when|whenever|while|unless|until|after|before|once|click(?:s|ed|ing)?|press\w*|hover\w*|select\w*|enter\w*|"
     r"typ(?:e|es|ed|ing)|submit\w*|log(?:s|ged)?|sign(?:s|ed)?|or|either|may|might|could|except|only|mobile|tablet|"
@@ -27,7 +27,7 @@ _DOUBT = re.compile(
     r"any|other|similar|like|times?|twice)\b|e\.g\.",
     re.IGNORECASE,
 )
-_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeholder for another word
+_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a placeholder, not the text itself
 
 
 def page_check(criterion: Criterion) -> BrowserCheck | None:

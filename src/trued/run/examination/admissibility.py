@@ -283,7 +283,7 @@ def _split(one: Proposed) -> Iterator[Proposed]:
     if exchanges:
         yield Proposed(requirement=one.requirement, cases=exchanges[:MOST_CASES])
     if one.page:
-        # the examiner does not decide whether implementers see the check
+        # Always hidden: the examiner does not decide whether implementers see the check.
         hidden = one.page.model_copy(update={"visible": False})
         yield Proposed(requirement=one.requirement, page=hidden)
     if not one.cases and not one.page:

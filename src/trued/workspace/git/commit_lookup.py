@@ -97,7 +97,7 @@ async def _repository_around(here: Path) -> Path | None:
 
 async def _comes_with_a_commit(folder: Path) -> bool:
     """Whether this repository is a part of the commit that a repository around it has checked out: a submodule, or a
-    bare repository whose files are tracked. Nothing that is tracked can be called `.git`."""
+    bare repository whose files are tracked. (Git tracks nothing called `.git`, so no other repository can be.)"""
     for above in folder.parents:
         found = _git_folder(above)
         if found is None or found == above:

@@ -186,7 +186,7 @@ class TargetBranch:
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Whether files and index are already those of `new`, because an earlier landing was interrupted before it
+        """Whether files and index are already those of `new`. They are if an earlier landing was interrupted before it
         moved the branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False

@@ -50,8 +50,8 @@ LOOPBACK = "loopback"
 ROOMS, INDEX = "rooms", "index"
 ALONE, CONNECTED = "x", "y"  # first letter of a command's folder: without and with the host's network
 SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
-# How long to wait for idle cores: this part of the time that a parallel run would save, but at most so many seconds;
-# and the pause between two looks. A short load, such as the end of the last sandbox, should not prevent a parallel run.
+# A short load, such as the end of the last sandbox, should not prevent a parallel run. So it waits for idle cores: for
+# this share of the time that it would save, at most this many seconds, with this pause between two looks.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
 SET_UP_BYTES = 1 << 20  # a set-up that prints more bytes than this is stopped
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
