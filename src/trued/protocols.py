@@ -530,7 +530,8 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data (as JSON) of the next events; for `CallAsked` only role and agent."""
+        """Id, time, key, kind and lean data (as JSON) of the next events; for `CallAsked` only role, agent and whether
+        it resumes a session."""
         ...
 
     def read_snapshot(self) -> AbstractContextManager[None]:

@@ -221,7 +221,7 @@ class Worker:
                 again = True
             except (StateFailed, OSError) as error:  # this machine's disk is full, or hub or store stayed unavailable
                 if isinstance(error, OSError) and error.errno not in OF_THIS_MACHINE:
-                    self._fail(store, run, error)  # it would happen on every machine, and each would pay again
+                    self._fail(store, run, error)  # the same would happen on every machine, and each would pay again
                 else:
                     self._leave_to_others(run, " ".join(str(error).split())[:500])
                     again = True

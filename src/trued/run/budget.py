@@ -116,7 +116,7 @@ class CapQueue:
     """The calls of a run to one kind of agent that wait because a cap of the hub is reached."""
 
     def __init__(self) -> None:
-        self.has_room = asyncio.Event()  # a call of this run to this agent has got room
+        self.has_room = asyncio.Event()  # set when a call of this run to this agent has got room
         self._turn = asyncio.Lock()
 
     async def wait_for_turn(self) -> None:
@@ -144,7 +144,7 @@ class Budget:
         self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
-        self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # by kind of agent, as caps are
+        self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
 
     @asynccontextmanager
     async def reserve(self, request: CallRequest) -> AsyncIterator["Reservation"]:

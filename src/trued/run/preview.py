@@ -21,7 +21,7 @@ from trued.protocols import CommandResult, Emit, Server, Workspace
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-LAST_WORDS = 300  # how many characters are shown of the output of a server that never answered: the last ones
+LAST_WORDS = 300  # how many of the last characters of its output are shown if a server never answered
 
 
 class Preview(Value):

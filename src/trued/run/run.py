@@ -201,7 +201,8 @@ class Run:
         return conclude(apply_approvals(verdict, await self.people.final_approvals()), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
-        """The outcome of a run that a person stopped at this verdict; unjudged requirements count as unproven."""
+        """The outcome of a run that a person stopped at this verdict. Requirements that it does not judge count as
+        unproven."""
         why = tuple(gap.what for gap in verdict.gaps)
         judged = {one.id for one in verdict.requirements}
         left = any(one.id not in judged for one in self.judgement.contract().requirements)

@@ -16,7 +16,7 @@ def visible(text: str) -> str:
     blank, or one that only looks like an ASCII character or like a letter of a Latin word."""
     if text.isascii() and text.isprintable():
         return text
-    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # the text has no other Greek or Cyrillic letters
+    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # no letter shows that the text is Greek or Cyrillic
 
     def written(word: re.Match[str]) -> str:
         read_as_latin = only_look_alikes or re.search("[A-Za-z]", word[0])

@@ -20,7 +20,7 @@ ASKING = {
     "success criteria": "success",
     "measurable outcome": "success",
 }
-ABOUT = ("why this priority", "independent test")  # how to work, not what must hold
+ABOUT = ("why this priority", "independent test")  # labels of texts about how to work, not about what must hold
 
 
 class SpecKit:
