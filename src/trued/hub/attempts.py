@@ -136,8 +136,8 @@ class Attempts:
         return bool(self._database.rows(statement, (lease_s, run, key, number)))
 
     def lose(self, run: str) -> list[tuple[str, int]]:
-        """Mark the open attempts of a run whose lease has expired as lost, so that others can be opened; return key and
-        number of each."""
+        """Mark a run's open attempts as lost if their leases have expired, so that others can be opened. Returns key
+        and number of each."""
         where = "run = %s and state = 'open' and until <= clock_timestamp()"
         statement = f"update attempt set state = 'lost' where {where} returning key, number"  # noqa: S608  (constants)
         return [(row["key"], row["number"]) for row in self._database.rows(statement, (run,))]

@@ -1,4 +1,4 @@
-"""Worker: a process that drives runs from a queue on its machine, and gives back the drives of dead workers."""
+"""Worker: a process that takes runs from a queue, drives them on its machine, and gives back drives of dead workers."""
 
 import asyncio
 import errno

@@ -38,7 +38,7 @@ class Requirement(Value):
     parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is their worst grade
     proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
     author: str = ""  # the role that wrote it; "" for the user's own words
-    aside: str = ""  # why nothing has to be built for it, as an agent claims; unproven until a person agrees
+    aside: str = ""  # why nothing has to be built, as an agent or the plan claims; unproven until a person agrees
 
 
 class Ready(Value):

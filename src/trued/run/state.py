@@ -48,7 +48,7 @@ class ProofState:
     amendments: int = 0  # how many of the context's amendments are in force
     evidence: list[Evidence] = field(default_factory=list)
     upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
-    open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, or by author
+    open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # not settled yet, by task or author
     # subject → the cases that fail, and in how many rounds in a row the same ones did
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)
     # scope → gaps and `changes` after the last round, and how many rounds in a row ended like the one before

@@ -122,7 +122,7 @@ def _python(paths: Collection[str], read: Read) -> Iterator[StartCommand]:
 
 
 def _applications(path: str, text: str) -> Iterator[StartCommand]:
-    """Start commands for the applications in a file that a framework's own command can start."""
+    """Start commands for the applications that a file defines, if their framework has a command that starts them."""
     module = _module(path)
     if (match := _WSGI.search(text)) or ("Flask(" in text and (match := _FACTORY.search(text))):
         yield _flask(f"{module}:{match[1]}", path)
