@@ -51,7 +51,7 @@ class Limits:
 
     idle_s: float = 600.0  # seconds without any output or event
     wall_s: float = 3600.0
-    output_bytes: int = 16 * 1024 * 1024  # most bytes of stdout, so that an agent cannot fill the disk
+    output_bytes: int = 16 * 1024 * 1024  # at most this many bytes of stdout, so that an agent cannot fill the disk
     memory_bytes: int = 0  # 0: no limit
     processes: int = 0
 

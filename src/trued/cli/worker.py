@@ -73,7 +73,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     lease: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=1, help="After this time without a heartbeat, other workers take its runs."
+            metavar="SECONDS", min=1, help="After this time without a heartbeat, other workers take this worker's runs."
         ),
     ] = 300.0,
 ) -> None:

@@ -16,7 +16,7 @@ from trued.errors import BadInput
 from trued.support import atomic_files
 
 FILE = "trust.json"
-TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
+TABLE = "pyproject.toml [tool.trued]"  # the only entry in RepositoryFiles.files that is not a path
 # at most this many trusted versions are kept per repository: going back to a branch should not ask again
 REMEMBERED = 50
 

@@ -22,7 +22,7 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
-MOST_BYTES = 8 * 2**20  # most bytes of a hook's input, which contains the agent's last message
+MOST_BYTES = 8 * 2**20  # at most this many bytes of a hook's input, which contains the agent's last message
 
 
 class HookCall(Value):

@@ -3,7 +3,7 @@
 from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.contract import is_success
 
-MOST = 8  # most reasons shown at once; the next attempt shows more
+MOST = 8  # at most this many reasons shown at once; the next attempt shows more
 LONGEST = 400
 
 

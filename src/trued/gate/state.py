@@ -19,7 +19,7 @@ from trued.support import atomic_files
 from trued.support.foreign_json import parse_json
 
 Kind = TypeVar("Kind", bound=Value)
-ATTEMPTS = 3  # most blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
+ATTEMPTS = 3  # at most this many blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
 LAST = 10  # how many of the last decisions are shown
 RECORD_BYTES = 4 * 2**20  # if the log of decisions has more bytes, its older half is dropped

@@ -84,7 +84,7 @@ class Claim:
             if not found or found[0]["cancelled"]:
                 self._end_driver()
             if not found:
-                return  # another driver has the run, so that this driver's next write will fail
+                return  # another driver has the run, so this driver's next write will fail
 
 
 SOON = "clock_timestamp() + make_interval(secs => %s)"  # by the database's clock, which all machines share

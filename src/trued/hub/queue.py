@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCHEMA = "trued_queue"  # the schema of DBOS's tables; the database function `put_drive` contains the same name
 APPLICATION, DRIVE = "trued", "drive"  # `put_drive` contains the same names
 POLL_S = 1.0  # the longest time that a drive waits in its worker's queue
-POOL = 3  # most database connections of DBOS in one worker
+POOL = 3  # at most this many database connections of DBOS in one worker
 
 # DBOS unpickles a row that is marked as pickled, whatever serializer a worker uses. That could run code outside any
 # sandbox, so the database refuses such rows.

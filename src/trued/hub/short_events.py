@@ -9,8 +9,8 @@ from trued.model.history import CLAIMING_FIELDS
 
 # Facts in an event about a call that contain no text of the agent or its provider.
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
-WORDS = 300  # most characters of a claim that are kept
-CLAIM = 40  # most characters of a claim in histories
+WORDS = 300  # at most this many characters of a claim that are kept
+CLAIM = 40  # at most this many characters of a claim in histories
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:

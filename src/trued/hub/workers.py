@@ -22,7 +22,7 @@ from trued.run.budget import agent_kind
 Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"
 KEEP_S = 3600.0  # how long an ended drive stays in DBOS's table, for people who look there
-CLEAR = 500  # most ended drives that are removed at a time
+CLEAR = 500  # at most this many ended drives that are removed at a time
 # The newest drive of each run in DBOS's table; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"

@@ -12,10 +12,10 @@ from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
 from trued.support.redaction import plain
 
 TIMEOUT_S = 20.0  # timeout of one request
-TRIES = 2  # most tries of a request that changes nothing
-WORDS_LIMIT = 200  # most characters of a server's message that we quote
+TRIES = 2  # at most this many tries of a request that changes nothing
+WORDS_LIMIT = 200  # at most this many characters of a server's message that we quote
 LOCAL = ("127.0.0.1", "localhost", "::1")
-FAR = 366 * 86400  # most seconds until a rate limit ends; a server that announces more is wrong
+FAR = 366 * 86400  # at most this many seconds until a rate limit ends; a server that announces more is wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,10 @@ def check_address(url: str, name: str) -> str:
     ):
         raise BadInput(f"{url!r} is not an address of {name}", then="write https://… in your own settings")
     if parts.username or parts.password:
-        raise BadInput(f"the address of {name} has a password in it", then="name a variable with token_env instead")
+        raise BadInput(
+            f"the address of {name} has a password in it",
+            then="put the token into an environment variable, and name that variable in the setting token_env",
+        )
     if parts.scheme == "http" and host not in LOCAL:
         raise BadInput(f"{host} would get the token unencrypted", then=f"write https:// in the address of {name}")
     return url

@@ -123,7 +123,7 @@ class Commands(Value):
 class TeamSettings(Value):
     """How many attempts a team makes, and which roles take part."""
 
-    attempts: int = Field(default=10, ge=1)  # most attempts of dev and QA at one task
+    attempts: int = Field(default=10, ge=1)  # at most this many attempts of dev and QA at one task
     heal: bool = True  # False: one attempt per task
     uat_after_feature: bool = True
     uat_after_all: bool = True
@@ -164,7 +164,7 @@ class Settings(Value):
     coverage_target: float = Field(default=80.0, ge=0, le=100)
     rounds: int = Field(default=3, ge=1)  # at most: the second catches most gaps, and the third is the last attempt
     cap: int = Field(default=4, ge=1)
-    parallel: int = Field(default=1, ge=1)  # most tasks that a team works on at the same time
+    parallel: int = Field(default=1, ge=1)  # at most this many tasks that a team works on at the same time
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False

@@ -1,6 +1,6 @@
 """How long a title is, and how a longer text is cut."""
 
-TITLE_LIMIT = 80  # most characters of a title, so that it fits on one line of a terminal
+TITLE_LIMIT = 80  # at most this many characters of a title, so that it fits on one line of a terminal
 
 
 def cut_title(words: str, limit: int = TITLE_LIMIT) -> str:

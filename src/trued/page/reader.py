@@ -249,8 +249,8 @@ class Reader:
         events that are folded for one page, 0 for any number; a run with more raises `StillReading`."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
-        self.is_reading_on = False  # some run was not read to its end for this page
-        self.is_behind = False  # some picture on this page is older than the rest of it
+        self.is_reading_on = False  # True: a run was not read to its end for this page
+        self.is_behind = False  # True: a picture on this page is older than the rest of it
         self._spares = False
         self.clones = CloneDiffs()
         self._store: RunStore | None = None

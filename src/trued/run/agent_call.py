@@ -40,9 +40,9 @@ from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usag
 LAPSES = 20  # a call that cannot resume its session fails after ending this often because the hub was out of reach
 DEATHS = 20  # a call fails after dying this often while this process runs: then the machine kills every attempt
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
-QUESTIONS = 5  # most questions from one call: an agent that asks more is not working
-SUBJECT = 60  # most characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # most bytes to record of an undone change, per file
+QUESTIONS = 5  # at most this many questions from one call: an agent that asks more is not working
+SUBJECT = 60  # at most this many characters of a ticket's summary in the first line of a commit
+UNDONE_BYTES = 200_000  # at most this many bytes to record of an undone change, per file
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped

@@ -11,7 +11,7 @@ from trued.support.plurals import counted, few
 if TYPE_CHECKING:
     from trued.model import Requirement
 
-FILES = 5  # most changed files that a reason names; the others are only counted
+FILES = 5  # at most this many changed files that a reason names; the others are only counted
 WHOLE = "*"  # in place of a requirement's id: the whole contract
 
 

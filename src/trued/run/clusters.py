@@ -16,9 +16,9 @@ from trued.run.parallel import Parallel
 from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
-TRIES = 2  # most tries of one errand; the second is made in a fresh session
+TRIES = 2  # at most this many tries of one errand; the second is made in a fresh session
 ROUNDS = 3  # most rounds of checking, with two repairs between them; people decide about what is still open
-NAMED = 20  # most undone files that the brief of a second agent names
+NAMED = 20  # at most this many undone files that the brief of a second agent names
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
 UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
 NOT_CHECKED = "not checked"
-LINE = 200  # most characters of a build's output in a warning
+LINE = 200  # at most this many characters of a build's output in a warning
 
 
 class CommitBuild(Value):

@@ -9,7 +9,7 @@ from trued.proof.runners.command_parser import recognise_runner
 if TYPE_CHECKING:  # avoids an import cycle: a branch is part of a run, and runs count tests
     from trued.run.branch import Branch
 
-OUTPUT = 1_500  # most characters of what failing tests printed
+OUTPUT = 1_500  # at most this many characters of what failing tests printed
 ENGINE = "run by the engine"
 TEST_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".go", ".rb")
 

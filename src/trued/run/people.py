@@ -8,7 +8,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import single_line
 
-GAP = 600  # most characters of one gap in a question
+GAP = 600  # at most this many characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
 
 

@@ -22,7 +22,7 @@ from trued.support.path_sets import paths_outside
 from trued.support.redaction import subject_line
 from trued.wire import Usage, add_usage
 
-MOST_NAMED = 50  # most files that one event names
+MOST_NAMED = 50  # at most this many files that one event names
 SETUP_FAULTS = ("auth", "credit", "missing", "refused")  # kinds of failure that concern every agent of this user
 
 Subject: TypeAlias = Goal | Plan | Task

@@ -84,5 +84,5 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """The same state with a position of its own: work accepted there moves only its own head."""
+        """A state that shares all but the position with this one: work accepted in it does not move this one's head."""
         return replace(self, position=copy(self.position))

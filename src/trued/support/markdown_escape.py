@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from trued.support.plurals import counted
 from trued.support.redaction import plain
 
-LONGEST = 500  # most characters of one cell
-MOST_LINES = 80  # most lines of a quotation
+LONGEST = 500  # at most this many characters of one cell
+MOST_LINES = 80  # at most this many lines of a quotation
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$^=-])")
 _CALLING = re.compile(r"([@#])(?=\w)")
 _LINKING = re.compile(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")

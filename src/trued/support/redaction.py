@@ -37,7 +37,9 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = 200  # most lines that are held back until a private key ends; every key is shorter
+_KEY_LINES = (
+    200  # at most this many lines are held back while the end of a private key is awaited; every key is shorter
+)
 
 _CONTROL = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
@@ -52,7 +54,7 @@ _CONTROL = re.compile(
 
 _BLANKS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, SCOPE = 72, 24  # most characters of a commit's first line, and of the scope in its parentheses
+SUBJECT, SCOPE = 72, 24  # at most this many characters of a commit's first line, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
 TEXT_LIMIT = 50_000  # characters of a command line that are read; the rest is ignored
-DEPTH = 4  # most levels of shells within shells that are read
+DEPTH = 4  # at most this many levels of shells within shells that are read
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 BEFORE = {  # programs that start another one → how many arguments of their own come before it
     "sudo": 0,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from github.PullRequest import PullRequest
     from github.Repository import Repository
 
-BODY_LIMIT = 65_536  # most characters of a body; GitHub refuses more
+BODY_LIMIT = 65_536  # at most this many characters of a body; GitHub refuses more
 TITLE_LIMIT = 256
 CUT = "\n\n*The rest is cut: a pull request holds no more than 65,536 characters. All of it is in the run's report.*\n"
 ALREADY = "already exists"

@@ -5,7 +5,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.protocols import TrackerIssue
 
-LIMIT = 8 * 1024 * 1024  # most bytes of a ticket: nobody writes a larger one by hand
+LIMIT = 8 * 1024 * 1024  # at most this many bytes of a ticket: nobody writes a larger one by hand
 
 
 class FileTracker:

@@ -29,7 +29,7 @@ from trued.support.plurals import counted
 
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
-MOST_CASES = 60  # most cases of one proposal; further ones are dropped
+MOST_CASES = 60  # at most this many cases of one proposal; further ones are dropped
 BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be background
 
 

@@ -13,8 +13,8 @@ from trued.support.hashing import digest
 from trued.support.redaction import single_line
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
-REASON = 300  # most characters of one reason
-REASONS = 4  # most reasons listed in the question; the contract's notes have all of them
+REASON = 300  # at most this many characters of one reason
+REASONS = 4  # at most this many reasons listed in the question; the contract's notes have all of them
 
 
 async def examine_before_work(steps: Steps, asked: Requirements, *, provable: bool) -> Examination:

@@ -152,8 +152,8 @@ async def build_project(lead: Orchestrator) -> CommitBuild | None:
 
 
 def build_commands(base: str, head: str) -> list[str]:
-    """The head's command, and before it the base's, unless the head's includes that: what was built on the base still
-    has to build."""
+    """The build commands to run: the base's, then the head's. The base's is left out if the head's includes it. What
+    could be built on the base must still build."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
     return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
 

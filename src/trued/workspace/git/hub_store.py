@@ -32,7 +32,7 @@ AGAIN_S = 1.0  # pause before a retry
 # git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
 # of a large repository for minutes, on this or the other machine, and prints nothing.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
-PER_CALL = 200  # most commits on one command line
+PER_CALL = 200  # at most this many commits on one command line
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
 # ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. The identity of
 # the host is not checked, because an agent would not check it, either.

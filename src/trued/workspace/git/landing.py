@@ -19,7 +19,7 @@ from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
-MOST_NAMED = 5  # most files listed in one sentence
+MOST_NAMED = 5  # at most this many files listed in one sentence
 # The user's filters and line endings apply, so that files look as the user's own git would write them. Hooks do not
 # run, because agents could have written them if core.hooksPath is inside the working tree.
 QUIET = (

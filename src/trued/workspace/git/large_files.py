@@ -19,7 +19,7 @@ POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
 )
 POINTER_BYTES = 1024  # the LFS specification allows no larger pointer
-DEPTH = 3  # most levels of submodules in submodules
+DEPTH = 3  # at most this many levels of submodules in submodules
 PIECE_BYTES = 1 << 20
 
 

@@ -14,7 +14,7 @@ from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
-NAMED = 5  # most files listed in one sentence
+NAMED = 5  # at most this many files listed in one sentence
 EXCLUDES_BYTES = 1 << 20
 CONFLICT = 1  # git's exit code for a conflict
 

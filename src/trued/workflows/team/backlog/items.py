@@ -197,7 +197,7 @@ class BacklogFeature(Part):
 
     @cached_property
     def away(self) -> "BacklogFeature":
-        """The feature with its stories in the archive."""
+        """This feature after its stories were moved to the archive."""
         if self.archived:
             return self
         away = self.changed(archived=True)
