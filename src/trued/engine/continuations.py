@@ -96,7 +96,7 @@ def is_continuable(store: RunStore, record: RunRecord) -> bool:
 
 
 def _copies(store: RunStore, record: RunRecord) -> "LiveCopies":
-    # imported here, because `show` only names commands and does not need it
+    # imported here, because callers that only list the next commands do not need them
     from trued.run.editable_files import LiveCopies
     from trued.run.state import FileState
 

@@ -55,7 +55,7 @@ from trued.support.redaction import in_json
 FRUITLESS = 2  # after this many rounds with the same failing cases, one case is disclosed
 NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like the round before, without any change
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
-UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
+UNBUILT = "no build was run, because no build command is known: that it builds is only an agent's claim"
 NOT_CHECKED = "not checked"
 LINE = 200  # at most this many characters of a build's output in a warning
 
@@ -365,8 +365,8 @@ class Judgement:
     async def build(self, *commands: str) -> CommitBuild | None:
         """Build the newest commit with the project's own commands, in a clean room without network.
 
-        If there are several commands, the worst result counts; None if there is no command. What a build cannot show is
-        added to every verdict's warnings.
+        If there are several commands, the worst result counts; None if there is no command. Every verdict gets a
+        warning if nothing was built, if the build could not be judged, or if files driving it differ from the base's.
         """
         found = [await self._build_with(command) for command in commands]
         self.set_unverified("build", [one for each in found for one in each.unsure] if found else [UNBUILT])

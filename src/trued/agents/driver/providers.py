@@ -32,7 +32,7 @@ PROVIDERS = {
     "vllm": Provider(("VLLM_BASE_URL",), ("VLLM_API_KEY",)),
     "zai": Provider(("ZAI_API_KEY",), (), "zai"),
 }
-# Beginnings of model names at providers that serve models of others: claude-…, anthropic/claude-…
+# The beginning of a model's name → its vendor, for providers that serve several vendors' models: claude-…, anthropic/…
 MAKERS = {
     "anthropic": "anthropic",
     "claude": "anthropic",

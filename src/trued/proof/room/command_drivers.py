@@ -110,7 +110,7 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
 
 
 def _named(place: str, text: str, blobs: Mapping[str, str], *, imports: bool) -> tuple[set[str], set[str]]:
-    """Files of the commit that this text runs, and others that it names."""
+    """The commit's files that this text of a script runs or imports, and the other files that it only names."""
     folder = PurePosixPath(place).parent
     runs: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
