@@ -1,5 +1,6 @@
 """What on the base only tests use judges like a test, wherever it lies: altered, it caps the grade."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,36 @@ async def test_what_a_helper_newly_loads_does_not_blind_tests(tmp_path: Path, mo
     }
     found = await verdict(tmp_path, BASE, {**change})
     assert only(found).grade <= Grade.TESTED, only(found).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-6", "LAW-8")
+async def test_a_changed_test_that_is_put_back_does_not_hide_what_a_helper_newly_loads(tmp_path: Path) -> None:
+    change: dict[str, str | None] = {
+        "kit/core.py": WRONG,
+        "kit/testing.py": f"{BASE['kit/testing.py']}\nfrom . import patch\n",
+        "kit/patch.py": "import kit.core\n\nkit.core.add.__code__ = (lambda a, b: a + b).__code__\n",
+        "tests/test_core.py": f"import kit.patch\n{BASE['tests/test_core.py']}",
+    }
+    found = await verdict(tmp_path, BASE, change)
+    assert only(found).grade <= Grade.TESTED, only(found).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(("core", "helper", "grade"), [(WRONG, BLIND, Grade.TESTED), (ADD + DOUBLE, "", Grade.PROVEN)])
+async def test_a_helper_below_a_root_of_its_own_is_found_and_honest_work_there_is_proven(
+    tmp_path: Path, core: str, helper: str, grade: Grade
+) -> None:
+    def moved(files: Mapping[str, str | None]) -> dict[str, str | None]:
+        return {f"lib/{path}" if path.startswith("kit/") else path: text for path, text in files.items()}
+
+    base = {**moved(BASE), "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["lib"]\n'}
+    asked = [{"id": "double", "text": "double(x) is twice x", "checks": [CASES]}]
+    trial = Trial(tmp_path, base, asked, path=["lib"])
+    change = moved({"kit/core.py": core, **({"kit/testing.py": helper} if helper else {})})
+    found = await trial.prove(await sealed(trial), await trial.head(change))
+    assert only(found).grade is grade, only(found).why
 
 
 @pytest.mark.slow

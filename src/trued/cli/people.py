@@ -90,7 +90,7 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         _check_requirements_exist(record, contract, wanted)
         latest = store.latest_verdicts(record.id)
-        shown, commits = contract_hash(contract), {one: latest[one].commit for one in wanted if one in latest}
+        shown, commits = contract_hash(contract), {one: latest[one].commit if one in latest else "" for one in wanted}
         who, why = _ask_signature(store, record, contract, commits, wanted, decision)
         decision = replace(decision, who=who, why=why, contract=shown, commits=commits)
         record = decide(store, record.id, wanted or [None], decision)
@@ -127,7 +127,7 @@ def _ask_signature(
         raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
-    for name, commit in commits.items():
+    for name, commit in ((name, commit) for name, commit in commits.items() if commit):
         hint(f"{name}: judged at commit {commit[:10]}; trued diff {record.id} shows the work")
     if given:
         return decision.who, decision.why

@@ -69,7 +69,7 @@ async def offer_run(
 async def used_by_git(store: RunStore, workspace: GitWorkspace) -> set[str]:
     """Files and folders of the project that the user's own git runs or reads by itself; none if the repository is on
     another machine."""
-    if not Path(await workspace.store.source()).exists():
+    if not workspace.store.repo.exists():
         return set()
     return await TargetBranch(workspace.store, "", store.environ).used_by_git()
 

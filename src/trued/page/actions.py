@@ -229,11 +229,13 @@ class Actions:
         refuse_if_agent_could_answer(store, record)
         words = _decision_words(store, record, contract, wanted, decision)
         latest, looked_at = store.latest_verdicts(record.id), fields.text("commit")
+        commits = {one: latest[one].commit if one in latest else "" for one in wanted}
+        shown = replace(decision, contract=contract_hash(contract), commits=commits)
         if looked_at and any(one in latest and latest[one].commit != looked_at for one in wanted):
             raise BadInput("the run has moved on since you looked at it", then="look at it again")
 
         def do(store: RunStore) -> str:
-            made = decide(store, record.id, wanted or [None], decision)
+            made = decide(store, record.id, wanted or [None], shown)
             if is_settled(store, made):
                 self._start(("trued", "resume", record.id))
             return f"recorded: {made.id} is {made.grade or made.state}"

@@ -43,7 +43,7 @@ async def altered_helpers(
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     asked = _code_that_the_user_names(contract)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
-    suspects = [path for path in meant if not _is_asked_for(path, asked)]
+    suspects = [path for path in meant if not _is_asked_for(path, asked, known)]
     code = [path for path in known if path.endswith(CODE)]
     if not suspects or not contract.suites or len(code) > MOST_FILES:
         return {}
@@ -58,12 +58,15 @@ async def altered_helpers(
     users = {
         path: {one: texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)} for path in left
     }
+    # Tests run with the base's text if they are put back, and with the head's if not: neither may hide what is loaded.
+    put_back = {path: text for path, text in texts.items() if path in tests}
     altered = [
         path
         for path in left
         if meant[path] != path
         or not _has_only_grown(path, texts, after, "\n".join(users[path].values()))
         or _loads_more(path, users[path], texts, after, here)
+        or _loads_more(path, users[path], texts, {**after, **put_back}, here)
     ]
     return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
 
@@ -103,12 +106,18 @@ def _loaded_from(files: Iterable[str], texts: Mapping[str, str], here: Collectio
         if one.endswith(_COMPILED):
             file = PurePosixPath(one)
             binary.setdefault(str(file.with_name(file.name.partition(".")[0])), []).append(one)
+    at_root: dict[str, list[str]] = {}  # name that an absolute import has → modules of that name, one for each root
+    for one in here:
+        if one.endswith(".py"):
+            at_root.setdefault(_name_below_root(one, here), []).append(one)
     found, waiting = set[str](), [*files]
     while waiting:
         path = waiting.pop()
-        for place in _places(path, imported_modules(texts.get(path, ""))):
+        modules = imported_modules(texts.get(path, ""))
+        for place in {*_places(path, modules), *(one.replace(".", "/") for one in modules)}:
             packages = [place, *map(str, PurePosixPath(place).parents)]
             names = [f"{place}.py", *(f"{one}/__init__.py" for one in packages), *binary.get(place, [])]
+            names += [one for package in packages for one in at_root.get(package, ())]
             more = [one for one in names if one in here and one not in found]
             found.update(more)
             waiting += [one for one in more if one.endswith(".py")]
@@ -148,14 +157,14 @@ def _may_help(path: str) -> bool:
     return not is_test(path) and not is_configuration(path)
 
 
-def _is_asked_for(path: str, text: str) -> bool:
+def _is_asked_for(path: str, text: str, known: Collection[str]) -> bool:
     """Whether this text of the user names the file: by its path, after `-m`, or as a module, with dots or slashes. The
     name of a top-level module counts only with a function or submodule after it, because alone it may be an ordinary
     word: `support`, `checks`."""
-    module = _module(path)
-    code = re.escape(module.replace("/", "."))
-    forms = [re.escape(path), rf"-m {code}", rf"{code}[.:]\w+"]
-    forms += [re.escape(module), code] if "/" in module else []
+    forms = [re.escape(path)]
+    for module in {_module(path), _name_below_root(path, known)}:
+        code = re.escape(module.replace("/", "."))
+        forms += [rf"-m {code}", rf"{code}[.:]\w+", *([re.escape(module), code] if "/" in module else [])]
     return any(re.search(rf"(?<![\w.-])(?:{one})(?![\w-])", text) for one in forms)
 
 
@@ -188,10 +197,17 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     if one.endswith(".py"):
         if not path.endswith(".py"):
             return _is_named(one, text)
-        places = _imported_places(path, text)
+        names = _imported_names(text)
+        places, own = _places(path, names), _name_below_root(one, known)
+        # By this name, other roots find it, too. For the product only a name within a package counts, because a short
+        # one may be that of another module.
+        by_name = is_test(path) or "/" in own
         if name == "__init__.py":  # it runs whenever anything of its package is imported; the package itself is no user
             inside = any(f"{place}/".startswith(f"{folder}/") for place in places)
+            inside |= by_name and any(f"{each}/".startswith(f"{own}/") for each in names)
             return not path.startswith(f"{folder}/") and (inside or _is_named(one, text))
+        if by_name and own in names:
+            return True
         whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
         return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
     # code that loads or reads a whole folder names only the folder
@@ -203,15 +219,24 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
 
 
 @lru_cache(4_000)  # each of several changed files is looked for in every file
-def _imported_places(path: str, text: str) -> frozenset[str]:
-    """The paths, without their suffix, at which a Python file may find what it imports. Found by a regular expression,
-    because parsing whole files would take seconds in a large project."""
+def _imported_names(text: str) -> frozenset[str]:
+    """The modules that a Python text may import, with slashes instead of dots. Found by a regular expression, because
+    parsing whole files would take seconds in a large project."""
     names = set[str]()
     for package, taken, modules in _IMPORT.findall(text):
         names |= {one.split()[0] for one in modules.split(",") if one.split()}
         parts = [one.split()[0] for one in taken.strip("()").replace("\n", " ").split(",") if one.split()]
         names |= {package.lstrip("."), *(f"{package.lstrip('.')}.{one}".lstrip(".") for one in parts)} - {""}
-    return _places(path, names)
+    return frozenset(one.replace(".", "/") for one in names)
+
+
+def _name_below_root(path: str, known: Collection[str]) -> str:
+    """The module's name, with slashes, for whoever has its root on the import path. The root is the first folder above
+    it that is no package: `kit/core` for `lib/kit/core.py`, if `lib` has no `__init__.py`."""
+    file = PurePosixPath(path)
+    root = next(one for one in file.parents if f"{one}/__init__.py".removeprefix("./") not in known or str(one) == ".")
+    name = file.relative_to(root).with_suffix("")
+    return str(name.parent if name.name == "__init__" and name.parent.name else name)
 
 
 def _places(path: str, modules: Iterable[str]) -> frozenset[str]:
