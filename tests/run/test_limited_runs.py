@@ -90,7 +90,7 @@ async def test_a_run_at_work_hears_of_a_higher_and_of_a_lower_limit_before_its_n
     assert [one.allowance.usd for one in runtime.orders] == [1.5, pytest.approx(0.5), 2.0]
     (raised,), (lowered,) = events(engine, record, "limit raised"), events(engine, record, "limit lowered")
     assert [(one.data["who"], one.data["to"]) for one in (raised, lowered)] == [("ann", 9.0), ("bob", 3.0)]
-    with pytest.raises(BadInput, match="has 3 already"):
+    with pytest.raises(BadInput, match="is already 3"):
         change_limits(engine.store, record, [("", "usd", 3.0)], "ann")
     engine, runtime = ground.engine(costing(1.0))
     done = await engine.resume(record.id, more=[("", "usd", 10.0)], who="ann")
