@@ -46,6 +46,7 @@ async def asked(folder: Path) -> AsyncIterator[Any]:
         preview.server_close()
 
 
+@pytest.mark.slow
 @needs_chromium
 @pytest.mark.spec("DAY-3", "TIC-4")
 async def test_an_agent_drives_the_preview_leaves_a_picture_and_reaches_no_other_address(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ async def test_a_page_is_looked_at_after_what_a_person_does_there(tmp_path: Path
         assert unmet(led) == {}
 
 
+@pytest.mark.slow
 @needs_chromium
 @pytest.mark.spec("DAY-3")
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def test_the_choice_is_printed_above_a_live_tree() -> None:
     assert "\x1b[2J" not in screen.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-13", "LAW-12")
 def test_a_goal_in_a_file_is_proven_sentence_by_sentence(world: World, tmp_path: Path) -> None:
     (world.repository / "doubling.md").write_text("# Doubling\n\n`double(x)` returns twice its argument.\n")

@@ -33,6 +33,7 @@ def events(world: Crewed, *kinds: str) -> list[Event]:
         engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(14_400)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-9")
 @pytest.mark.parametrize("workflow", [pytest.param("pipeline", marks=pytest.mark.slow), "team"])
@@ -130,6 +131,7 @@ def test_killed_after_seven_of_ten_attempts_it_makes_the_eighth_and_hears_what_w
     assert honoured(world)[-1] == ['F1-T2 is new: "write notes"']
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.spec("TEAM-3")
 def test_an_edit_of_a_copy_that_was_about_to_be_renewed_and_one_on_top_of_it_are_each_heard_for_what_they_are(

@@ -77,6 +77,7 @@ async def test_a_comment_reaches_the_next_brief_of_its_role_once_and_a_resumed_r
     assert "given to chunk 1A/purple-team-b#1, chunk 1B/purple-team-a#1" in report
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PAGE-7", "LAW-1", "LAW-8")
 async def test_no_comment_raises_a_grade_whoever_it_convinces(ground: Ground) -> None:
     def lies(order: Order) -> dict[str, Any]:

@@ -76,6 +76,7 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
         yield Yard(Ground(tmp_path / "ground", stack))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-7")
 async def test_a_rate_limit_is_waited_for_and_the_same_session_goes_on(yard: Yard) -> None:
     engine = yard.engine()

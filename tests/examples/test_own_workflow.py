@@ -69,6 +69,7 @@ def test_a_workflow_of_somebody_elses_is_run_like_ours_and_seen_like_ours(place:
     assert {"test-author", "builder"} <= {one["name"] for one in place.data("roles")}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-15", "LAW-1", "LAW-2")
 def test_its_agents_claim_to_be_done_and_the_run_is_not_done(place: With) -> None:
     done = worked(place, "#liar")
@@ -90,6 +91,7 @@ def test_the_guide_shows_the_example_as_it_is() -> None:
         assert code.strip() == block.partition("\n```")[0].strip()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-15", "USE-7")
 def test_a_run_of_a_workflow_that_is_no_longer_installed_is_shown_and_not_resumed(place: With) -> None:
     words = ("../plan.md", "--workflow", NAME, "--requirements", str(place.requirements), "--plan-only")

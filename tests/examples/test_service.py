@@ -30,6 +30,7 @@ def only(place: Place, *names: str) -> tuple[str, ...]:
     return "run", "../feature_list.json", "-w", "handoff", "--requirements", requirements, "--yes"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-1", "HAND-5", "HAND-10")
 def test_a_feature_of_the_users_own_list_is_built_proven_and_written_down(tmp_path: Path) -> None:
     place = begun("service", tmp_path)

@@ -241,6 +241,7 @@ def test_requirements_in_the_repository_count_as_they_are_on_the_base(yard: Yard
     assert (done.returncode, "trued.yaml differs from the base" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-9")
 def test_a_branch_that_is_behind_is_judged_as_merged(yard: Yard) -> None:
     shout = "\n\n\n\ndef shout(text):\n    return text.upper()\n"

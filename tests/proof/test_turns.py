@@ -236,6 +236,7 @@ async def test_tests_that_leave_a_trace_that_is_no_file_cost_honest_code_nothing
     assert found.requirements[0].grade is Grade.PROVEN, found.requirements[0].why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("trace", TRACES)
 @pytest.mark.many(2)

@@ -60,6 +60,7 @@ async def test_a_later_call_goes_on_with_the_session_and_hears_nothing_of_the_pa
     assert [event["text"] for event in told(world, "says", "two")] == ['{"summary": "done"}']
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-2")
 async def test_a_session_that_cannot_be_gone_on_with_begins_afresh_and_is_told_all_facts(world: World) -> None:
     for call, agent, native in (

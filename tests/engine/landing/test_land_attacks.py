@@ -214,6 +214,7 @@ async def test_a_bare_repository_beside_its_worktrees_asks_for_nothing(place: La
     assert (landing.landed, landing.asks) == (True, {})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-11")
 @pytest.mark.parametrize("moved", [False, True])
 async def test_what_was_undone_after_it_landed_is_not_called_landed(place: Landable, moved: bool) -> None:

@@ -219,6 +219,7 @@ STUB = "def one():\n    return 1\n\n\ndef two():\n    raise NotImplementedError\
 FILLED = STUB.replace("raise NotImplementedError", "return 2") + "\n\ndef three():\n    return 3\n"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8", "LAW-11")
 @pytest.mark.parametrize(
     "test",

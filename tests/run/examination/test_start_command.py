@@ -41,6 +41,7 @@ async def test_the_first_start_command_that_answers_on_the_base_is_the_one(tmp_p
     assert nothing.why.startswith("the base does not tell how the project is started; write")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-3", "LAW-4")
 async def test_exchanges_need_no_serve_and_a_head_cannot_put_another_start_command_in_its_place(tmp_path: Path) -> None:
     manifest = {"scripts": {"start": "node server.js"}}

@@ -75,6 +75,7 @@ def critic(*replies: dict[str, Any]) -> list[Any]:
     return [says(one) for one in replies]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-7", "PIPE-5")
 @pytest.mark.parametrize("withdraws", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_a_critique_that_is_still_critical_stays_open_until_its_critic_takes_it_back(

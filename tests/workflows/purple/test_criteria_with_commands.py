@@ -48,6 +48,7 @@ async def test_a_criterion_that_names_a_command_has_it_as_a_check(ground: Ground
     assert found == {text: [kind] if kind else [] for text, kind in CRITERIA.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-9", "LAW-5")
 @pytest.mark.parametrize("honest", [True, False])
 async def test_no_new_dependencies_is_proven_by_the_manifests_and_refuted_by_one_line(

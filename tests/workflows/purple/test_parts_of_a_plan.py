@@ -116,6 +116,7 @@ async def test_one_chunk_that_does_the_work_of_another_leaves_that_one_open_unti
 # -- met already -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-6", "LAW-5")
 async def test_a_chunk_whose_own_cases_pass_on_the_base_is_not_built_again_and_counts_as_met(ground: Ground) -> None:
     ground.write("tiny.py", CODE["1A"])
