@@ -324,7 +324,7 @@ async def test_state_that_cannot_be_written_is_one_sentence(
     workspace: GitWorkspace, begin: Begin, tmp_path: Path
 ) -> None:
     (workspace.folder / "clones").write_text("in the way")
-    with pytest.raises(StateFailed, match="free some space, or make the folder writable"):
+    with pytest.raises(StateFailed, match="free space or make the folder writable"):
         await workspace.clone("a", workspace.base, token="1")
     (tmp_path / "state" / "runs" / "r2").write_text("in the way")
     with pytest.raises(StateFailed, match="cannot write"):

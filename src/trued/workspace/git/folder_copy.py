@@ -16,4 +16,4 @@ async def copy_tree(folder: Path, to: Path) -> None:
     _, stderr = await process.communicate()
     if process.returncode:
         why = stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise StateFailed(f"cannot copy {folder}: {why[0]}; free some space, or make the folder writable")
+        raise StateFailed(f"cannot copy {folder}: {why[0]}; free space or make the folder writable")
