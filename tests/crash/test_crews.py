@@ -36,7 +36,7 @@ def events(world: Crewed, *kinds: str) -> list[Event]:
 @pytest.mark.slow
 @pytest.mark.timeout(14_400)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-9")
-@pytest.mark.parametrize("workflow", [pytest.param("pipeline", marks=pytest.mark.slow), "team"])
+@pytest.mark.parametrize("workflow", ["pipeline", "team"])
 def test_killed_at_thirty_writes_one_after_another_it_ends_as_if_nobody_had_killed_it(
     workflow: str, all_kills: bool
 ) -> None:

@@ -127,8 +127,9 @@ def _ask_signature(
         raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
-    for name, commit in ((name, commit) for name, commit in commits.items() if commit):
-        hint(f"{name}: judged at commit {commit[:10]}; trued diff {record.id} shows the work")
+    for name, commit in commits.items():
+        if commit:
+            hint(f"{name}: judged at commit {commit[:10]}; trued diff {record.id} shows the work")
     if given:
         return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"
