@@ -20,7 +20,8 @@ SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none. With `folder` (a descriptor) no link is followed."""
+    """The content of a plain file; None if there is none, or if it is too long. With `folder`, a descriptor, `path` is
+    relative to that folder, and no link is followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
@@ -36,7 +37,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content, if all parsers would read it alike; None for anything else."""
+    """The JSON object in the content; None for anything else, and for an object with a duplicate key, which other
+    parsers could read differently."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -68,8 +70,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials: when they expire or were last renewed, in epoch seconds; 0 if there is none.
-    Of two versions, the newer one has the later time."""
+    """The latest time in the credentials, in epoch seconds; 0 if there is none. Files contain when the credentials
+    expire, or when they were last renewed; either way, the newer of two versions has the later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

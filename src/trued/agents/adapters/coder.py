@@ -1,4 +1,5 @@
-"""Raw models of any provider with a few tools for coding: needs only a key, no agent program."""
+"""`coder:PROVIDER:MODEL`: our own small agent program, which gives a raw model a few coding tools. It needs only the
+provider's key."""
 
 import json
 import sys
@@ -21,7 +22,7 @@ ORDER_FIELDS = ("brief", "schema", "session", "resume", "tools")
 
 
 def build_program(order: Order, _found: InstalledProgram) -> Program:
-    """Our own agent program with the order on its stdin."""
+    """The command line of our own agent program, with the order on its stdin."""
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
     words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
@@ -33,7 +34,7 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """Pass the keys on stdin: processes that the model starts could read them from the environment."""
+        """Pass the keys on stdin, not in the environment, where processes that the model starts could read them."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
             (sys.executable, "-PsB", INSIDE),
@@ -67,8 +68,8 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
 
 
 def agent_for_model(rest: str) -> Agent:
-    """The agent for PROVIDER:MODEL, with only this provider's keys and the model's vendor. Raises BadInput for an
-    unknown provider or a missing model."""
+    """The agent for PROVIDER:MODEL. It knows the model's vendor, and gets the keys of this provider only. Raises
+    BadInput for an unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
         what = (

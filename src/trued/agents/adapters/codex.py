@@ -66,7 +66,8 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
 
 
 def _with_key(program: Program, given: Mapping[str, str]) -> Program:
-    """Add the user's key and address: Codex does not read the variables that other programs of OpenAI read."""
+    """Pass the user's API key and base URL in the form that Codex reads: it ignores OPENAI_API_KEY and
+    OPENAI_BASE_URL."""
     key, url = given.get("CODEX_API_KEY") or given.get("OPENAI_API_KEY"), given.get("OPENAI_BASE_URL")
     there = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
     variables = {"CODEX_API_KEY": key} if key else {}

@@ -1,5 +1,5 @@
-"""Qwen Code, driven by its stream of JSON events: any model behind an OpenAI-compatible address, or
-Qwen's own login."""
+"""Qwen Code, driven by its stream of JSON events. It uses any model behind an OpenAI-compatible address, or Qwen's own
+login."""
 
 import json
 import os

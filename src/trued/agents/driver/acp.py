@@ -112,7 +112,7 @@ def _fold_message_chunk(update: dict[str, Any], transcript: Transcript) -> None:
 
 
 def _end_message(transcript: Transcript) -> None:
-    """Record a complete message and clear its text: it is the answer only if no other message follows."""
+    """Record a complete message and clear its text, because only the agent's last message is its answer."""
     transcript.add_text(transcript.text)
     transcript.text = ""
 

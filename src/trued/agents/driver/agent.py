@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """How the agent authenticates with its provider. Nothing of the user's environment reaches it but what is named
+    """How the agent authenticates with its provider. It gets only the variables and files of the user that are named
     here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
@@ -51,7 +51,7 @@ class Agent:
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:
-    """The model's name for this agent; "" lets the agent choose."""
+    """The name of the model to use, as this agent calls it; "" lets the agent choose."""
     _, _, named = order.agent.partition(":")
     return models.get(named, named) if named else models.get(order.model, "")
 

@@ -62,8 +62,8 @@ class ConversationRuntime:
         raise AssertionError("the loop ends after DEATHS")
 
     async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
-        """Ask the agent. If the session to resume is lost, start over with the full brief; if a new session already
-        exists, resume it."""
+        """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
+        already exists, an earlier start was interrupted: resume it."""
         transcript, ended = await self._listen(order, tell)
         said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, said):

@@ -58,7 +58,7 @@ class SessionLog:
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
     """Count one request to the model. If the agent has already reported the usage of its whole turn, that includes this
-    request, so only the peak and the number of requests are updated."""
+    request, so only the number of requests and the size of the largest one are updated."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

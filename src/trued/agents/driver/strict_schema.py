@@ -1,5 +1,5 @@
-"""Translates a schema to OpenAI's strict mode, and replies back. Strict mode: objects are closed, every property is
-required, optional ones are null."""
+"""Translates a schema to OpenAI's strict mode, and replies back. In strict mode, objects have no other properties, and
+every property is required; null stands for an optional one that is missing."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ NULL = {"type": "null"}
 
 
 class NotStrict(ValueError):
-    """A part of the schema cannot be expressed in strict mode: any value, or properties with free names."""
+    """A part of the schema cannot be expressed in strict mode, because it allows any value or any property name."""
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
@@ -99,8 +99,8 @@ def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
 
 
 def _is_of(value: Any, node: dict[str, Any]) -> bool:
-    """Whether the value fits this alternative of the schema: a list, or an object with exactly these properties and
-    constants."""
+    """Whether the value can belong to this alternative of the schema. A list can if the alternative has items; an
+    object can if it has exactly the alternative's properties and constants."""
     if isinstance(value, list):
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):

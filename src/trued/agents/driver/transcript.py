@@ -80,7 +80,8 @@ class Transcript:
         self.tell("compacted", tokens=tokens)
 
     def add_request(self, usage: Usage) -> None:
-        """Add the usage of one request to the model. Its context is everything sent and received."""
+        """Add the usage of one request to the model. All its tokens, sent and received, count as the size of the
+        context."""
         context = usage.tokens_in + usage.tokens_out
         self.set_usage(
             add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False))

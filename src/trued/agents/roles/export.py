@@ -65,8 +65,8 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. Unless `force`, raises BadInput before any is written if a file that is not ours would be
-    lost."""
+    """Write the files. If a file that somebody else wrote or changed would be overwritten, raises BadInput and writes
+    none, unless `force`."""
     todo = [one for one in exports if one.state != "same"]
     if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")

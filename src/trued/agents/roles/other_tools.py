@@ -229,8 +229,8 @@ class _Tools:
 
 
 def _is_denied(tool: str, denied: set[str]) -> bool:
-    """Whether the tool is denied, if the names in `denied` are not allowed. `search` is denied only if no way to search
-    is left."""
+    """Whether our tool is denied. `denied`: the names that stand for it in the role file and are denied there. `search`
+    is denied only if no way to search is left."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 

@@ -97,8 +97,8 @@ class Spool:
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that were refused only
-        for a while are not marked, because a later attempt has already continued them."""
+        """Mark failed calls as dead, so that a resumed run starts a new attempt of each. Calls that failed at a rate
+        limit, an overload or the budget are not marked, because they are continued later instead of started again."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 report = from_json(Report, file.read_bytes())
@@ -144,8 +144,8 @@ class Spool:
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
-        """Start the call, unless another process does. Before that, wait while the lease is over: another machine may
-        be running the call."""
+        """Start the call, unless another process does. If the lease has expired, first wait until it is extended,
+        because another machine may be running the call."""
         reported = ""
         while self._lease and self._lease.is_over():
             if (why := self._lease.why_over()) != reported:

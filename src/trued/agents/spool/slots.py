@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 
 
 class Slots:
-    """Agents that already run get a slot at once; agents about to start wait for a free one."""
+    """Limits the agents that work at the same time to `cap`. An agent about to start waits for a free slot; an agent
+    that already runs, because an earlier engine started it, gets one at once."""
 
     def __init__(self, cap: int) -> None:
         self._cap, self._count = cap, 0

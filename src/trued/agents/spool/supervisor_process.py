@@ -59,8 +59,8 @@ class Supervisor:
         await processes.wait_for_exit(self.pid)
 
     async def end(self) -> int:
-        """Wait for the supervisor's exit code. If it still runs, because this process must stop, first end it with all
-        that it started."""
+        """Return the supervisor's exit code. If the supervisor still runs, this process is being stopped: first end the
+        supervisor with all that it started."""
         asked = self._process.poll() is None
         try:
             if asked:

@@ -126,8 +126,8 @@ class Launcher:
                 await ended
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
-        """Kill other agents that the agent has started. Record its processes that lack our marker: if we died, nobody
-        could find them otherwise."""
+        """Kill other agents that the agent has started. Record its processes that have no marker of this call in their
+        environment: if we died, nobody could find them otherwise."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -227,7 +227,8 @@ class _AgentProcess:
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
 
     def _pass_lines(self, listener: Listener) -> None:
-        """Pass complete lines to the listener and drop them: the output limit is for one line, not for all."""
+        """Pass complete lines to the listener, then drop them, so that the output limit applies to each line and not to
+        their sum."""
         *lines, rest = self.out.split(b"\n")
         self.out[:] = rest
         for line in lines:

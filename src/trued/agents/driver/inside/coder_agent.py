@@ -171,7 +171,8 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. An unreadable file counts as lost: the model's own commands can write it."""
+        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model may
+        have overwritten the file."""
         try:
             return bool(self._history())
         except (OSError, ValueError):
@@ -207,8 +208,8 @@ def tools_of(order: dict[str, Any]) -> list[str]:
 
 
 def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
-    """The model with exactly the tools of its role. We use parts of the harness and not its complete coder, which would
-    start other agents and leave files of its shells in the folder."""
+    """The model with exactly the tools of its role. We use single parts of `pydantic_ai_harness` and not its complete
+    coder, which would start other agents and leave files of its shells in the folder."""
     tools = tools_of(order)
     around = dict(os.environ)
     for name in order["keys"]:
