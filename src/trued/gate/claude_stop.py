@@ -109,11 +109,14 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
 async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
     """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
 
-    A turn is judged if it changed files or if its beginning is unknown. A turn that changed nothing is never blocked.
-    Its tree is still judged, only to inform the user, because an interrupted turn, or a process that outlived its turn,
-    may have changed it. If the tree is still as the user handed it to the session, no check is run for this: only a
-    verdict that is already known is reported. A subagent is judged if it changed files and no other subagent worked at
-    the same time; otherwise its work is judged at the end of the turn.
+    A turn is judged if it changed files or if its beginning is unknown.
+
+    A turn that changed nothing is never blocked. Its tree is still judged, to inform the user, because something else
+    may have changed it: an interrupted turn, or a process that outlived its turn. The checks do not run if the tree is
+    still as the user handed it to the session; then only a verdict that is already known is reported.
+
+    A subagent is judged if it changed files and no other subagent worked at the same time. Otherwise its work is judged
+    at the end of the turn.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)

@@ -14,7 +14,8 @@ MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class JsonPart:
-    """One member of an object or one element of an array: begin and end of the part and of its value."""
+    """One member of an object or one element of an array, by its positions in the text: where it starts, where its
+    value starts, and where both end."""
 
     name: str | int
     start: int

@@ -50,7 +50,7 @@ class Strictness:
 async def seal(
     checkout: Checkout, requirements: Path, base: str, *, store: GateStore, strictness: Strictness, tell: Emit
 ) -> Contract:
-    """Seal the contract: run its checks on `base`. Writes temporary private state only."""
+    """Run the checks of the requirements on `base`, and return the sealed contract. It is not saved yet."""
     request = _request(checkout, base, requirements, strictness)
     contract = await seal_contract(request, home=store.home, tell=tell)
     if contract.held_out and is_inside(requirements, checkout.root):
@@ -141,8 +141,8 @@ class Judge:
             return verdict
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or its saved copy if it is gone. Judging searches git's history for its content, which
-        agents could read there."""
+        """The requirements file, or its saved copy if it is gone. Judging needs it to find out whether git's history
+        contains the same text: agents could read the held-out cases there."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 

@@ -36,7 +36,8 @@ def parse_pushed_refs(data: bytes) -> list[PushedRef]:
 
 def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
     """Commits to judge → the refs they are pushed to; and one sentence for each ref that passes without a check. Raises
-    BadInput for an object that is not in the repository: git can push one from elsewhere."""
+    BadInput for an object that is not in the repository: git also pushes objects that it borrows from another
+    repository."""
     commits: dict[str, list[str]] = {}
     passed: list[str] = []
     for one in refs:
