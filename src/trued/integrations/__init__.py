@@ -1,1 +1,1 @@
-"""Clients for forges and trackers: addresses, tokens, and one sentence for each refusal."""
+"""Clients for forges and trackers. They handle addresses and tokens, and turn each refusal into one sentence."""

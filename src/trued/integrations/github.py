@@ -1,4 +1,5 @@
-"""GitHub (github.com or a server): names of repositories, and sessions whose errors are one sentence."""
+"""GitHub (github.com or a server of your own): names of repositories, and sessions that turn each error into one
+sentence."""
 
 import math
 import re

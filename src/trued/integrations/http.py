@@ -51,7 +51,8 @@ def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], 
 
 
 def check_address(url: str, name: str) -> str:
-    """Refuse an address to which the token would go unencrypted, unless it is this machine."""
+    """Return the address. Raises BadInput if it is not an HTTP address, contains a password, or would get the token
+    unencrypted without being on this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

@@ -10,7 +10,7 @@ _LOAD = Path("/proc/loadavg")
 
 
 def idle_cores() -> int:
-    """The number of cores that run nothing but the caller: the maximum of several samples. 0 if unknown."""
+    """The number of idle cores, the maximum of several samples; the caller's own core counts as idle. 0 if unknown."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     most = 0
     for look in range(LOOKS):

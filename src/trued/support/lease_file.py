@@ -8,8 +8,8 @@ from trued.support import atomic_files
 
 
 class LeaseFile:
-    """A file in a folder that no agent sees. Times are seconds since this machine was started, including sleep: nobody
-    can set that clock back."""
+    """A file in a folder that no agent sees. Times are seconds since this machine was started, including sleep, because
+    nobody can set that clock back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

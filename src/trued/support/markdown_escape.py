@@ -1,4 +1,4 @@
-"""Escape text from outside for Markdown: no markup, mentions, links or closing keywords survive."""
+"""Escape text from outside for Markdown, so that no markup, link, mention or "fixes #12" in it takes effect."""
 
 import re
 from collections.abc import Iterator

@@ -34,7 +34,8 @@ def inside_agent() -> str:
 
 
 def agent_around() -> str:
-    """The environment variable, ours or an ancestor's, which shows that an agent started this process; "" for none."""
+    """The name of an environment variable that shows that an agent started this process; "" if there is none. It may be
+    set in this process or in one above it."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
         if found := [name for name in AGENT_VARIABLES if name in carried]:
@@ -46,7 +47,8 @@ def agent_around() -> str:
 
 
 def marker(folder: Path) -> str:
-    """The marker of the call in `runs/RUN/spool/CALL`, unique for each state folder."""
+    """The marker of the call in `runs/RUN/spool/CALL`. A call of the same name in another state folder has another
+    one."""
     folder = folder.resolve()
     return f"{folder.parent.parent.name}/{folder.name}@{zlib.crc32(os.fsencode(folder)):08x}"
 

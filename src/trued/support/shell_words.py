@@ -18,8 +18,8 @@ def shell_words(command: str) -> list[str]:
 
 
 def is_operator(word: str) -> bool:
-    """Whether the word counts as an operator: `&&`, `|`, `>` or the like. So does the empty word: a shell cannot start
-    it."""
+    """Whether the word counts as an operator: `&&`, `|`, `>` or the like. The empty word counts as one, too, because no
+    program has that name."""
     return set(word) <= _OPERATORS
 
 

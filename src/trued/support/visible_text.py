@@ -38,8 +38,8 @@ def _characters(text: str) -> Iterator[str]:
 
 
 def _is_deceptive(before: str, one: str) -> bool:
-    """Whether the character is invisible, stands for an ASCII character, or joins the one before it into a letter that
-    could also be one character."""
+    """Whether the character is invisible, stands for an ASCII character, or is an accent that follows its letter
+    although one character exists for both."""
     if one == "\ufe0f" and before and unicodedata.category(before) == "So":
         return False  # a harmless use: it makes the sign before it a picture
     ordinary = unicodedata.normalize("NFKC", one)

@@ -61,7 +61,8 @@ class GitHubForge:
             return self._pull_request(self._update(pull, offer, doing), doing)
 
     def picture(self, commit: str, path: str) -> str:
-        """The address of the file's content; for a private repository, everybody with access can open it."""
+        """The address of the file's content. In a private repository, only people with access to the repository can
+        open it."""
         return f"{web_address(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
 
     def _check(self, repository: "Repository", name: str, doing: str) -> None:

@@ -65,7 +65,8 @@ class JiraTracker:
     def _fields(
         self, fields: Mapping[str, Any], names: Mapping[str, Any], pictures: Mapping[str, str]
     ) -> dict[str, str]:
-        """Fields as Markdown, by the names that people see; acceptance criteria always have the same name."""
+        """Name → value of each field, as Markdown. The name is the one that people see, but all fields with acceptance
+        criteria become one field of a fixed name."""
         criteria = {name.casefold() for name in self._settings.tickets.acceptance}
         found: dict[str, str] = {}
         for id_, value in fields.items():
