@@ -25,14 +25,15 @@ def fold_content(
 
 
 def count_message(message: dict[str, Any], usage: Usage, transcript: Transcript) -> None:
-    """Count one request per message id: a message comes in several events, each with the usage of the whole message."""
+    """Count each message once, by its id, because it comes in several events, each with the usage of the whole
+    message."""
     if usage.tokens_in and message["id"] != transcript.last:
         transcript.last = message["id"]
         transcript.add_request(usage)
 
 
 def fold_tool_results(message: dict[str, Any], transcript: Transcript) -> None:
-    """Record the tools that ended, from a message to the model; a message of plain text has none."""
+    """Record the tools that ended. Their results are in a message to the model; a message of plain text has none."""
     for block in message["content"] if isinstance(message["content"], list) else ():
         if block.get("type") == "tool_result":
             transcript.end_tool(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))

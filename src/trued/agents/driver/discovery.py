@@ -25,7 +25,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH; None if it is not installed. Of HOME, only the program's own files become readable."""
+    """The program on PATH; None if it is not installed. In the sandbox, only the program's own files below HOME are
+    readable."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:

@@ -89,8 +89,8 @@ class CallFolder:
             yield file
 
     async def prepare_start(self) -> bool:
-        """With the lock held: end processes of a dead start; return whether to start an agent now. Raises Diverged if
-        the folder holds another order."""
+        """With the lock held: end the processes that an earlier start left; return whether to start an agent now.
+        Raises Diverged if the folder holds another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         begun = _count_lines(self.path / "starts")

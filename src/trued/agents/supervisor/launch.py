@@ -311,7 +311,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """The program names in an agent's name: `acp` and `goose` in `acp:goose acp`."""
+    """The words of an agent's name that may name its program: `acp` and `goose` for `acp:goose acp`."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
