@@ -140,8 +140,8 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
-    """Record the working tree as a turn or a subagent finds it, and the work outside it (branches, inner
-    repositories)."""
+    """Record the working tree as a turn or a subagent finds it, and the work that does not show in it: branches, and
+    repositories nested in the working tree."""
     found = await beginning_now(judge)
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:

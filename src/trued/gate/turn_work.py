@@ -15,7 +15,7 @@ INSIDE = "inside"  # folder of private repositories, one for each repository ins
 
 
 async def beginning_now(judge: Judge) -> Beginning:
-    """The working tree as it is now, and the work outside it (branches, inner repositories)."""
+    """The working tree as it is now, and the work that does not show in it: branches, and repositories nested in it."""
     checkout, taken = judge.checkout, await judge.snapshot()
     return Beginning(
         root=str(checkout.root),
@@ -37,8 +37,8 @@ async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Sn
 
 
 async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
-    """Whether the files of the worktree differ from those at the beginning. The ignore rules of the beginning apply: a
-    new file that the turn itself made ignored is work."""
+    """Whether the files of the worktree differ from those at the beginning. The ignore rules of the beginning apply, so
+    that a new file counts even if the turn made git ignore it."""
     checkout = judge.checkout
     if not began.is_still(checkout.root, taken.tree):
         return True
@@ -51,7 +51,7 @@ async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
 
 
 async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
-    """The worktree in which the turn began, if its files changed."""
+    """The worktree in which the turn began and which the agent has left; empty if its files have not changed."""
     try:
         there = open_checkout(Path(began.root), judge.checkout.environ)
     except BadInput:  # the worktree is gone
