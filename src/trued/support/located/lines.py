@@ -37,7 +37,8 @@ def toml_lines(text: str, file: str) -> dict[Spot, int]:
 
 
 class _Scanner:
-    """A position in the text. JSON objects and TOML inline tables differ only in ":" and "="."""
+    """Scans JSON or TOML and records the line of every part. One class does both, because a JSON object and a TOML
+    inline table differ only in ":" and "="."""
 
     def __init__(self, text: str, file: str, *, is_json: bool) -> None:
         self.text, self.file, self.is_json = text, file, is_json

@@ -1,4 +1,5 @@
-"""Reads YAML 1.2 into plain values with lines: no tags, merge keys or duplicate keys, and limited anchors."""
+"""Reads YAML 1.2 into plain values with their line numbers. Refuses tags, merge keys, duplicate keys, and anchors that
+expand too far."""
 
 from typing import Any
 
@@ -14,7 +15,8 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
-    """The value, and the line of every part. Read node by node: ruamel's own loader accepts tags and merge keys."""
+    """The value, and the line of every part. We read it node by node, because ruamel's own loader accepts tags and
+    merge keys."""
     parser = YAML(typ="safe", pure=True)
     parser.composer.warn_double_anchors = False  # the later one counts, as in the YAML specification
     try:
