@@ -106,7 +106,7 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     return BadInput(
         f"{at.name} refused to {doing} with {status}{f': {message}' if message else ''}",
         at.host,
-        "correct what it refuses",
+        "correct what it objects to, then try again",
     )
 
 

@@ -252,7 +252,7 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         (CASES + "          - run: x\n", 7, "run"),
         (CASES + "          - run: []\n", 7, "names no program"),
         (CASES + "          - run: [x]\n            exit: '0'\n", 8, "exit"),
-        (CASES + "          - call: 'a:b'\n            returns: .nan\n", 8, "nan cannot be compared"),
+        (CASES + "          - call: 'a:b'\n            returns: .nan\n", 8, "nan cannot be stored as JSON"),
         ("requirements:\n  - id: a\n    id: b\n", 3, "twice"),
         ("requirements: [\n", 2, "not YAML"),
         ("a: 1\n---\nb: 2\n", 2, "not YAML"),

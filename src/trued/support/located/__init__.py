@@ -122,7 +122,7 @@ def _storable(located: Located) -> Located:
         elif isinstance(value, list):
             todo += [((*spot, number), part) for number, part in enumerate(value)]
         elif isinstance(value, float) and not math.isfinite(value):
-            raise BadInput(f"{value} cannot be compared", located.where(*spot), "use a finite number")
+            raise BadInput(f"{value} cannot be stored as JSON", located.where(*spot), "use a finite number")
         elif isinstance(value, str):
             if any("\ud800" <= char <= "\udfff" for char in value):
                 raise BadInput("half a character (a lone surrogate)", located.where(*spot), "write the whole character")
