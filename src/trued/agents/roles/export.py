@@ -21,7 +21,8 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to write. State: new, same (nothing to do) or differs."""
+    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (somebody
+    else wrote or changed the existing file)."""
 
     role: str
     path: Path
