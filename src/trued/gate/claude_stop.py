@@ -80,10 +80,11 @@ def parse_hook_call(data: bytes) -> HookCall:
 
 
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
-    """Block the stop until the requirements are met, at most `gate.attempts` times in a row.
+    """Block the stop until the requirements are met, at most `gate.attempts` times in a row. A stop is not blocked if
+    only a person's approval is missing.
 
-    After that the agent may stop, and the user reads that nothing is proven. The session is then blocked again only in
-    a new turn with new work.
+    After that number of blocked stops the agent may stop, and the user reads that nothing is proven. The session is
+    then blocked again only in a new turn with new work.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
