@@ -56,7 +56,7 @@ def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
 
 
 def capabilities_of(agent: str) -> Capabilities:
-    """What this agent can do, without starting it."""
+    """What this agent can do. The agent is not started for this."""
     return agent_of(agent).capabilities
 
 

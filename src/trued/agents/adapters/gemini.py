@@ -82,7 +82,7 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 
 def _escape_at_signs(brief: str) -> str:
-    """Escape at signs: Gemini reads `@NAME` as a file or folder to load, even within an e-mail address."""
+    """Escape at signs, because Gemini reads `@NAME` as a file or folder to load, even within an e-mail address."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
