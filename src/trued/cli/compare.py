@@ -178,8 +178,8 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The given workflows. If none is given: None (the input's default workflow) and, unless agents are compared, the
-    baseline."""
+    """The given workflows. If none is given: the default workflow (None means the input's own), plus the baseline
+    workflow unless agents are compared."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)

@@ -172,8 +172,8 @@ def _sandbox() -> Iterator[Diagnosis]:
 
 
 def _session(settings: Settings) -> Diagnosis:
-    """Whether a sandboxed agent can reach the user's session: trued listens here and tries to connect from the
-    sandbox."""
+    """Whether a sandboxed agent could reach the user's session. To find out, trued listens on sockets like those of a
+    session, and a test program in the sandbox tries to connect to them."""
     try:
         level, reached = agent_reach(settings)
     except BadInput as error:  # the selected sandbox level does not work; the line about that level shows the fix

@@ -265,6 +265,6 @@ def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[
 
 
 def line_by_line(output: str, most: int = 15) -> list[str]:
-    """The last `most` lines of a text without blank lines and control characters; white space inside a line is kept."""
+    """The last `most` lines of a text. Blank lines and control characters are left out; spaces inside lines stay."""
     lines = [plain(text).rstrip()[:LONGEST_LINE] for text in output.splitlines() if text.strip()]
     return lines if len(lines) <= most else ["…", *lines[-most:]]

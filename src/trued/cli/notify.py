@@ -22,8 +22,8 @@ def users_notifier(store: "RunStore", wanted: bool | None = None) -> Notifier:
 
 
 def users_settings() -> "NotifySettings":
-    """The user's current notification settings; a project cannot set any. If they cannot be read, the defaults
-    are used without an error: starting a run reports it."""
+    """The user's current notification settings; a project cannot set any. If the settings file has a mistake, this
+    returns the defaults and raises nothing: `trued run` reports the mistake."""
     from trued.inputs.settings.folders import user_config
     from trued.inputs.settings.loader import load_settings
     from trued.model.settings import NotifySettings

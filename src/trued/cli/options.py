@@ -272,8 +272,8 @@ class ComparedOptions:
 
 
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
-    """Field → its value, for the settings of the same names; None for an option that was not given. `others`: fields
-    that are not settings."""
+    """Name of a setting → value of the option with the same name; None for an option that was not given. `others`:
+    options that have no setting of the same name, which are left out."""
     values = {one.name: (getattr(options, one.name), one.default) for one in fields(options) if one.name not in others}
     return {name: None if value == default else value for name, (value, default) in values.items()}
 
@@ -323,8 +323,8 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. A sentence too long for a file name, for which the system raises an error, does
-    not."""
+    """Whether the goal names a file. If the system raises an error, because the goal is too long for a file name, it
+    names none."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

@@ -134,8 +134,8 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
     """The requirements with the checks that may count as the user's own, and a reason for each requirement left out.
 
-    A requirement without such a check gets a manual check if it covers an exported requirement or is a part of one:
-    otherwise it would seem proven by the exported one.
+    A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
+    gets a manual check instead: left out, it would seem to be proven together with the exported one.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

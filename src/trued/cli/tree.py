@@ -44,8 +44,11 @@ def scope_lines(
     goes_on: bool = False,
     doing: Callable[[str], str] = lambda _: "",
 ) -> list[Text]:
-    """A scope's name and its rows, indented below it; rows without a scope are not indented. `doing`: the current
-    activity of a running call's agent, by the call's key."""
+    """A scope's name and its rows, indented below it; rows without a scope are not indented.
+
+    `called`: the scope's title. `goes_on`: earlier rows of this scope were printed before. `doing`: gives the current
+    activity of a running call's agent, by the call's key.
+    """
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
     for head in lines:

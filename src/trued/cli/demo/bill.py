@@ -1,4 +1,4 @@
-"""Checks that no call was paid twice: each agent process prints a line, and the journal lists the calls."""
+"""Checks that no call was paid twice: counts how often agents were started, and compares that with the journal."""
 
 import json
 from collections import Counter
