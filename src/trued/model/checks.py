@@ -1,7 +1,7 @@
 """Checks and their cases: what the engine runs, and the result that it expects.
 
-Agents reply with cases: the docstrings here are part of the JSON Schema that agents get, and the journal stores its
-hash. Changing one makes runs of older versions diverge.
+Agents reply with cases and pages: the docstrings of those classes are part of the JSON Schema that agents get, and the
+journal stores its hash. Changing one makes runs of older versions diverge.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -103,7 +103,7 @@ class TestsCheck(Value):
 
 
 class ExamplesCheck(Value):
-    """Data only: nothing of it runs in the process that compares."""
+    """Cases, which are only data: nothing of them is executed in the process that compares the results."""
 
     kind: Literal["examples"] = "examples"
     cases: tuple[Case, ...] = Field(min_length=1)
@@ -159,7 +159,7 @@ class BrowserCheck(Value):
 
 
 class CommandCheck(Value):
-    """An exit code. Red on base to count; its files are frozen."""
+    """A command that must exit with 0. It can prove something only if it fails on the base; its files are frozen."""
 
     kind: Literal["command"] = "command"
     command: str
@@ -178,7 +178,7 @@ class DependenciesCheck(Value):
 
 
 class ManualCheck(Value):
-    """Steps for a person. Nothing but a person's word can meet it."""
+    """Steps for a person. Only a person's approval can meet it."""
 
     kind: Literal["manual"] = "manual"
     steps: tuple[str, ...] = Field(min_length=1)

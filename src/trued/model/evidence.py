@@ -114,7 +114,8 @@ class Judged(Value):
     def reason(self) -> str:
         """Why it has this grade, in words that any agent may read.
 
-        `why` is for people only: it names held-out tests, and tests that failed after a held-out case had run.
+        `why` is for people only: it may name held-out tests. It may also name a visible test that failed after a
+        held-out case had run: the code under proof could choose which test fails, and so pass on what it saw.
         """
         shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
         first = next(iter(self.why), "it does not hold")
@@ -152,7 +153,7 @@ class Verdict(Value):
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:
-        """The verdict on only these requirements; the others move to `beside`."""
+        """The verdict on only these requirements. The others move to `beside`, where they do not affect `holds`."""
         own = tuple(one for one in self.requirements if one.id in ids)
         others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
         return self.model_copy(update={"requirements": own, "beside": others})

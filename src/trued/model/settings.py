@@ -61,7 +61,8 @@ class RunLimits(Limit):
 
 
 class ForgeSettings(Value):
-    """Where pull requests go. A repository cannot set `url`, `token_env` and `remote`."""
+    """Where pull requests go. A repository cannot set `url`, `token_env` and `remote`, because they decide which secret
+    is sent where."""
 
     kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
     repository: str = ""  # owner/name; empty: the remote's
@@ -102,7 +103,8 @@ class NotifySettings(Value):
 
 
 class TicketSettings(Value):
-    """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`."""
+    """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`, because they decide which secret is
+    sent where."""
 
     kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the form of the ticket's name
     url: str = ""  # address of the tracker: https://example.atlassian.net

@@ -78,7 +78,8 @@ def is_comments(key: str) -> bool:
 
 
 def is_sent(key: str) -> bool:
-    """Whether a step records what was sent to the store. A workflow's own `sent` step has a small number instead."""
+    """Whether a step records what was sent to the hub's store. Its key ends with 16 hex digits; a workflow's own step
+    called `sent` has a small number there."""
     return re.search(SENT_KEY, key) is not None
 
 

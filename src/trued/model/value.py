@@ -13,9 +13,10 @@ class Value(BaseModel):
 
 
 def newer_fields(*names: str) -> Any:
-    """A serializer that writes these fields only if they are set, so that values of older versions keep their hashes.
+    """A serializer that leaves out these fields if they are empty, so that values of older versions keep their hashes.
 
-    Assign it to any name in the class body. (Pydantic asks for a first parameter called `self`.)
+    Assign it to any name in the class body. The inner function calls the value `self`, because pydantic asks for that
+    name.
     """
 
     def write_as_before(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def newer_fields(*names: str) -> Any:
 
 
 def only_given_fields() -> Any:
-    """A serializer that writes only the fields that were given: an expected null differs from no expectation."""
+    """A serializer that writes only the fields that were given: to expect null is not the same as to expect nothing."""
 
     def write_given(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields

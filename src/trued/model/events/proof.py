@@ -103,7 +103,7 @@ class GradedRequirement(Value):
 
 
 class VerdictReached(JournalEvent, kind="proven", shown="verdict", omits=("gaps", "requirements", "taken_by")):
-    """All checks of a commit were run and judged. `holds`: nothing failed or is disputed."""
+    """All checks of a commit were run and judged. `holds`: nothing failed, and nothing is disputed."""
 
     subject: str
     commit: str
@@ -143,7 +143,7 @@ class TextWithheld(JournalEvent, kind="withheld"):
 
 
 class DisputeAnswered(JournalEvent, kind="dispute"):
-    """Another examiner answered the cases that an implementer had disputed."""
+    """An implementer disputed cases; another examiner answered them without seeing the expected results."""
 
     requirement: str
     what: str
