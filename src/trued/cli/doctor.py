@@ -31,7 +31,8 @@ from trued.workspace.sandbox.levels import probe_levels
 GIT = (2, 31)  # the first version with everything that the private store uses, such as `git rev-parse --path-format`
 FREE_BYTES = 1024**3  # the least free space: clones and clean rooms of a mid-sized repository need that much
 SESSION_FIX = {
-    "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`",
+    "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`"
+    " in your settings",
     "landlock": "get bubblewrap to work, as said above, and use Linux 6.12 or newer",
     "none": "use a sandbox",
 }

@@ -59,7 +59,9 @@ from trued.support.redaction import plain
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent
 
-NO_GATE = "trued gate: no contract is sealed for this repository; nothing was checked"
+NO_GATE = (
+    "trued gate: no contract is sealed for this repository, so nothing was checked; `trued gate install` seals one"
+)
 Result = TypeVar("Result")
 app = typer.Typer(rich_markup_mode=None)
 gate_app = typer.Typer(rich_markup_mode=None, no_args_is_help=False)

@@ -48,7 +48,7 @@ def ci(  # noqa: PLR0913 - each is a flag
     accept: AcceptOption = None,
     terms: Annotated[
         str,
-        typer.Option(metavar="HASH", help="Refuse requirements that differ from the sealed ones.", show_default=False),
+        typer.Option(metavar="HASH", help="Hash of the sealed requirements; others are refused.", show_default=False),
     ] = "",
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)

@@ -63,7 +63,7 @@ def ls(
     ] = LISTED,
     as_json: AsJson = False,
 ) -> None:
-    """List this repository's runs, newest first; outside a repository, all runs. With --json always all of them."""
+    """List this repository's runs, newest first; outside a repository, all runs. --json ignores --limit."""
     from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())

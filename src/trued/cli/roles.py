@@ -156,7 +156,7 @@ def lint(
         Kind,
         typer.Option(
             "--as",
-            help="Rules: for fields (files), also for trued's sections (roles), also for pipelines (pipeline).",
+            help="Rules to apply: files (fields only), roles (also trued's sections), pipeline (also pipelines).",
         ),
     ] = Kind.AUTO,
     ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,

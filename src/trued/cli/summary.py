@@ -209,10 +209,10 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
         yield f"pages are not checked: {contract.unserved}"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
         alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
-        stands = "" if author.independent else ": examined at most until you approve"
+        stands = "" if author.independent else ": graded `examined` at most until you approve"
         yield f"cases by {author.role} ({author.agent}){alike}{stands}"
     for name, caps in contract.caps.items():
-        yield from (f"{name} is examined at most until you approve: {why}" for why in caps)
+        yield from (f"{name} is graded `examined` at most until you approve: {why}" for why in caps)
     if cases:
         yield from (f"note: {one}" for one in contract.undecided)
 

@@ -61,7 +61,9 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     repository: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help="A local repository that runs may work on; not needed with a store."),
+        typer.Option(
+            metavar="PATH", help="A local repository that runs may work on; not needed if [hub] store is set."
+        ),
     ] = None,
     allow_programs: Annotated[
         bool,
