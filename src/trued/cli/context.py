@@ -41,7 +41,7 @@ def top_of(folder: Path) -> Path | None:
 
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
-    """The run with this id; without an id, the only run there is, or this repository's newest."""
+    """The run with this id. Without an id: this repository's newest run, or the only run on this machine."""
     if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:

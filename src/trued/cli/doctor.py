@@ -191,7 +191,8 @@ def _session(settings: Settings) -> Diagnosis:
 
 
 def _home(home: Path) -> Diagnosis:
-    """Whether the state folder is writable and private. Tests the nearest existing folder and creates none."""
+    """Whether the state folder is writable and private. If it does not exist yet, it is not created: its nearest
+    existing parent is tested."""
     fix = "set TRUED_HOME to a folder that you can write to"
     place = _nearest(home)
     try:

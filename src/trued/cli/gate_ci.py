@@ -177,8 +177,8 @@ def summary(sentence: str, data: dict[str, Any]) -> str:
 
 
 def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
-    """The verdict as JUnit XML. Unlike the file of `verify --junit` it names no case, because the author of a pull
-    request can read it."""
+    """The verdict as JUnit XML. It names no case (`verify --junit` does), because the author of a pull request can read
+    this file."""
     rows = data["requirements"]
     short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
     counts = {"tests": str(len(rows)), "failures": str(len(short))}

@@ -149,7 +149,8 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print scopes that will not change any more: those in which nothing is running."""
+        """Print for good what will not change any more: scopes in which nothing is running (except the latest one), and
+        the finished rows of a long scope. `everything`: print all rows, before a question or at the end."""
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted_rows():

@@ -323,8 +323,7 @@ def _with_absolute_script(agent: str) -> str:
 
 
 def is_file(goal: str) -> bool:
-    """Whether the goal names a file. If the system raises an error, because the goal is too long for a file name, it
-    names none."""
+    """Whether the goal names a file; False also if it is so long that the system raises an error."""
     try:
         return Path(goal).is_file()
     except (OSError, ValueError):

@@ -202,8 +202,8 @@ def advice(one: Verification) -> list[str]:
 
 
 def _missing(one: Verification) -> str:
-    """What the person can do: look at manual checks; or else add held-out cases, accept the grade, or look at the
-    work."""
+    """What the person can do: if only manual checks are left, follow their steps; otherwise add held-out cases, accept
+    the grade, or look at the work."""
     worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]

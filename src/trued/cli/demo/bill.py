@@ -32,7 +32,7 @@ class Bill:
 
 
 def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
-    """Count how often each call was started (by the agents' spool files); list the calls that the journal has answers
+    """Count, from the agents' spool files, how often each call was started; list the calls that the journal has answers
     for."""
     entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in bill_entries(path)}
     answered = frozenset(event.key for event in events if event.kind == CallAnswered.KIND)
