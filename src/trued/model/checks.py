@@ -86,7 +86,8 @@ Case: TypeAlias = CallCase | RunCase | HttpCase
 
 
 class TestsCheck(Value):
-    """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
+    """A command that runs tests, which the engine counts. The test files are used as they are on the base commit, or
+    come with the contract."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
     __test__ = False  # the class's name looks like a test class to pytest

@@ -92,8 +92,8 @@ class Comment(Value):
     given: tuple[Delivery, ...] = ()  # computed from the steps in which calls took the comment, never stored
 
     def is_for(self, role: str, key: str) -> bool:
-        """Whether this call should get the comment: it is addressed to the call or its role, and no call has got it
-        yet. A comment for every role goes to one call of each role."""
+        """Whether this call should get the comment. A comment to a call or a role is given once; one to every role is
+        given once to each role."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
         return not any(one.role == role for one in self.given) if not self.to else not self.given

@@ -32,7 +32,8 @@ class WorkLanded(JournalEvent, kind="landed", omits=("through",)):
 
 
 class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "commit", "state", "title", "head")):
-    """The work was offered as a pull request: by `land --pr` (onto, who, commit) or by a workflow (state, title)."""
+    """The work was offered as a pull request. `land --pr` sets onto, who and commit; a workflow sets state, title and
+    head."""
 
     onto: str = ""
     draft: bool
@@ -46,8 +47,8 @@ class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "co
 
 
 class PullRequestWithheld(JournalEvent, kind="not offered"):
-    """The work was not offered: it changes files that ask for a person's consent first, or its repository is on another
-    machine."""
+    """The work was not offered as a pull request: a person has to consent to some of its files first, or its repository
+    is on another machine."""
 
     files: tuple[str, ...]
     why: str
