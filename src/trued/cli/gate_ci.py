@@ -137,7 +137,7 @@ def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
     name = path.relative_to(here.root).as_posix()
     known = here.read(base, name)
     if not path.is_file() or known != path.read_bytes():
-        then = f"check out the base, or `git show {base[:12]}:{name}`"
+        then = f"pass the base's version: write `git show {base[:12]}:{name}` to a file outside the repository"
         raise BadInput(f"{name} differs from the base {base[:12]}", then=then)
 
 

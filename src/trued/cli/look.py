@@ -302,7 +302,7 @@ def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
         return fitting[0]
     number = len(fitting) or "no"
     raise BadInput(
-        f"{number} calls of {record.id} have {given!r} in their key", then=f"one of: {'; '.join(keys) or 'none yet'}"
+        f"{number} calls of {record.id} have {given!r} in their key", then=f"its calls: {'; '.join(keys) or 'none yet'}"
     )
 
 
