@@ -1,1 +1,1 @@
-"""Engine: starts, resumes and ends runs; one of the two places where adapters are chosen."""
+"""The life of a run, from its start to landing; people's decisions; the journal; and `verify`, which needs no run."""

@@ -160,8 +160,8 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that only other workflows have. A run ignores them: many are also names of a project's own agents (`qa`,
-    `spec`)."""
+    """Roles that only other workflows have. A run does not need them, and a project's own agents often have the same
+    names (`qa`, `spec`) but do something else."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 

@@ -116,8 +116,8 @@ def _check_change(contract: Contract, record: RunRecord, change: ContractChange)
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria that these names stand for, as requirements; none is in the contract yet. If a criterion names a
-    command, that command is its check. Raises BadInput for a name that stands for none."""
+    """The criteria outside the contract that these names select, as requirements to add. If a criterion names a
+    command, that command is its check. Raises BadInput for a name that selects none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -217,8 +217,8 @@ def _amended(one: Requirement, change: ContractChange) -> Requirement:
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
-    """Whether the contract's cases count as held out, and why. With new files they do only if agents cannot read the
-    files; without, nothing changes."""
+    """Whether the changed contract's cases count as held out, and why. They do not if agents can read one of the new
+    `files`, and cases that were visible before stay visible."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):

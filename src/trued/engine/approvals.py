@@ -32,7 +32,7 @@ class Decision:
 
 
 def is_settled(store: RunStore, record: RunRecord) -> bool:
-    """Whether all that is left for the run is to write people's decisions to its branch: resuming it calls no agent."""
+    """Whether the run only has to write people's decisions to its branch, so that resuming it calls no agent."""
     writes = record.state == "waiting" and records_approvals(record)
     news = store.unprocessed_approvals(record.id) if writes else []
     over = store.final_verdict(record.id) is not None and not store.journal.driver(record.id)

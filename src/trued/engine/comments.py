@@ -73,8 +73,8 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
 
 
 def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The name of the one running call that `to` names. Raises BadInput, which lists roles and calls, if there is not
-    exactly one."""
+    """The name, without its number, of the one running call whose key is or contains `to`. If there is not exactly one,
+    raises BadInput with a list of roles and calls."""
     fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:

@@ -1,4 +1,4 @@
-"""Engine: starts, resumes, cancels and drives runs; one of the two places where adapters are chosen.
+"""Engine: starts, resumes, cancels and drives runs.
 
 To read about runs and to record what people decide, a RunStore is enough: see run_store, approvals, amendments and
 landing. This module loads everything that drives a run, so only commands that drive one import it.
@@ -109,7 +109,8 @@ class Engine:
         return await choose_ticket_branch(self.store, inputs, repository) if inputs.ticket else inputs, repository
 
     async def _ready_to_travel(self, inputs: Inputs, repository: Repository) -> Inputs:
-        """Return the inputs, fit for other machines, after checking that the store answers and requires a login."""
+        """Check that the hub's store answers and requires a login. Return the inputs, changed so that another machine
+        can continue the run."""
         from trued.engine.travel import fit_for_travel  # imported here, because only a store needs it
 
         hub = self.store.open_hub_store()

@@ -21,7 +21,8 @@ def is_live_preview(folder: Path) -> bool:
 
 
 def preview_owner(pid: int = 0) -> str:
-    """The identity of a process (0: this one) as part of a folder's name; "" if it has ended."""
+    """The beginning of a preview folder's name, which identifies the process that shows the preview (`pid` 0: this
+    one); "" if that process has ended."""
     return processes.identity(pid or os.getpid()).replace(":", "-")  # a colon would end a path in PYTHONPATH
 
 

@@ -1,4 +1,4 @@
-"""Prices of models: the user's own, a maintained table's, or a stated ceiling."""
+"""Prices of models: the user's own, else those of a maintained table, else the ceiling from the settings."""
 
 import importlib.util
 import re
@@ -41,7 +41,8 @@ _SAME = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-\d{2}-\d{2,4}|-\d{3}|-late
 
 
 def price_of(agent: str, model: str, *, own: Mapping[str, Rate], ceiling: Rate) -> Price:
-    """The price of the model that this agent uses. `model`: the model named in its role."""
+    """The price of the model that this agent uses. `model`: the one that its role names; a model in the agent's name
+    (`claude:opus`) takes precedence. `ceiling`: the price if no other is known."""
     kind, _, named = agent.partition(":")
     if kind in FREE:
         return Price()
@@ -99,7 +100,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @cache
 def _maintained_price(model: str) -> Price | None:
-    """The price in the maintained package, which must be installed; None if it does not know the model."""
+    """The price in the package genai-prices, which must be installed; None if the package does not know the model."""
     from genai_prices import Usage, calc_price
 
     def usd_per_million(**tokens: int) -> float:

@@ -135,7 +135,7 @@ def _agents_title_and_body(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def verification_rounds(events: Sequence[Event]) -> Iterator[VerificationRound]:
-    """The verification rounds, each once."""
+    """The verification rounds in order. If a round was recorded several times, the last record counts."""
     found = {one.number: one for _, one in of_kind(events, RoundVerified)}
     fixes = {one.number: one for _, one in of_kind(events, IssuesFixed)}
     for number, verified in sorted(found.items()):
@@ -171,7 +171,8 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
 
 
 def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[RoleSpending]:
-    """An estimate of the orchestrator's context: the ticket's summary and the agents' summaries."""
+    """An estimate of the context of a ticket's orchestrator, which is the engine itself: the ticket's summary, the
+    agents' summaries and the open issues."""
     if ticket is None:
         return
     replies = [one.reply for _, one in of_kind(events, CallAnswered) if one.reply is not None]

@@ -1,4 +1,5 @@
-"""Continues an earlier run from its branch. Files on that branch are hints; the base comes from the journal or git."""
+"""Continues an earlier run from its branch. Files there are not trusted: what they mark as passed is proven
+again, and the base comes from the user, the journal or git."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -58,8 +59,8 @@ class ContinuedBranch:
 def find_branch_to_continue(
     root: Path, state: BranchState, goal: Goal, named: str, known: KnownRuns, base: str = ""
 ) -> ContinuedBranch | None:
-    """The named branch (for "HEAD", None); else the branch of a run that has this specification and is not in the
-    journal; else None.
+    """The branch to continue; None to start at HEAD. It is the branch that the user named, if any. Otherwise it is the
+    branch of a run that has this specification and is not in the journal.
 
     `state`: the file by which a workflow recognises its branches. The base is the user's `base`, else the journal's,
     else what git shows (`find_branch_start`).

@@ -61,7 +61,8 @@ def _kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Whether the path matches the pattern, or is a file where the pattern has a folder."""
+    """Whether the path matches the pattern, or is a file or link that replaces a folder of it, such as `.github` for
+    `.github/workflows/*`."""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 

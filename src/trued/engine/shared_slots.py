@@ -1,4 +1,4 @@
-"""SharedSlots: what runs of one process share."""
+"""SharedSlots: the limits on agents and checks at work that the runs of one process share."""
 
 import asyncio
 import os

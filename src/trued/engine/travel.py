@@ -116,7 +116,7 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push again what the store has lost, if this machine has it. This is checked only once."""
+        """Push again what the store has lost, if this machine has it. Only the first call looks."""
         if self._looked or not commits:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())

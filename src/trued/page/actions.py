@@ -145,8 +145,8 @@ class Actions:
     # -- steer ---------------------------------------------------------------------------------------------------------
 
     def _answer(self, store: RunStore, fields: Fields) -> Action:
-        """An answer is given at once. Only the answer to build without cases needs confirmation: such work proves
-        nothing."""
+        """An answer is recorded at once. Only `without` (build without cases) needs confirmation, because nothing can
+        prove such work."""
         record, key, answer = self._run(store, fields), fields.needed("key"), fields.needed("answer")
         comment = fields.text("comment")
 

@@ -56,7 +56,8 @@ class Confirmations:
         report: Callable[[BaseException], None],
         within_s: float = WITHIN_S,
     ) -> None:
-        """`again`: called for an empty line while nothing is asked. `report`: saves the traceback of a bug."""
+        """`again`: opens the page again; called if the person presses Enter while nothing is asked. `report`: saves the
+        traceback of a bug."""
         self._terminal, self._again, self._report, self._within_s = terminal, again, report, within_s
         self._open: ProposedDecision | None = None
         self._past: dict[str, ProposedDecision] = {}

@@ -341,7 +341,8 @@ class Reader:
         return self._newest
 
     def runs(self) -> list[RunRecord]:
-        """All runs, newest first, each with the state that people see."""
+        """All runs, newest first, with their actual state: `queued` if a run waits for a worker, `interrupted` if the
+        driver of a running run has died."""
         return [] if self.is_empty else self._once(self._runs, "runs")
 
     def _runs(self) -> list[RunRecord]:
@@ -429,8 +430,8 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted; runs without any are left out. The claims of runs that
-        nobody drives are counted again only when one of these runs has a new event."""
+        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, all runs that
+        are not running are counted together, and again only after a new event of one of them."""
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]

@@ -1,4 +1,8 @@
-"""Access to the page: entry codes, session cookies and tab keys. They exist only as long as the server's process."""
+"""Access to the page: entry codes, session cookies and tab keys. They exist only as long as the server's process.
+
+A tab key is a secret that the page's script stores in its browser tab. Every POST but the login needs it besides the
+cookie, which a browser sends by itself.
+"""
 
 import hashlib
 import secrets

@@ -27,7 +27,7 @@ def select_run(runs: Sequence[RunRecord], name: str) -> RunRecord:
 
 
 def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Run → branches that its whole work landed on, from the run and data of every landing event."""
+    """Run → branches that its whole work landed on. `rows`: the run and the data of every landing event."""
     found: dict[str, list[str]] = {}
     for row in rows:
         data = json.loads(row["data"])

@@ -79,7 +79,7 @@ def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
 
 
 def _claimed(values: Sequence[Any], types: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
-    """The claiming fields that the reply has. `types` shows which values are true or false: SQLite returns 1 or 0."""
+    """The fields of a reply that make claims. `types` shows where a 1 or 0 from SQLite means true or false."""
     for name, value, kind in zip(CLAIMING_FIELDS, values, types, strict=True):
         if kind not in (None, "null"):
             yield name, kind == "true" if kind in ("true", "false") else value

@@ -235,7 +235,7 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
-    """Folders that each run rewrites completely: the version of the run that lands last is kept."""
+    """The run's files in folders that each run rewrites completely: they replace those of an earlier run."""
     owned = context.store.owned_files(context.record.id)
     whole = [path for path in descriptor(context.record.workflow).rewritten_folders if path in owned]
     record, workspace = context.record, context.workspace

@@ -114,7 +114,7 @@ class RebasedProof:
         is_approved = any(not one.rejected for one in carried)
 
         def emit_judged(event: JournalEvent) -> None:
-            """Emit the event. If an approval of the contract is carried over, the reasons no longer ask for one."""
+            """Emit the event. If an approval of the contract is carried over, drop the reason that none was given."""
             if is_approved and isinstance(event, RequirementJudged):
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)

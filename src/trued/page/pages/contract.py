@@ -1,4 +1,5 @@
-"""The contract: requirements in the user's words, their checks, caps, who wrote the cases, and every amendment."""
+"""The contract: requirements in the user's words, their checks, what limits their grades until a person approves, who
+wrote the cases, and every amendment."""
 
 from collections.abc import Sequence
 

@@ -15,7 +15,7 @@ TURNS = 12  # at most this many requirements are named for one verdict
 
 @dataclass(frozen=True)
 class GradeChange:
-    """How one requirement's grade differs between two verdicts; "" if it was not judged."""
+    """How one requirement's grade differs between two verdicts. A grade is "" if that verdict did not judge it."""
 
     id: str
     before: str
@@ -54,7 +54,7 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, the first requirements whose grade has changed."""
+    """For each proof, at most TURNS requirements whose grade differs from their last one."""
     grades: dict[str, str] = {}
     found = []
     for one in proofs:
