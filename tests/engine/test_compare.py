@@ -182,7 +182,7 @@ def test_the_report_of_a_run_shows_the_table_and_so_does_a_page_of_its_own(finis
 
 BAD: dict[str, tuple[list[str | None], dict[str, Any], str]] = {
     "one way": (["purple"], {}, "a comparison needs at least two variants"),
-    "the same way twice": (["solo", "solo"], {}, "two variants would be solo with the same agents"),
+    "the same way twice": (["solo", "solo"], {}, "two variants are the same: solo with the same agents"),
     "an unknown workflow": (["purple", "violet"], {}, "there is no workflow 'violet'"),
     "no such file": (["purple", "solo"], {"goal": "gone.md"}, "there is no file gone.md"),
     "requirements that are not there": (["purple", "solo"], {"requirements": Path("gone.yaml")}, "gone.yaml"),

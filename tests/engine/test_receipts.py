@@ -120,7 +120,7 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
     )
     assert found.again == ()
     assert found.code == 0
-    assert "the same statement except for times, seeds and level" in "\n".join(found.said)
+    assert "the same statement except for times, seeds and sandbox level" in "\n".join(found.said)
     assert found.statement is not None
     assert found.new is not None
     one, other = found.statement.data(), found.new.data()

@@ -125,7 +125,7 @@ def _criteria(
     for name in wanted:
         if not any(name in (one.id, one.outside, EVERY) for one in outside):
             listed = ", ".join(one.id for one in outside)
-            then = f"it has {listed}" if listed else "its last verdict lists none; while it works, none is listed yet"
+            then = f"it has {listed}" if listed else "its final verdict lists none, or it has no final verdict yet"
             raise BadInput(f"run {record.id} has no criterion {name!r} outside its contract", then=then)
     meant = [one for one in outside if {one.id, one.outside, EVERY} & {*wanted}]
     bare = [Requirement(id=one.id, text=one.text, source=_source(one.source), covers=(one.outside,)) for one in meant]

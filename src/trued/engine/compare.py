@@ -62,7 +62,7 @@ def prepare_variants(engine: Engine, variants: Sequence[Variant]) -> list[Prepar
     inputs = _prepared(engine, variants)
     ways = [(one.settings.workflow, tuple(sorted(one.settings.agents.items()))) for one in inputs]
     if twice := next((workflow for (workflow, agents) in ways if ways.count((workflow, agents)) > 1), ""):
-        what = f"two variants would be {twice} with the same agents"
+        what = f"two variants are the same: {twice} with the same agents"
         raise BadInput(what, then="name each variant once: -w purple -w solo, or --with claude --with codex")
     names = unique_names(f"{one.settings.workflow} {way.by}".strip() for one, way in zip(inputs, variants, strict=True))
     return [PreparedRun(name, one, repository) for name, one in zip(names, inputs, strict=True)]

@@ -199,7 +199,7 @@ def _signature(found: Receipt, *, known: bool) -> str:
 def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -> list[str]:
     if differing:
         return [f"checked again here, the result differs: {one}" for one in differing]
-    said = ["proven again here: the same statement except for times, seeds and level"]
+    said = ["proven again here: the same statement except for times, seeds and sandbox level"]
     one, other = before.predicate.trued.taken, after.predicate.trued.taken
     if one.interpreters != other.interpreters:
         said.append(
