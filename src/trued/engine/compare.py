@@ -134,9 +134,10 @@ def _with_local_forge(inputs: Inputs) -> Inputs:
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> RunEnds:
-    """Drive every unfinished run: one after the other, or all together.
+    """Drive every unfinished run: one after the other, or all together (`comparison.together`).
 
-    `turn` is called with the run whose turn it is. An interrupt ends that run and leaves the others as they are.
+    If one after the other, `turn` is called with each run before it is driven, and an interrupt ends the current run:
+    the remaining ones are not driven.
     """
     if comparison.together:
         return await resume_runs(engine, [one.run for one in comparison.runs], resume)

@@ -37,7 +37,7 @@ def save_comparison(store: RunStore, comparison: Comparison) -> None:
 
 
 def comparisons(store: RunStore) -> list[Comparison]:
-    """All comparisons, newest first, except damaged ones and those whose runs no longer exist."""
+    """All comparisons, newest first, except damaged ones and those of which a run no longer exists."""
     found, runs = list[Comparison](), {one.id for one in store.journal.runs()}
     for file in (store.home / FOLDER).glob("c-*.json"):
         try:

@@ -117,8 +117,8 @@ def _refuse_untrusted(asked: Requirements) -> None:
 
 
 def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
-    """The requirements to judge (those with checks, and those in files that this change touches; if it touches none,
-    all), and the files left out."""
+    """The requirements to judge, and the files that are left out. A file is left out if it has no check and this change
+    touches other files with requirements, but not this one."""
     files = {one.source.file for one in every}
     about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)

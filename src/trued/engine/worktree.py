@@ -80,7 +80,7 @@ class Checkout:
         return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: its merge base with the upstream, else HEAD."""
+        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD."""
         for upstream in ("@{upstream}", "refs/remotes/origin/HEAD"):
             if self.commit(upstream) and (found := self.common_base("HEAD", upstream)):
                 return found

@@ -105,7 +105,7 @@ def run_url(run: str, page: str = "") -> str:
 
 @lru_cache(KEPT)
 def call_url(run: str, key: str) -> str:
-    """The address of a call; its key is quoted, since it has slashes and spaces: `/r/r-1/call/chunk%201A/dev%231`."""
+    """The address of a call. Spaces and `#` in its key are quoted: `/r/r-1/call/chunk%201A/dev%231`."""
     return f"/r/{quote(run, safe='')}/call/{quote(key)}"
 
 

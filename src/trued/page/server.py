@@ -79,7 +79,7 @@ class PageOptions:
 
 
 def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
-    """A port, and sockets that listen there on both loopback addresses.
+    """A port, and sockets that listen there on both loopback addresses, or on one if the machine has no IPv6.
 
     If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput if
     there is no free port.
@@ -240,7 +240,7 @@ class PageServer:
         return app
 
     def _changing_routes(self) -> list[Route]:
-        """The routes that change something. A page that was started with `--look` has none of them."""
+        """The routes for actions and their confirmation. A page that was started with `--look` has none of them."""
         return [
             Route("/do/{action}", self.act, methods=["POST"]),
             Route("/pending", self.pending, methods=["POST"]),  # POST, because only a POST needs the tab key

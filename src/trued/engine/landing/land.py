@@ -42,7 +42,7 @@ FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already
 async def land(store: RunStore, run_id: str, request: LandingRequest, person: Person) -> LandingResult:
     """Land the run's work on the user's branch, or offer it as a pull request. `person` is asked for consent if needed.
 
-    Nothing in the user's repository changes unless the result says `landed`.
+    No branch of the user changes unless the result says `landed`.
     """
     record = store.journal.run(run_id)
     refuse_if_agent_could_answer(store, record)

@@ -29,7 +29,8 @@ class LandingRequest(Value):
 
 
 class LandingResult(Value):
-    """The result of a landing. Unless `landed`, nothing in the user's repository has changed."""
+    """The result of a landing. Unless `landed`, no branch of the user has changed. An offered pull request also counts
+    as `landed`."""
 
     run: str
     landed: bool = False
