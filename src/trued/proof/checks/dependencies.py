@@ -1,7 +1,8 @@
 """Dependencies checks: the commit must declare no package that the base does not. Reads manifests and runs nothing.
 
 A change can also add a package without a manifest: by a list with an unusual name, a build file or an import.
-`unread_additions` finds changed files that may do so. If there are any, reading the manifests is not enough.
+`unread_additions` finds changed files that may do so. If there are any, the manifests prove too little: a person has to
+approve the requirement.
 """
 
 import html
@@ -184,9 +185,9 @@ async def unread_additions(
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
-    """Whether a symbolic link adds nothing to the files that are read anyway: it leads to a folder of the commit, or to
-    a file of the commit with the same suffix, which is therefore read in the same way. A link with a name from `INERT`
-    may lead to any file of the commit."""
+    """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway: to a folder,
+    or to a file with the same suffix, since the suffix decides how a file is read. A link with a name from `INERT`,
+    such as `LICENSE`, may lead to any file of the commit."""
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
@@ -278,7 +279,8 @@ async def _with_packages(
     *,
     exact: bool,
 ) -> list[str]:
-    """The files that may add a package, because they contain new words and are not the project's own data."""
+    """The files that may add a package: they contain new words, any of which may name one (see `new_words`), and they
+    are not data that only the project's own code reads."""
     changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
     left = [
         path
@@ -317,8 +319,9 @@ def _text(content: bytes) -> str:
 async def _unknown_imports(
     workspace: Workspace, base: str, imports: Mapping[str, str], own: Collection[str]
 ) -> list[tuple[str, str]]:
-    """The imports for which the base declares no package, and which no code of the base contains. If Python code of the
-    base imports one of the base's own modules (`own`), that import does not count, because it loads no package."""
+    """Name and file of each import that is new: the base declares no package that provides it, and no code of the base
+    imports that name. If the name is one of the base's own modules (`own`), imports of it in the base's Python code do
+    not make it known, because they load that module and no package."""
     if not imports:
         return []
     declared = await declared_by(workspace, base)

@@ -155,8 +155,8 @@ def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The only record of `ask.py`, if that script ended normally and nothing else wrote to the channel. Otherwise a
-    record with the reason."""
+    """The record that `ask.py` wrote. A record of what went wrong replaces it if that script failed or wrote more or
+    less than one record, or if something else wrote to the channel."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}

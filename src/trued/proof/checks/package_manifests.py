@@ -1,8 +1,8 @@
 """Reads manifests: which packages they declare, and whether a changed manifest may add packages in another way. Pure.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
-word, because some tool may read that word as the name of a package. If there is a new word, reading the manifest is not
-enough.
+word, because some tool may read that word as the name of a package. If there is one, the manifest is reported as a file
+that may add packages.
 """
 
 import ast

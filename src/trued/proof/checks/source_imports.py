@@ -1,9 +1,9 @@
 """Finds what a source file imports by name, and its statements that may load a module or start a program without naming
 it. Pure.
 
-Python's modules are understood only in the form `module.attribute`. Code that passes a module on as a value, or looks
-up a computed attribute of it, may reach any function that imports. A started program may install packages, so its
-command must be known.
+Uses of a Python module are understood only in the form `module.attribute`. Code that passes a module on as a value, or
+looks up a computed attribute of it, may reach any function that imports, so it counts as loading something unnamed. A
+started program may install packages, so its command must be known.
 """
 
 import ast
@@ -218,8 +218,8 @@ class _Python:
         return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
 
     def _read_parts(self, node: ast.AST) -> list[ast.AST]:
-        """The parts of an expression that mention a loader or module, but hide nothing: the function of a call with a
-        literal name, the value before a plain attribute, and a module whose attribute is named literally."""
+        """The parts of an expression that mention a loader or module, but in a form that shows what is used:
+        `import_module` in `import_module("json")`, `json` in `json.loads` and in `getattr(json, "loads")`."""
         if isinstance(node, ast.Call) and self._names_module(node.func):
             given = node.args[0] if node.args else None
             own = isinstance(given, ast.Name) and given.id in ("__name__", "__package__")
@@ -234,8 +234,8 @@ class _Python:
         return [node.value] if isinstance(node, ast.Attribute) and node.attr not in (*INSIDES, "__dict__") else []
 
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
-        """Whether the call names an attribute of a module literally, and gets no function that loads or starts
-        anything: it only sets, deletes or tests the attribute, or the attribute is no such function."""
+        """Whether a call such as `getattr(module, "name")` names the attribute literally and returns no function that
+        loads or starts anything. `setattr`, `delattr` and `hasattr` never return one."""
         modules = self._dotted(call.args[0])
         if not name or not modules <= self.modules:
             return False
@@ -283,7 +283,8 @@ class _Python:
         return any(one not in classes or one.split(".")[0] not in (*self.own, "") for one in origins)
 
     def _started(self, statement: ast.stmt) -> Iterator[Words]:
-        """The commands that a statement starts; ("",) for a function that starts programs, but is not called here."""
+        """The commands that a statement starts. ("",) stands for an unknown command, for example if the statement only
+        passes on a function that starts programs."""
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return
         nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]

@@ -1,9 +1,9 @@
 """Runs inside the sandbox: starts a process that calls one function of the project, and passes on its answer.
 
-It uses only the standard library and does not import this package, because the interpreter is the project's. This
-process is the only one that knows the nonce and the channel. The call's process is a plain interpreter that reads a
-script from its standard input. The nonce and the channel are not in its memory, and it can neither read this process
-nor answer in its place. Its command line and the files that it can see do not name the engine.
+It uses only the standard library and does not import this package, because the interpreter is the project's. Only this
+process can answer: it alone has the channel to the engine, and the nonce with which an answer must begin. The call's
+process is a plain interpreter that reads a script from its standard input. It can neither read this process nor answer
+in its place. Its command line and the files that it can see do not name the engine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def hide() -> bool:
 
 
 def shed() -> None:
-    """Make the call's process readable again, and drop the capabilities with which it could read the hidden one."""
+    """In the child: undo `hide`, which is for the parent only, and drop the capabilities with which the child could
+    read its hidden parent."""
     import ctypes
 
     libc = ctypes.CDLL(None)

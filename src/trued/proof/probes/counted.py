@@ -109,7 +109,7 @@ class Registrar:
 
 
 class Counting:
-    """The plugin: chooses what is run, adds the canary, and reports every outcome."""
+    """The plugin: chooses what is run, adds tests that must fail (canaries and copies), and reports every outcome."""
 
     def __init__(self, order: dict[str, Any], channel: PytestChannel, pytest: Any) -> None:
         self.order, self.channel, self.pytest = order, channel, pytest
@@ -170,8 +170,8 @@ class Counting:
 
     def copied(self, items: list[Any]) -> list[Any]:
         """Copies of real tests, each under the id of its test, that fail after the test's own body. If a copy is not
-        reported as failed, no result of the run can be trusted. Copies run last, so that a test that cannot run twice
-        does no harm."""
+        reported as failed, no result of the run can be trusted. Copies run after all real tests, so that a test that
+        cannot run twice does no harm."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
         red = frozenset(self.order["red"])
 

@@ -1,7 +1,7 @@
 """Runs inside the sandbox: runs another of the engine's scripts under coverage.py, and counts the lines it reached.
 
-`python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files of the product, where to write the figures,
-and the path of the engine's coverage.py if the interpreter has none.
+`python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files to measure, where to write the figures, and
+the path of the engine's coverage.py if the interpreter has none.
 """
 
 from __future__ import annotations

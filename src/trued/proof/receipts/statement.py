@@ -143,7 +143,8 @@ class Statement(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a verdict does not contain: the bar, approvals, the engine's own files and its version."""
+    """What a verdict does not contain: the lowest accepted grade, approvals, the files that the engine wrote, and the
+    engine's version."""
 
     accept: Grade = Grade.ATTESTED
     approvals: tuple[Approval, ...] = ()
@@ -195,8 +196,11 @@ def _make_statement(subject: Descriptor, contract: Contract, account: Account) -
 
 
 def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """The overall result, and the requirements that reach the full bar (`attested`, or `accept` if it is higher), that
-    reach only a lowered bar, and that fail."""
+    """The overall result, and the ids of the requirements that passed, that passed with a warning, and that failed.
+
+    A requirement fails if its grade is below `accept`, the lowest accepted grade. It passes with a warning if its grade
+    is accepted, but below `attested`.
+    """
     full, lowered = max(account.accept, Grade.ATTESTED), account.accept
     passed = tuple(one.id for one in account.requirements if one.grade >= full)
     warned = tuple(one.id for one in account.requirements if lowered <= one.grade < full)

@@ -213,7 +213,8 @@ def _remove_shadows(
 async def _manifests(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
-    """Path → merged content (base64) of each package.json that had to be merged."""
+    """Path → content (base64) that replaces the head's package.json there. Those that may stay are left out (see
+    `merge_manifests`)."""
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
@@ -448,10 +449,10 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
 def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False) -> frozenset[tuple[str, int, int]]:
     """Every folder of the room, and every file with its inode and change time, which no program can set back.
 
-    Equal footprints mean that nothing was written. A folder's time is left out, because the engine's own files change
-    it. `besides`: files of the room to ignore. `whole`: with everything else that a program can change, for rooms in
-    which only cases run. For the room's own folder, only its mode and attributes count, because the engine puts `.git`
-    there.
+    Equal footprints mean that nothing was written. A folder's change time is left out, because the engine's own files
+    change it. `besides`: files of the room to ignore.
+    `whole`: include the folders' change times, for rooms in which only cases run. For the room's own folder, its mode
+    and attributes are included instead, because the engine puts `.git` there.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     if whole:
@@ -621,7 +622,8 @@ async def _go_variables(
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
-    """Top-level modules that the project's own folders provide. If one of them is missing, the project is at fault."""
+    """Top-level modules that the project's own folders provide. If one of these cannot be imported, that is the
+    project's fault, never the environment's."""
     code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
     places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
     found = set()

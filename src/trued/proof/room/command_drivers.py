@@ -78,8 +78,8 @@ class Drivers:
 async def find_drivers(workspace: Workspace, commit: str, command: str, *, product: bool = True) -> Drivers:
     """The drivers of a command on this commit, found in the command's text and in the texts of the files that it names.
 
-    `product`: also count modules that a script at the top of the project imports, although they are more often the
-    product than a part of the script. Without `product`, they are in `beside`.
+    `product`: modules that a script at the top of the project imports count as drivers, too, although they are more
+    often the product than a part of the script. Without `product`, they are in `beside` instead.
     """
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()

@@ -125,7 +125,7 @@ def provides_module(name: str, module: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddedPackages:
-    """The packages that only the head declares: installed, unavailable or unknown."""
+    """The packages that only the head declares: those installed, those that could not be, and those in no registry."""
 
     environment: str = ""  # a virtual environment that also finds the base's packages
     site: str = ""

@@ -183,9 +183,9 @@ def files_to_freeze(
 
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
-    """Path → blob of settings that builds and test runners share, in every folder. A name that the base lacks at the
-    top of the project has the blob "": then the head's new files of that name are not used, in any folder (see
-    `is_shared_setting`)."""
+    """Path → blob of settings that builds and test runners share, in every folder of the base. Each name of such a file
+    is also listed as a path at the top of the project, with the blob "" if the base has no file there: by these names,
+    `is_shared_setting` recognises files that the head adds, in any folder."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command

@@ -9,10 +9,10 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """Folder in the `from` of checks → the contract's files that belong to these checks.
+    """`from` folder → the contract's files that belong to the checks with this `from`.
 
-    These are the files that the checks list. If one of the checks lists none, all further files belong to it as well,
-    except those that a check with another `from` lists.
+    These are the files that the checks list. If one of the checks lists none, every file that no check with another
+    `from` lists belongs to them, too.
     """
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}

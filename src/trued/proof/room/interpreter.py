@@ -66,8 +66,9 @@ class Interpreter:
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Folder of an environment that the engine built → where the sandbox shows it, among the virtual environments
-        of a user. It is also shown at its own path, because its programs contain that path."""
+        """Folder of an environment that the engine built → the path below HOME at which the sandbox shows it, so that
+        it looks like a user's virtual environment. It is also shown at its own path, because its programs contain that
+        path."""
         folder = Path(self.path).parent.parent
         return {str(folder): f".virtualenvs/{ENVIRONMENT}"} if self.origin.startswith("environment ") else {}
 
@@ -179,7 +180,8 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
 
 
 def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """The engine's pytest if the interpreter has none, or why it cannot be used; and all versions."""
+    """If the interpreter has no pytest: the engine's own (module → path), or why that cannot be used. Also returns the
+    versions of all packages, including a supplied pytest."""
     versions = {str(name): str(one) for name, one in found["versions"].items()}
     if found["pytest"]:
         return {}, "", versions

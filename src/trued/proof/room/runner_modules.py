@@ -115,7 +115,8 @@ def _settings_of_manifest(text: str) -> str:
 
 
 def _values(text: str) -> Iterator[str]:
-    """The text of each value that is loaded as code, as its key shows; for a list or an object, the whole text."""
+    """The text of each setting whose key says that its value is loaded as code, such as `setupFiles`. A list or an
+    object is returned whole."""
     for match in _KEY.finditer(text):
         rest = text[match.end() : match.end() + 4000]
         closing = _BRACKETS.get(rest[:1])

@@ -34,8 +34,8 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
-    """The command, wrapped in a script that starts the services first. `telling`: a pipe for the script's messages,
-    which is closed here once the command runs; negative for none."""
+    """The command, wrapped in a script that starts the services first. `telling`: a pipe to which the script writes
+    whether they are up; whoever executes the command closes this process's copy. Negative for none."""
     ports = _ports(len(services))
     listed = [
         {

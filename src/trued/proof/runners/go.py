@@ -221,8 +221,8 @@ def _covers(pattern: str, folder: str) -> bool:
 
 
 def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _GoTestArguments) -> list[_Model]:
-    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names are
-    preferred."""
+    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
+    If none is known to have failed, files that the check names are preferred."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
     if not wanted.red:
@@ -303,8 +303,8 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _canary_outcome(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
-    """Returns "failed" if all canaries of the package failed, or if the package did not compile or crashed before they
-    ran; else ""."""
+    """Returns "failed" if all canaries of the package failed, or if none passed and the package did not compile or
+    crashed; else ""."""
     ended = [outcome for test, outcome in ours.items() if name in test]
     if folder in broken and set(ended) <= {"failed"}:
         return "failed"

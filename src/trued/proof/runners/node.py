@@ -189,8 +189,8 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelection) -> list[str]:
-    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names and
-    whose tests can be copied are preferred."""
+    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
+    If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
     if wanted.red:
         return files_to_copy(files, (one.split("::")[0] for one in wanted.red))
     asked = [path for path in files if any(is_below(path, one) for one in check.files)]
@@ -310,8 +310,8 @@ def _id(record: dict[str, Any], key: str) -> str:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Whether the record counts. Tests count, and plain scripts that did not fail. A group does not, but its tests
-    do."""
+    """Whether the record counts as a test. A group does not, but its tests do. A plain script counts if it did not
+    fail; otherwise it is a failed file (`_is_failed_file`)."""
     return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
 
 

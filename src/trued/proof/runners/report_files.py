@@ -242,8 +242,8 @@ def _without_report(room: _Room, ran: CommandResult) -> Fact:
 
 
 def _models(room: _Room) -> list[str]:
-    """The test files to copy: those with red tests and one other. If none is red yet, files that the check names and
-    whose tests can be copied are preferred."""
+    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
+    If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
     files = held or {path for path in room.known if is_named_like_a_script_test(path)}
