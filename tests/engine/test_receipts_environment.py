@@ -128,7 +128,7 @@ async def test_another_python_than_the_recorded_one_is_said_in_one_sentence(worl
     trial = Trial(world.place / "t", {"pyproject.toml": MANIFEST, "kit.py": CODE}, [])
     trial.workspace.environments = world.place / "kept"
     await trial.workspace.begin()
-    with pytest.raises(CannotJudge, match=r"proven with Python 2\.7 .* this Python 3\.\d+ .*: activate a Python 2\.7"):
+    with pytest.raises(CannotJudge, match=r"base with Python 2\.7 .* this Python 3\.\d+ .*: activate a Python 2\.7"):
         await choose_environment(
             trial.workspace, trial.workspace.base, (), {"python": "2.7.18", "numbers-of-ours": "1.0"}
         )

@@ -188,7 +188,7 @@ def _compare(
     if said["large"]:
         return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').reason}"
     if answer is None:
-        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and without exactly one answer"
+        return Outcomes.FAILED, "no answer", f"the process sent no valid answer (exit code {said['exit']})"
     return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
 
 

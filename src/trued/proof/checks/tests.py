@@ -24,7 +24,10 @@ RUNNERS: Mapping[str, Runner] = {
     "go": run_go_tests,
     **dict.fromkeys(("vitest", "jest", "mocha"), run_with_report),
 }
-SUPPORTED = "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, or any with a `report`"
+SUPPORTED = (
+    "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
+    "or any that writes JUnit XML to the check's `report`"
+)
 
 
 async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> Fact:

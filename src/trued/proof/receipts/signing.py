@@ -72,9 +72,11 @@ def own_key(home: Path) -> SigningKey | None:
     try:
         private = load_pem_private_key(_bytes(path), password=None)
     except (ValueError, TypeError) as error:
-        raise BadInput("this is not a usable private key", str(path), "move it away; trued key --new") from error
+        raise BadInput(
+            "this is not a usable private key", str(path), "move it away; `trued key --new` makes one"
+        ) from error
     if not isinstance(private, Ed25519PrivateKey):
-        raise BadInput("this is not an ed25519 key", str(path), "move it away; trued key --new makes one")
+        raise BadInput("this is not an ed25519 key", str(path), "move it away; `trued key --new` makes one")
     return SigningKey(private)
 
 
@@ -94,9 +96,9 @@ def read_public(path: Path) -> bytes:
     try:
         key = load_pem_public_key(_bytes(path))
     except (ValueError, TypeError) as error:
-        raise BadInput("this is not a public key", str(path), "name a file that `trued key` printed") from error
+        raise BadInput("this is not a public key", str(path), "name a file with what `trued key` printed") from error
     if not isinstance(key, Ed25519PublicKey):
-        raise BadInput("this is not an ed25519 key", str(path), "name a file that `trued key` printed")
+        raise BadInput("this is not an ed25519 key", str(path), "name a file with what `trued key` printed")
     return _der(key)
 
 

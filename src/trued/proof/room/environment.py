@@ -196,7 +196,7 @@ async def _recipe_for_recorded(
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
         raise CannotJudge(
-            f"it was proven with Python {needs} and packages that this Python {has} does not have: "
+            f"the checks ran on the base with Python {needs} and packages that this Python {has} does not have: "
             f"activate a Python {needs} and try again"
         )
     folder = _folder(caller, recipe, home)

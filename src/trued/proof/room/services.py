@@ -29,7 +29,7 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
     finally:
         os.close(reading)
     if said != b"ready" and not ran.timed_out:
-        raise CannotJudge(said.decode(errors="replace") or "the services of the checks gave no answer")
+        raise CannotJudge(said.decode(errors="replace") or "it is unknown whether the services of the checks started")
     return ran
 
 

@@ -93,7 +93,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     )
     stray = ""
     if ran.exit_code == 0 and canaries:
-        stray = "tests failed, but the command reports none: the results of this run cannot be trusted"
+        stray = "tests failed, but the command ended with 0: the results of this run cannot be trusted"
     return counted_fact(bench, ran, counted, words, stray=stray)
 
 

@@ -132,7 +132,7 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
 def _stray(room: _Room, ran: CommandResult, counted: CountedRun, *, planted_one: bool) -> str:
     failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
     if ran.exit_code == 0 and (planted_one or failed):
-        return "tests failed, but the command reports none: the results of this run cannot be trusted"
+        return "tests failed, but the command ended with 0: the results of this run cannot be trusted"
     if room.asked is None and ran.exit_code not in (0, None) and not planted_one and not failed:
         return f"every test is reported as passed, but the command ended with {ran.exit_code}"
     return ""
