@@ -171,8 +171,9 @@ async def _run_browser(
     serving: Server | None = None,
     second: bool = False,
 ) -> tuple[CommandResult, dict[str, Any]]:
-    """Run the browser script in a sandbox. The browser can reach only the contract's server; without such a server, it
-    has network access. Returns the finished process and the script's record."""
+    """Run the browser script in a sandbox. The browser can reach only the contract's server (`serving`). If that is
+    None, because the page is on another server, the browser has network access. Returns the finished process and the
+    script's record."""
     token = nonce()
     inner = {"port": serving.port, "dialer": serving.dialer()} if serving else {}
     order = {

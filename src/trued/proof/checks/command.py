@@ -49,7 +49,7 @@ async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) 
 async def _by_own_drivers(check: CommandCheck, bench: Bench, fact: Fact, tried: frozenset[str] = frozenset()) -> Fact:
     """The fact of a pass, marked if the command passes only with drivers that the change wrote.
 
-    `tried`: drivers that were already replaced by their base version, with which the command passed.
+    `tried`: drivers that need not be tried again, because the command has passed with the base's version of them.
     """
     own = await drivers_of_change(bench, check.command)
     if own <= tried:

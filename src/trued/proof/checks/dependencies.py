@@ -86,8 +86,9 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
 
 
 async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
-    """Manifest of this commit → what it declares. A list to which a manifest refers counts as a manifest, whatever its
-    name; the reference itself counts as a declaration only if the commit lacks that list or folder."""
+    """Manifest of this commit → what it declares. If a manifest refers to a list of packages (`-r base.txt`), that list
+    counts as a manifest, too, whatever its name. The reference itself counts as a declaration only if the commit lacks
+    the list or folder to which it refers."""
     blobs = await workspace.blobs(commit)
     folders = {str(one) for path in blobs for one in PurePosixPath(path).parents}
     found: dict[str, list[str]] = {}

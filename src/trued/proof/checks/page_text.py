@@ -86,7 +86,8 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
-    """The lines, and the parts of long lines that a reader would see as one piece."""
+    """The lines that are not empty. Each long line is cut into overlapping parts of a few words more than `many`, the
+    number of words in the wanted text."""
     for line in lines:
         words = line.split()
         if len(line) <= LONGEST or not words:

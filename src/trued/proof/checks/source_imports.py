@@ -378,8 +378,8 @@ def _script(text: str) -> SourceText:
 
 
 def _started_by_script(said: str) -> dict[str, list[Words]]:
-    """Line or call → the commands that it starts, in a script that uses `child_process`. All commands are unknown if
-    the script renames a function of `child_process`, or does not import the functions by their names."""
+    """Line or call → the commands that it starts, in a script that uses Node's `child_process`. All commands are
+    unknown, written as ("",), unless the script imports the functions of `child_process` by their own names."""
     if not _CHILDREN.search(said):
         return {}
     imports = list(_CHILDREN_NAMED.finditer(said))

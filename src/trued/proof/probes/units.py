@@ -192,7 +192,7 @@ def named_as(name: str, test: Any) -> Any:
 
 
 def dotted(name: str, root: str) -> str:
-    """The dotted name of the module, if the name is a path of a file."""
+    """The dotted name of a module that is given as the path of its file; any other name unchanged."""
     if not name.endswith(".py"):
         return name
     inner = os.path.relpath(os.path.abspath(name), root)

@@ -248,8 +248,9 @@ async def _write_placeholders(workspace: Workspace, contract: Contract, known: s
 
 
 def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
-    """Link the packages that the engine installed as `node_modules`. They replace a `node_modules` that only the head
-    has, because it could fake anything that tests import. Returns the files that were in it."""
+    """Make `node_modules` a link to the packages that the engine installed, unless the base has a `node_modules`. One
+    that only the head has is removed, because it could fake anything that tests import. Returns the files that were in
+    it."""
     place = room / NODE_MODULES
     if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
         return []  # the base has its packages in the repository
@@ -262,9 +263,11 @@ def _mount_points(
     room: Path, repository: str, interpreter: Interpreter, sides: tuple[Collection[str], Collection[str]]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Make an empty folder in the room for each folder of the interpreter that is inside the user's repository, such as
-    `.venv`, so that the sandbox can show it there. Returns the folders for which that is possible, and the head's files
-    that were in the way and are removed. (If they stayed, the room would have to be shown at another path, by which the
-    head could recognise it.) The base's files stay."""
+    `.venv`, so that the sandbox can show it there. Returns these folders, and the head's files that were removed
+    because they were in the way. If files of the base are in the way, the folder is left out.
+
+    If the head's files stayed, the room would have to be shown at another path, by which the head could recognise it.
+    """
     on_base, here = sides
     made, removed = [], set[str]()
     for path in interpreter.readable:

@@ -74,7 +74,7 @@ async def go_variables(workspace: Workspace, path: str) -> tuple[dict[str, str],
 
 
 def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a command with network access, in which `go mod vendor` may ask a proxy."""
+    """The variables without the one that forbids downloads, for a command with network access (`go mod vendor`)."""
     return {name: value for name, value in variables.items() if (name, value) != ("GOPROXY", OFFLINE["GOPROXY"])}
 
 

@@ -48,7 +48,7 @@ def named_in_commands(commands: Iterable[str], blobs: Collection[str]) -> set[st
 
 
 def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
-    """The project's scripts that a runner's settings with this text load."""
+    """The project's scripts that a test runner loads because of this file of settings."""
     folder = str(PurePosixPath(path).parent)
     if PurePosixPath(path).name == "package.json":
         text = _settings_of_manifest(text)
@@ -82,7 +82,8 @@ def only_loaded_by(
 
 
 def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection[str]]) -> set[str]:
-    """The largest part of these scripts that no script outside of this part loads."""
+    """Those of these scripts that only they themselves load: a script is left out if any other script loads it, and so
+    is what a script that was left out loads."""
     kept = {*scripts}
     while others := kept & {one for path, found in loads.items() if path not in kept for one in found}:
         kept -= others
@@ -90,7 +91,7 @@ def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection
 
 
 def _mentioned(path: str, text: str, blobs: Collection[str]) -> set[str]:
-    """The project's scripts that any text in this script names by a relative path: `register("./loader.mjs")`."""
+    """The project's scripts that a string in this script names by a relative path: `register("./loader.mjs")`."""
     folder = str(PurePosixPath(path).parent)
     values = [value for _, value in _LITERAL.findall(text) if value.startswith(("./", "../"))]
     return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}

@@ -39,7 +39,7 @@ async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
 
 
 async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]) -> Fact:
-    """The fact with the pictures and recordings that each test left, stored by the engine's own hash."""
+    """The fact with the pictures and recordings that its tests left. Each is stored under the hash of its content."""
     if bench.stage is None:
         return fact
     taken = [one for one in said if isinstance(one.get("test"), str) and "shot" in one]

@@ -213,8 +213,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 
 
 def _test_files(room: _Room) -> list[str]:
-    """The files that contain the wanted tests. If none are known, the files that the check names; else all files that
-    are named like tests."""
+    """The files that contain the wanted tests. If none is known, the files that the check names; if it names none, all
+    files that are named like tests."""
     scripts = [path for path in room.known if is_script(path) and (room.bench.room / path).is_file()]
     held = {one.split("::")[0] for one in room.wanted.ids or ()}
     asked = [path for path in scripts if any(is_below(path, one) for one in room.check.files)]
