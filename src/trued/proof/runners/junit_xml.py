@@ -46,7 +46,7 @@ class _Reader:
         self.depth += 1
         self.elements += 1
         if self.depth > DEEPEST or self.elements > MOST_ELEMENTS:
-            raise BadReport(f"its elements are nested more than {DEEPEST} deep, or are more than {MOST_ELEMENTS:,}")
+            raise BadReport(f"it has elements nested more than {DEEPEST} deep, or more than {MOST_ELEMENTS:,} elements")
         if tag == "testsuite":
             self.suites.append((attributes.get("name", ""), attributes.get("file", attributes.get("filepath", ""))))
         elif tag == "testcase":
