@@ -94,13 +94,14 @@ def added_names(before: str, after: str) -> frozenset[str]:
 
 
 def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
-    """The variables and classes that both files bind equally often, in the order in which `one` binds them."""
+    """The variables and classes that both files bind equally often, in the order in which `one` binds them. If this
+    order differs between base and head, the change has moved code."""
     return [name for name in one.order if one.bindings[name] == other.bindings[name]]
 
 
 def new_statements(before: str, after: str) -> frozenset[str]:
-    """The names and texts that a Python file's new statements mention, directly or through functions of the file that
-    they use. Definitions that the engine understands to be harmless do not count."""
+    """The names and string literals in a Python file's new statements, and the names in functions of the file that
+    these statements use. Definitions that the engine understands to be harmless do not count."""
     try:
         was, tree = ast.parse(before), ast.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -332,11 +333,12 @@ class _Outline:
         return self.bound.get(name, "") == {"__name__": "", "typing": " typing"}.get(name, "0typing TYPE_CHECKING")
 
     def is_understood(self, one: "_Run") -> bool:
-        """Whether the expression only makes a value, by functions of Python itself."""
+        """Whether the expression only makes a value, and calls only built-ins and the standard library."""
         return one.understood and all(map(self._is_pythons, one.roots))
 
     def makes_arguments(self, one: "_Run") -> bool:
-        """Whether the arguments of this decorator only make values, by functions of Python itself."""
+        """Whether the arguments of this decorator only make values, and call only built-ins and the standard
+        library."""
         return one.arguments is not None and all(map(self._is_pythons, one.arguments))
 
     def is_in_module(self, name: str) -> bool:
@@ -371,7 +373,8 @@ class _Run(NamedTuple):
 
 
 def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
-    """What is run when this function, class or variable is bound. `again`: its name was bound before."""
+    """What is run when this function, class or variable is bound. `again`: its name was bound before, so a decorator
+    such as `@price.setter` may belong to that earlier binding."""
     decorators = getattr(one, "decorator_list", ())
     for decorator in decorators:
         yield _decorator_run(decorator, one, again=again)
@@ -405,8 +408,8 @@ def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
 
 
 def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
-    """What a decorator may register: its function, its first text and an HTTP method, once for each method. If two
-    registrations are equal, such as two routes with the same path, one may replace the other."""
+    """What a decorator may register. `@app.route("/a", methods=["PUT"])` gives `("app.route", "/a", "PUT")`, one such
+    tuple for each method. If two decorators register the same, such as one route, one may replace the other."""
     if not isinstance(decorator, ast.Call):
         return frozenset()
     given = [*decorator.args, *(one.value for one in decorator.keywords)]
@@ -480,8 +483,8 @@ def _names_in(one: ast.AST) -> set[str]:
 
 
 def _mentioned(one: ast.AST) -> set[str]:
-    """Every name, attribute and text in this code, except in the bodies of functions. For `module.name` only the name
-    counts, unless it is a special one such as `__dict__`."""
+    """Every name, attribute and string literal in this code, except in the bodies of functions. Of `module.name` only
+    `name` is included, but of `module.__dict__` both parts are, because it gives access to the whole module."""
     if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and not _is_dunder(one.attr):
         return {one.attr}
     found = {

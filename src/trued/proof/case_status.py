@@ -124,10 +124,11 @@ def on_head(
 ) -> tuple[Head, list[Tried]]:
     """The worst result of one id, and the runs in which it did not pass.
 
-    If something is missing on the head, the case has failed, unless the base lacked the same thing: a head cannot
-    become unjudged by what it prints. If the case does not end in time, it has failed, unless it never ended in time on
-    the base either. An id may stand for a whole file that the base could not import: it passes if the file has tests
-    and all pass.
+    `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
+    could not be installed. With such a problem the id is unjudged, as it is if the engine itself failed. With any other
+    it has failed, also if something is missing: a head must not avoid a failure by printing that something is missing.
+
+    If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """
     worst, bad, turns = Head.PASSED, list[Tried](), 0
     for fact in facts:

@@ -15,7 +15,8 @@ _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, 
 
 
 def canonical_contract(contract: Contract) -> str:
-    """The contract as canonical JSON: equal contracts give equal text. The facts of the base are left out."""
+    """The contract as canonical JSON: equal contracts give equal text. The results on the base are left out, because
+    they differ with every run."""
     data = contract.model_dump(mode="json", exclude=FACTS)
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
@@ -78,9 +79,11 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged], approvals: tuple[App
 
 
 def _is_made_of_parts(judged: Judged) -> bool:
-    """Whether the grade can be computed again from the parts: always if the verdict has `own` (the verdict on the whole
-    without its parts). Verdicts of earlier versions lack `own`. Their grade can be computed again only if the whole is
-    unproven because of a part, or if its parts are its only reason.
+    """Whether the grade can be computed again from the parts.
+
+    That needs `own`, the verdict on the whole without its parts. Verdicts of earlier versions lack it. Their grade can
+    be computed again only if the first reason is about the parts, and either there is no other reason or the whole is
+    unproven.
     """
     if judged.own is not None:
         return True

@@ -18,9 +18,12 @@ _IDENT = b"$Id"  # git inserts the file's hash after this text
 
 
 async def converted_files(workspace: Workspace, base: str, commit: str, changed: Collection[str]) -> list[str]:
-    """New lines of `.gitattributes` files by which the head makes git convert files; such files in which it removed or
-    moved lines of the base; and changed files with a text (`$Id`) that git replaces because of an attribute of the
-    base."""
+    """Everything in the head because of which a checkout may differ from a clean room:
+
+    - new lines of `.gitattributes` files that make git convert files;
+    - `.gitattributes` files in which lines of the base were removed or moved;
+    - changed files with the text `$Id`, if the base has the attribute `ident`, by which git replaces this text.
+    """
     before, after = await _attributes(workspace, base), await _attributes(workspace, commit)
     if not before and not after:
         return []
@@ -71,5 +74,6 @@ def _converting_names(lines: Iterable[list[str]]) -> set[str]:
 
 
 def _overriding(lines: Iterable[list[str]]) -> list[list[str]]:
-    """The lines that decide, by their order, whether a file is converted."""
+    """The lines that can turn a conversion on or off. Their order matters, because later lines override earlier
+    ones."""
     return [line for line in lines if line[0].startswith(_MACRO) or any(map(_AFFECTING.fullmatch, line[1:]))]

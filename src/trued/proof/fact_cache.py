@@ -41,8 +41,8 @@ class FactCache:
     """The cache, as files below the state folder. Without a state folder nothing is kept; unreadable files are ignored.
 
     Failures of a head are kept for one `repository` only. Results on a base are keyed by the base's content, so all
-    clones with the same content share them. They are returned with the commit and the requirements of the contract that
-    the caller passes.
+    clones with the same content share them. When they are returned, they name the commit and the requirements of the
+    caller's contract, not of the contract for which they were recorded.
     """
 
     def __init__(self, home: Path | None, repository: str = "") -> None:
@@ -102,7 +102,8 @@ class FactCache:
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
-        """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure."""
+        """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure.
+        `order_bound`: tests that are not counted. A fact in which only such tests fail is not kept."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
