@@ -7,10 +7,12 @@ DATA = (ExamplesCheck, BrowserCheck)  # their results are compared in the engine
 
 
 def is_hidden_data(check: Check) -> bool:
-    """Whether the check is data that no implementer wrote or saw, provided that the contract is held out."""
+    """Whether the check is data that implementers cannot see: cases, or a page that is not marked as visible. True
+    only if the contract is held out, too, which is not checked here."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 
 def is_held_out(contract: Contract, check: Check) -> bool:
-    """Whether the check uses something that no agent may know: data, or test files that came with the contract."""
+    """Whether the check uses something that no implementer may know: data, or test files that came with the
+    contract."""
     return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))

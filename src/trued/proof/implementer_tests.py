@@ -1,4 +1,4 @@
-"""Runs the tests that the implementer itself added, if a check names files that the base does not have."""
+"""Runs the implementer's own tests: test files that a check uses, that the base lacks, and that the head has added."""
 
 import base64
 from collections.abc import Collection, Mapping, Sequence

@@ -206,8 +206,9 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
 
 def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
     """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
-    judged. Otherwise `unseen` code caps it at `tested`: changed code that no check ran, although existing tests that
-    could not be run may reach it.
+    judged. If neither is so, any `unseen` code caps the grade at `tested`.
+
+    `unseen`: changed code that no check ran, and that may be tested by existing tests that could not be run.
     """
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
@@ -407,7 +408,8 @@ _Counts = list[tuple[Check, _Count]]
 
 
 def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no approval would help)."""
+    """Grade, reasons, and what only a person can add: "attest" or "approve"; "" if nothing is lacking; "nothing" if no
+    approval would help."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()

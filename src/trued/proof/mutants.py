@@ -111,7 +111,7 @@ def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
 
 
 def _result(case: Case) -> list[Any]:
-    """The result that the case expects, as a list of one value: None if it expects only an error, an exit code or a
+    """A list of one value: the result that the case expects, or None if it expects only an error, an exit code or a
     status."""
     if isinstance(case, CallCase):
         return [case.returns]

@@ -105,8 +105,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 async def _look_for_packages(
     trial: CommitTrial, due: Sequence[Requirement], changed: Sequence[str], texts: Mapping[str, str]
 ) -> None:
-    """Record in the trial which changed files may install a package that no manifest declares, and which imports
-    nothing provides."""
+    """Record in the trial: changed files that may install a package without a manifest, if a dependencies check is due;
+    declared packages that no registry has; and imported modules that neither the project nor a package provides."""
     if asked := [check for one in due for check in one.checks if isinstance(check, DependenciesCheck)]:
         exact = any(one.unchanged for one in asked)
         trial.unread = await unread_additions(

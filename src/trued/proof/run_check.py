@@ -68,7 +68,7 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
     """The environment variables of a check. Cases and pages run in UTC by default, so that their results do not depend
-    on the machine's time zone. The second turn uses another name of that zone."""
+    on the machine's time zone. The second turn uses another name of UTC, so that its surroundings differ here, too."""
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 

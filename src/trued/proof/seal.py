@@ -156,7 +156,8 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _has_counted(contract: Contract, name: str) -> bool:
-    """Whether the runner reported single tests or test files on the base. If so, the check may pass on a head."""
+    """Whether the runner reported single tests or test files on the base. Only such a suite is kept as a red suite,
+    because its tests can be seen to pass on a head."""
     return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
 
 
@@ -212,8 +213,8 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
 async def _tests_beside_code(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Path → blob of test files beside the code. If a check is a command, all of them are frozen, because nobody knows
-    which files the command runs."""
+    """Path → blob of all test files beside the code, to be frozen if a check is a command, because nobody knows which
+    files the command runs. Empty if no check is a command."""
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
@@ -234,8 +235,8 @@ async def _plugins(
 async def _runner_modules(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str], scripts: Collection[str]
 ) -> dict[str, str]:
-    """Path → blob of the project's scripts that settings of a script runner load, directly or through each other,
-    except those that may be the product."""
+    """Path → blob of the project's JavaScript and TypeScript files that settings or command lines of test runners load,
+    directly or through each other. Files that may belong to the product are left out."""
     checks = [check for one in requirements for check in one.checks]
     commands = [*(check.command for check in checks if isinstance(check, TestsCheck)), *scripts]
     if not any(isinstance(check, TestsCheck) for check in checks) or not any(map(is_script, blobs)):

@@ -93,9 +93,11 @@ def _failing(tried: Iterable[Tried]) -> str:
 
 
 def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
-    """Each test of the check on this commit, with its worst result. For a void run, only failures count.
+    """Each test of the check on this commit, with its worst result. Passes do not count if the run is void, because its
+    results cannot be trusted.
 
-    Agents see these figures, so none come from a room in which something held out had run before.
+    Agents see these figures, so they are not taken from held-out checks, nor from a room in which something held out
+    had run before.
     """
     found: dict[str, Tried] = {}
     name = check_hash(check)
@@ -181,7 +183,8 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
 
 
 def _own_coverage(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """For an interpreter without coverage.py, the engine's own (name → folder); or why that cannot be used."""
+    """The engine's own coverage.py (name → folder), for an interpreter that has none; and the reason if that cannot be
+    used. Empty if the interpreter has coverage.py."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")
