@@ -246,14 +246,15 @@ class CommitTrial:
         return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Find the guards that failed only in the second turn, and run their checks on the base in the same two
-        settings. The guards may have failed like this before the change."""
+        """Find the guards that failed only in the second turn, which has other surroundings, and run their checks twice
+        on the base in the same way. Guards that fail in the second run there, too, are not counted, because the change
+        did not cause the failure."""
         await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
 
     async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Run red tests that failed only in the second turn twice more, both times in the setting of the first turn. If
-        a test passes then, and fails when only the date is changed, it depends on the date and is not counted. A test
-        that depends on anything else (files left by the first run, the machine) still counts as failed."""
+        """Run red tests that failed only in the second turn twice more, both times in the surroundings of the first
+        turn. If a test passes then, and fails when only the date is changed, it depends on the date and is not counted.
+        A test that depends on anything else (files left by the first run, the machine) still counts as failed."""
         tests = [one for one in runs if isinstance(one.check, TestsCheck)]
         suspects = self._failing_second_time_only(tests, Base.RED)
         await self._try_again(self.commit, interpreter, suspects, passing=True)
@@ -266,8 +267,13 @@ class CommitTrial:
         *,
         passing: bool = False,
     ) -> None:
-        """Run the checks of the suspects twice in one room of this commit. Add to `order_bound` the suspects that fail
-        in the second run. With `passing`: those that pass in the second run and fail when only the date is changed."""
+        """Run the checks of the suspects twice in one room of this commit, and add to `order_bound` the suspects that
+        are not to be counted.
+
+        Normally the second run has other surroundings, and the suspects that fail in it are added. With `passing`, both
+        runs have the same surroundings, and the suspects are added that pass in the second and then fail when only the
+        date is changed.
+        """
         if not suspects:
             return
         carried = self.contract.carried
@@ -408,7 +414,7 @@ class CommitTrial:
         return any(name in passed and (is_untraced(check) or not self.ran.get(name)) for name, check in checks)
 
     def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
-        """Tests that belong to another requirement, which alone reports their results."""
+        """Tests that belong to another requirement. Only that requirement reports their results."""
         facts = [one for one in self.base_facts if one.kind == "tests"]
         others = [one for one in self.due if one.id != requirement.id]
         return frozenset(

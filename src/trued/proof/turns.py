@@ -4,11 +4,11 @@ The second run must find all files that the first left in the checkout (LAW-6). 
 the second counts only if the first left its room unchanged. Cases that failed in parallel are run again, one after the
 other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
-Cases whose answers are data are the only ones that can show `proven`. In the first run they have to pass where no other
-check has run, so that code cannot pass only because a test left it a sign. A sign need not be a file: the time or the
-mode of a folder is enough. So the engine does not look for such signs, but uses another room. The second run of the
-cases is in the same checkout as the tests, as LAW-6 asks. If the cases leave something behind in the other room, their
-first run is repeated in that checkout, too.
+Of the checks that run code, only cases and pages can show `proven`. A test that ran before them could leave a sign in
+the room by which the code knows that it is being judged. The engine cannot find every sign, because the time or the
+mode of a folder is enough. So the first run of cases and pages is in another room, in which no other check has changed
+anything. Their second run is in the same room as the tests, as LAW-6 asks. If they leave something behind in the other
+room, their first run is repeated in the room of the tests, too.
 """
 
 import asyncio

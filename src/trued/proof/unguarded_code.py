@@ -46,8 +46,8 @@ _RELATIVE = re.compile(r"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 
 
 class UnguardedCode:
-    """The changed code of a trial that nothing guards. `turned`: evidence of the red suites, which it runs on base and
-    head."""
+    """Finds the changed code of a trial that nothing guards. To find it, red suites may be run on base and head;
+    `turned` is their evidence."""
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
@@ -92,9 +92,9 @@ class UnguardedCode:
         return self._by_requirement(list(dict.fromkeys(found)))
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that only existing tests use on the base, if these tests fail with the base's version of
-        the file. If the tests fail only with the base's version of all such files, all are returned. If there are more
-        than `MOST_HELPERS` such files, all are returned without running the tests."""
+        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
+        the base's version of the file, the tests fail. If they fail only with the base's version of all such files, all
+        are returned. If there are more than `MOST_HELPERS` such files, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
@@ -107,8 +107,8 @@ class UnguardedCode:
         return found
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code, the same for all. Requirements whose checks run code that cannot be traced (a
-        command line, a server, a page) are left out."""
+        """Requirement → this code, the same for all. Requirements with cases that start a program or a server, or open
+        a page, are left out: these cases may have run the code without the engine seeing it."""
         return {one.id: code for one in self.trial.due if code and not any(map(is_untraced, one.checks))}
 
     async def _unwatched(self, turned: TurnedTests) -> list[str]:
@@ -145,8 +145,8 @@ class UnguardedCode:
         return {one for path, text in every for one in paths if _may_import(path, text, one)}
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """The loaded files of the base, other than Python, that no case reaches on the base from its entry point. They
-        are loaded only because the head imports them."""
+        """Of these files, which a check has loaded, those of the base that are not Python and that no case's entry
+        point leads to on the base. They were loaded only because the head imports them, which does not test them."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -170,9 +170,9 @@ class UnguardedCode:
         return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in loaded files that no test ran. On the base, neither the entry
-        point of a case nor a red test that passes now reaches this code. (That a file was loaded does not show that it
-        works.)"""
+        """Code of the base that the head altered, in files that a check loaded but no test ran. Left out is code that,
+        on the base, is reached from the entry point of a case or from a red test that passes now. (That a file was
+        loaded does not show that its code works.)"""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:

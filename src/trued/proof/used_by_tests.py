@@ -74,8 +74,8 @@ async def altered_helpers(
 def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
     """Whether a Python file has kept everything from the base, and its additions affect no test that uses it.
 
-    `tests`: the text of these tests. It must contain no new name, import no `*`, and load no plugins. No class of the
-    base may have a new member, because a test runner might call it.
+    For that, the text of these tests (`tests`) must contain no new name, import no `*` and load no plugins. Also, no
+    class of the base may have a new member, because a test runner might call it.
     """
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
@@ -90,8 +90,8 @@ def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, st
 def _loads_more(
     path: str, tests: Iterable[str], before: Mapping[str, str], after: Mapping[str, str], here: Collection[str]
 ) -> bool:
-    """Whether these tests load another file only because of what the helper at `path` imports now, and that file may do
-    something while it is loaded, such as replace a function of the product."""
+    """Whether the helper at `path` now makes these tests load another file that may do something while it is loaded,
+    such as replace a function of the product."""
     now = {**before, **after}
     more = _loaded_from(tests, now, here) - _loaded_from(tests, {**now, path: before.get(path, "")}, here)
     return any(
@@ -139,8 +139,8 @@ def _code_that_the_user_names(contract: Contract) -> str:
 
 
 def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
-    """Path → "" for each file of a new package that Python finds instead of the module `path`. They have to be
-    removed."""
+    """Path → "" for each file of a new package that Python finds instead of the module `path`. They have to be removed,
+    so that Python finds the module again. Empty if there is no such package."""
     if changed == path:
         return {}
     return dict.fromkeys((one for one in here if one.startswith(changed.removesuffix("__init__.py"))), "")
@@ -231,8 +231,8 @@ def _imported_names(text: str) -> frozenset[str]:
 
 
 def _name_below_root(path: str, known: Collection[str]) -> str:
-    """The module's name, with slashes, for whoever has its root on the import path. The root is the first folder above
-    it that is no package: `kit/core` for `lib/kit/core.py`, if `lib` has no `__init__.py`."""
+    """The name by which a module is imported if its root is on the import path, with slashes instead of dots. The root
+    is the first folder above it that is no package: `kit/core` for `lib/kit/core.py`, if `lib` has no `__init__.py`."""
     file = PurePosixPath(path)
     root = next(one for one in file.parents if f"{one}/__init__.py".removeprefix("./") not in known or str(one) == ".")
     name = file.relative_to(root).with_suffix("")

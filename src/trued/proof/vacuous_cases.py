@@ -107,8 +107,8 @@ def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
 
 
 def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
-    """The pattern's words, with "" in place of each placeholder. A placeholder is marked as one, or is a name in
-    capitals for which `given` has another word."""
+    """The pattern's words, with "" in place of each placeholder. A placeholder is a word with a mark such as `<name>`,
+    or a word in capitals if `given` has another word at the same place."""
     filled = [*given, *[""] * len(pattern)]
     return [
         "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
