@@ -142,8 +142,11 @@ def calls(
     material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
 ) -> tuple[ReportedCall, ...]:
     """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts; if
-    `texts` is false, no call has. `known`: an earlier result to reuse, made when `material.ended` was the same;
-    `is_judged`: the verdicts were the same, too."""
+    `texts` is false, no call has.
+
+    `known`: an earlier result, whose unchanged calls are reused. It must have been made when `material.ended` was the
+    same. `is_judged`: no verdict has been added since, so claims of reused calls need not be compared with verdicts.
+    """
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
         by_key[event.key].append(event)
@@ -214,7 +217,8 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
-    """The call with its brief, reply and transcript, each cut to the room that it has."""
+    """The call with its brief, reply and transcript, each shortened to a share of `room` characters. An examiner's
+    call gets none of them before the run has ended."""
     if call.held_back:
         return call
     wanted = min(lines, max(FEWEST_LINES, room // 400))
@@ -231,8 +235,8 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
 
 
 def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterator[ProviderWait]:
-    """Each wait for the provider: until the call's next event, or until `ended` if it has none. `held_back`: leave out
-    reasons."""
+    """Each wait for the provider. It lasts until the call's next event, or until `ended` if there is none. `held_back`:
+    leave out the reason for the wait, because the texts of this call must not be shown yet."""
     for number, stored in enumerate(events):
         if event := CallWaits.read(stored):
             over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)

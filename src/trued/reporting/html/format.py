@@ -26,7 +26,8 @@ def money(usd: float) -> str:
 
 
 def cost(usd: float, mark: str = "") -> str:
-    """The cost; `mark`: `~` or `≤`. 0 becomes "not reported": a call without a reported cost was not free."""
+    """The cost after a mark: `~` for computed, `≤` for an upper bound. 0 becomes "not reported", because a call without
+    a reported cost was not free."""
     return f"{mark}{money(usd)}" if usd else "not reported"
 
 

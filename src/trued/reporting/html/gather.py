@@ -75,7 +75,7 @@ def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
 
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
-    """The documents on the branch, and those copies for people that are not on the branch."""
+    """The documents on the branch, and the live copies of documents that are not on the branch."""
     own = papers(record)
     yield from own.items()
     for name, text in _documents(folder):

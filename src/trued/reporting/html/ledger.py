@@ -275,7 +275,8 @@ class _Proofs:
 
 
 def _evidence_line(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
-    """The evidence in one line: `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`."""
+    """The evidence in one line, such as `before any work: 3 × 2 missing; at c0ffee1111: 2 × 2 passed`. Here `3 × 2
+    missing` means: each of three check runs had two cases with the outcome `missing`."""
     head = stages[-1] if stages else None
     parts = [("before any work", base), *([(f"at {head[0].verdict.commit[:10]}", head[2])] if head else [])]
     return "; ".join(f"{when}: {_outcomes(facts)}" for when, facts in parts if facts)

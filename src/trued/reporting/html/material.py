@@ -74,8 +74,8 @@ class CheckRun:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "CheckRun":
-        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Equal
-        names share one string."""
+        """Read from stored evidence, without making an `Evidence`, which takes ten times the memory. Also to save
+        memory, equal names share one string."""
         tried = stored.get("tried", ())
         return cls(
             id=stored["id"],
@@ -199,7 +199,8 @@ class Material:
 
     @property
     def holds_out(self) -> bool:
-        """Whether some held-out cases must not be shown yet. Notes of the contract and of verdicts can quote them."""
+        """Whether some held-out cases must not be shown yet. Then the notes of contract and verdicts must not be shown
+        either, because they can quote cases."""
         return bool(self.contract and self.contract.held_out and not self.ended)
 
     @property

@@ -34,7 +34,8 @@ CallOrWait: TypeAlias = ReportedCall | tuple[ReportedCall, ProviderWait]
 
 
 class Stretch(NamedTuple):
-    """A bar before it is drawn. It has no title yet, because only a few hundred of twenty thousand bars are drawn."""
+    """A bar before it is drawn. It gets its title later: of twenty thousand bars only a few hundred are drawn, and only
+    these need one."""
 
     began: float
     ended: float
@@ -201,9 +202,12 @@ def timeline(
     last_s: float = 0.0,
     now: float = 0.0,
 ) -> Timeline:
-    """The timeline of a run. `most`: bars of all lanes together, 0 for MOST_BARS in each; `scopes`: add a lane of the
-    parts of the work; `last_s`: show only the last seconds, 0 for all; `now`: where open bars end, if it is after the
-    newest event."""
+    """The timeline of a run.
+
+    `most`: about how many bars all lanes may have together; 0: each lane may have MOST_BARS. `scopes`: add a lane with
+    the parts of the work. `last_s`: show only this many seconds at the end; 0: show all. `now`: where open bars end, if
+    it is after the newest event.
+    """
     links, now = links or Links(), max(now, material.now)
     lanes = [*(_scopes(material, now) if scopes else ()), *_agents(every, links, now), *_engine(material, links)]
     lanes += _people(material, links, now)

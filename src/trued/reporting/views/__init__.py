@@ -83,7 +83,8 @@ def _call_data(call: "Call", *, at_work: bool) -> dict[str, Any]:
 
 
 def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool) -> dict[str, Any]:
-    """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet."""
+    """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet. `over`: no
+    agent will work on the run any more, so held-out cases may be shown."""
     from trued.model import Verdict  # imported here, because `ls` needs no verdict
     from trued.proof.notes import facts_of
 
@@ -146,7 +147,7 @@ def _not_judged_yet(name: str, text: str, source: str) -> dict[str, Any]:
 
 
 def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:
-    """Pictures before and after; none of held-out cases while an agent may still be asked."""
+    """Pictures before and after; none of held-out cases unless the run is `over` (see `ledger`)."""
     # imported here, because the command line imports this package even to print help
     from trued.proof.screenshots import evidence_pictures
 
@@ -156,7 +157,7 @@ def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]
 
 
 def evidence(fact: "Evidence", *, over: bool) -> dict[str, Any]:
-    """One run of one check. Values that agents must not learn are left out while an agent may still be asked."""
+    """One run of one check. Unless the run is `over` (see `ledger`), the content of held-out cases is left out."""
     row = fact.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
     row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)

@@ -98,7 +98,7 @@ class Progress:
 
     @property
     def cost(self) -> str:
-        """How the cost is known: reported, computed or ceiling. The least certain of all calls counts."""
+        """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
         known = {one.cost for one in self.calls}
         return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 

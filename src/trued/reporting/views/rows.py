@@ -108,7 +108,7 @@ class Call(NamedTuple):
 
     @property
     def cost(self) -> str:
-        """How the cost is known: reported | computed | ceiling."""
+        """How the cost is known: reported | computed | ceiling (an upper bound); "" if unknown."""
         return self.answer.cost if self.answer else ""
 
     @property
