@@ -65,8 +65,8 @@ def head_by_decision(processed: Iterable[ProcessedDecisions]) -> dict[tuple[str,
 def unprocessed_decisions(
     words: Iterable[Approval], processed: Sequence[ProcessedDecisions], *, every: bool = False
 ) -> list[Approval]:
-    """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements. `every`: all
-    decisions, for a workflow that records approvals in its files."""
+    """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements (a person had
+    to decide, and nobody was there). `every`: all decisions, for a workflow that records approvals in its files."""
     known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
     news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one

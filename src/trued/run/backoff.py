@@ -66,8 +66,8 @@ def decide_wait(
 
 
 def _resume_time(report: Report, number: int) -> float:
-    """The provider's time plus a margin; after it proved wrong twice, at least a growing back-off. Without a time from
-    the provider, the back-off alone."""
+    """When to try again: at the time that the provider names, plus a margin. If that time proved wrong twice, not
+    before a growing back-off has passed. If the provider names no time, after the back-off."""
     if not report.until:
         return report.ended + _step(number)
     doubted = report.ended + _step(number - DOUBTED) if number > DOUBTED else 0.0

@@ -172,7 +172,8 @@ class Branch:
     ) -> None:
         """Commit these files, in the engine's own name.
 
-        `accepted=False`: the commit is not published. `event`: what these files say, for readers of the journal.
+        `accepted=False`: the run's branch in the user's repository is not moved to the commit. `event`: emitted with
+        the commit, to tell readers of the journal what the files say.
         `editable`: paths whose copies in the run's folder a person may edit; `read_edit` reads the edits.
         `step`: the step's name. `inputs`: what a replay compares, if not the files themselves.
         """

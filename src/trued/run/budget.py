@@ -71,8 +71,8 @@ class CallRequest:
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
-        """The rows that share this call's limit of the scope: all of the run, or those of the same feature, task or
-        role."""
+        """The rows that count against the same limit as this call: all rows of the run if `scope` is "", else those of
+        the same feature, task or role."""
         if scope == FEATURE:
             feature = self.feature
             return [row for row in rows if feature_scope(row.step) == feature]
@@ -179,7 +179,8 @@ class Budget:
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
-        """Whether a call was ended because it used up its reservation, so that it may ask for more."""
+        """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
+        more; if not, it used up the agent's own budget, which the engine cannot raise."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:
@@ -275,7 +276,8 @@ class Budget:
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
 
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
-        """What a call usually takes, at most what the tightest limit leaves; 0 for amounts without a limit."""
+        """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
+        has no limit."""
         found: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
             own = request.sharing(rows, scope)

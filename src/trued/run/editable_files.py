@@ -95,8 +95,8 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """The path of the copy. It keeps the file's path below a folder that the engine owns; for other files it has
-        only the name."""
+        """The path of the copy. Of a file in a folder that the engine owns, the path below that folder is kept; of any
+        other file, only the name."""
         inside = [one for one in self._files.owned if one.endswith("/") and path.startswith(one)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 

@@ -81,8 +81,9 @@ class Judgement:
         self._steps, self._context, self._state = steps, steps.context, steps.state.proof
 
     def contract(self, key: str = "") -> Contract:
-        """The contract in force. `key`: the step that needs it. This first puts amended contracts into force, except
-        those that were amended after the step had been recorded. Raises `BadInput` before `seal`."""
+        """The contract in force. `key`: the step that needs it. With a key, amendments come into force here, except
+        those that people made after this step was recorded: a replay must use the same contract as the first time.
+        Raises `BadInput` before `seal`."""
         for before, contract in self._context.amended[self._state.amendments :] if key else ():
             if key in before:
                 break
@@ -303,7 +304,7 @@ class Judgement:
     def check_for_stall(self, verdict: Verdict) -> bool:
         """Count a round that ended with this verdict. If the loop stalls, emit `NoProgress` and return True.
 
-        It stalls if two rounds in a row end with the same gaps as before and without any change.
+        It stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
         before, times = self._state.stuck.get(path, (None, 0))
@@ -330,7 +331,7 @@ class Judgement:
 
     def set_outside(self, criteria: Iterable[Requirement], why: str) -> None:
         """Record criteria that are not in the contract: the final verdict lists each as not checked, which limits the
-        run's grade. A criterion `covers` the part of the work that it belongs to."""
+        run's grade. The first name in a criterion's `covers` is the part of the work that it belongs to."""
         self._state.outside = tuple(_not_checked(one, why) for one in criteria)
 
     async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:

@@ -1,4 +1,5 @@
-"""Manual review: asks people about requirements that only they can judge, and parks those while nobody is there."""
+"""Manual review: asks people about requirements that only they can judge, and parks a requirement if nobody is
+there: the run continues without the decision."""
 
 from collections.abc import Iterable
 
@@ -54,7 +55,8 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
 
 
 async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
-    """Decisions that no step has processed yet. If there are none, no step is recorded: call this only at the end."""
+    """Decisions that no step has processed yet. If there are none, no step is recorded, so that a resumed run looks
+    again. Call this only at the end: elsewhere a replay could find decisions that were made later."""
     key, head = steps.key("decided"), steps.state.position.head
 
     async def step() -> str:

@@ -126,7 +126,8 @@ class Parallel:
 
 
 async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
-    """Files that still have both sides in them: files of the conflict, and other files that marks were copied into."""
+    """Files that are not resolved yet: those with conflict markers (files of the conflict, and files changed since),
+    and those that git left as two versions side by side."""
     labels = [one.split()[-1] for one in conflict.marks]
     since = await part.steps.context.workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [one for one in since if one not in conflict.files]
@@ -138,8 +139,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. Only
-    the agent claims that they contain the other side, too."""
+    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. That
+    such a file contains the other side, too, is only the agent's claim."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]
@@ -154,10 +155,11 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
 
 
 def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
-    """Whether marks of the conflict are left in a file. A mark may be indented or commented out.
+    """Whether git's conflict markers are left in a file, also indented or commented out.
 
-    A mark with a label is recognised by the label. Without labels, marks are left if the file has more of one sign than
-    both sides together. `shown`: the file as the agent got it, with both sides and the marks.
+    A marker with a label (a commit) is recognised by the label. One without, such as `=======`, may be an ordinary
+    line: it counts as left only if the file has more such lines than both sides had together. `shown`: the file as the
+    agent got it, with both sides and the markers.
     """
     if now is None or any(_is_conflict_marker(line, labels) for line in now.splitlines()):
         return now is not None
@@ -179,7 +181,7 @@ def _is_conflict_marker(line: str, labels: Sequence[str]) -> bool:
 
 
 def _signs(lines: Iterable[str]) -> Counter[str]:
-    """The number of lines that look like a mark, by sign."""
+    """The number of lines that look like a conflict marker, by its sign (`<`, `=`, `>` or `|`)."""
     found = filter(None, (_MARK.match(line) for line in lines if len(line) <= WIDE))
     return Counter(one[one.lastindex or 0][0] for one in found)
 

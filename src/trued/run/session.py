@@ -186,7 +186,8 @@ class Session(Generic[R]):
         return ""
 
     async def _publish_and_clean(self, got: AgentAnswer, *, live: bool) -> None:
-        """After the answer is recorded: move the branch, and drop a clone that is not the session's own."""
+        """After a new answer (`live`, not replayed) is recorded: report edits of files that the agent may not change,
+        and move the branch. If the call died and was made again in a new clone, drop that clone."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:

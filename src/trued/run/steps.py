@@ -12,7 +12,7 @@ from trued.run.state import RunState
 
 
 class Steps:
-    """The steps of one scope. All scopes of a run share its state, and with it the count of every name."""
+    """The steps of one scope. All scopes of a run share its state, which also counts the uses of each step name."""
 
     def __init__(self, context: RunContext, state: RunState, path: str = "") -> None:
         self.context, self.state, self.path = context, state, path

@@ -80,8 +80,8 @@ class CaseRules:
         self.known = KnownNames(every, base)
 
     def text_of(self, name: str) -> str:
-        """The text that a case of this requirement may quote: the requirement's own; if it stands for the whole source,
-        also the goal's."""
+        """The text that a case of this requirement may quote: the requirement's own text. If the requirement stands for
+        the whole plan, ticket or specification, also the goal's text."""
         one = self.open[name]
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
@@ -125,7 +125,7 @@ class CaseRules:
         return entries | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
 
     def _quoted(self, name: str, firm: Sequence[_Item], remaining: Sequence[_Item]) -> str:
-        """The clauses that only unsure cases quote."""
+        """The clauses that are quoted only by cases of which the second examiner is not sure."""
         sure = {one.quotes for item in firm for _, one in proving_cases(item.run)}
         quotes = dict.fromkeys(
             one.quotes for item in remaining for _, one in proving_cases(item.run) if one.quotes not in sure
@@ -230,14 +230,14 @@ class CaseRules:
         return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the aside is about a single sentence that has no cases and is a part of the requirement for the whole
-        source."""
+        """Whether the examiner may call these words background: they are a single sentence without cases, and a part of
+        the requirement that stands for the whole source."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
     def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
-        """The clauses that no case covers. If all are covered, but by fewer cases than there are clauses, the whole
-        text."""
+        """The clauses that no case covers. If each is covered, but there are fewer cases than clauses, the whole text:
+        a case that quotes several clauses may not show all of them."""
         one = self.open[name]
         if one.parts:
             return ()
@@ -298,8 +298,8 @@ def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without the cases that the second examiner answered with `what`; None if nothing is left. Exchanges
-    stay as set-up for later ones."""
+    """The proposal without its doubted cases; None if nothing is left. `what`: which doubts count, "otherwise" or
+    "unsure". A doubted exchange stays as set-up for later ones."""
     places = {one.number for one in doubts if one.of == origin and one.what == what}
     if not places or not run.cases:
         return None if places else run

@@ -61,7 +61,7 @@ class Examination:
 
     @property
     def hides(self) -> list[tuple[str, str]]:
-        """The clone and the key of every session that saw a case."""
+        """The clone and the key of every session that saw a case: implementers must not be able to read their files."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     @property
@@ -104,7 +104,9 @@ class ExaminerConversation:
         always_second: bool = False,
         agent: str = "",
     ) -> None:
-        """`agent`: used instead of the agent that the settings name for the examiner."""
+        """`before`: an earlier reply, whose cases are kept. `always_second`: if there is no second examiner, the
+        examiner's own agent answers blind, in a fresh session. `agent`: used instead of the agent that the settings
+        name for the examiner."""
         self.steps, self.asked, self.context = steps, asked, steps.context
         steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False, agent=agent)

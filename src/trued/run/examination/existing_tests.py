@@ -81,11 +81,11 @@ def _with_named_runner(
     one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
 ) -> Requirement:
     """If the requirement's sentence names a test command ("`pytest -q` passes"), give it a check that counts these
-    tests; if the command runs the base's whole suite, this is the check of that suite. (A command check would see only
-    an exit code, and would not run in the environment of tests.) Other requirements are returned unchanged.
+    tests. (A command check would see only an exit code, and would not run in the environment of tests.) If the command
+    runs the base's whole suite, it gets the check of that suite. Other requirements are returned unchanged.
 
-    The check is a guard (`keep`). But if the command names test files that the base does not have, it is not: the
-    implementer writes these, and what they show is `self-tested`.
+    The check is a guard (`keep`), unless the command names test files that the base does not have: the implementer
+    writes those, so what they show is only `self-tested`.
     """
     command = named_command(one.text)
     named = (CommandCheck(command=command),)

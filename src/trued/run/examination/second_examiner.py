@@ -65,7 +65,7 @@ def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
-    """The exchange as set-up for others: only its status is checked, if it has one."""
+    """The exchange as set-up for others: only its expected status is checked, and with `status=False` nothing."""
     kept = {"status": case.status} if status and case.status is not None else {}
     return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
