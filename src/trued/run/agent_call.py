@@ -292,7 +292,7 @@ async def _work_until_reported(
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine kills it")
         if lapses >= LAPSES:
             raise AgentFailed(
-                f"{ask.key}: the hub was out of reach {lapses} times in mid-call; each time costs a new call"
+                f"{ask.key}: the hub was out of reach {lapses} times in mid-call; each further try costs a new call"
             )
         if unread >= UNREAD:
             why = "the disk is faulty, or a supervisor of another version wrote them"

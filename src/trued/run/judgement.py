@@ -432,7 +432,7 @@ def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
         words = " ".join(dict.fromkeys((lines[0], lines[-1])))
         yield f"the build `{command}` could not be judged here, and shows nothing: {words[:LINE]}"
     for name in made.drivers:
-        yield f"the build `{command}` is driven by {name}, which is not the base's: it could make it say anything"
+        yield f"the build `{command}` is driven by {name}, which is not the base's: it can make a build print anything"
 
 
 def _each_once(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

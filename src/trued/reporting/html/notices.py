@@ -17,9 +17,9 @@ WARNINGS: dict[type[JournalEvent], str] = {
     run.AgentStartRefused: "An agent tried to start another agent and was refused",
     proof.ClaimRefuted: "An agent's claim that git contradicts",
     run.TicketIncomplete: "What the ticket does not say",
-    landing.PullRequestWithheld: "The work was not offered",
+    landing.PullRequestWithheld: "The work was not offered as a pull request",
     run.EditNotUnderstood: "A person's edit could not be read; it stays in the live copy and has no effect",
-    proof.NoProgress: "A loop ended early: the same checks failed twice, and nothing was changed",
+    proof.NoProgress: "A loop ended early: two rounds in a row had the same gaps and changed nothing",
 }
 
 

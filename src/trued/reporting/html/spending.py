@@ -64,7 +64,7 @@ def _cost(own: Sequence[ReportedCall]) -> str:
     paid = sum(call.row.cost_usd for call in own)
     known = {call.row.cost for call in own}
     if "ceiling" in known:
-        return f"≤{money(paid)} at the ceiling"
+        return f"≤{money(paid)} (upper bound)"
     if "computed" in known:
         return f"~{money(paid)} computed"
     return cost(paid, "" if known == {"reported"} else _mark(own))

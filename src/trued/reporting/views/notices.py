@@ -77,12 +77,12 @@ def _work_notices(event: JournalEvent) -> Iterator[Notice]:
         case run.AgentStartRefused():
             yield "tried to start an agent: refused", True
         case proof.NoProgress():
-            yield "no progress: the same checks failed twice and nothing was changed", True
+            yield "no progress: two rounds in a row had the same gaps and changed nothing", True
         case proof.ClaimRefuted():
             yield f"a claim that git contradicts: {_shorten(event.what)}", True
         case proof.TestsCounted():
             good = event.total > 0 and event.passing == event.total
-            yield test_counts(event.passing, event.total, event.coverage) or "its own command finds no tests", not good
+            yield test_counts(event.passing, event.total, event.coverage) or "the test command finds no tests", not good
         case proof.TestsNotCounted():
             yield f"the named tests could not be counted: {_shorten(event.command)}: {_shorten(event.why)}", True
         case proof.BuildRan() if event.outcome != Outcomes.PASSED:
@@ -100,7 +100,7 @@ def _people_notices(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case landing.PullRequestWithheld():
             files = f"{few(event.files)}: " if event.files else ""
-            yield f"not offered: {files}{_shorten(event.why)}", True
+            yield f"not offered as a pull request: {files}{_shorten(event.why)}", True
         case landing.PullRequestOffered():
             yield f"offered as a pull request: {_shorten(event.url)}", False
         case landing.ConsentGiven():
@@ -124,7 +124,7 @@ def _people_notices(event: JournalEvent) -> Iterator[Notice]:
         case people.CommentTaken():
             yield f"got the comments of {few(event.who)}", False
         case people.DecisionTooLate():
-            yield f"{event.first} had decided {event.requirement} before {event.who} did", False
+            yield f"{event.who} decided {event.requirement} too late: {event.first} had decided before", False
         case _:
             return
 
