@@ -151,8 +151,8 @@ class Budget:
         """Reserve what the call may use. Raises LimitReached if a limit of the run, a part of it or the role leaves too
         little.
 
-        Waits while other calls run whose reservations may become free. A call that is reserved again after a crash
-        keeps its reservation.
+        First waits as long as running calls may still free a part of what they reserved. A call that is reserved again
+        after a crash keeps its reservation.
         """
         price = self._price(request.agent, request.model)
         await self._journal.available()

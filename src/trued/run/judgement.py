@@ -122,7 +122,7 @@ class Judgement:
 
         `by`: the session that raised the objections. If nothing else is missing, objections without a runnable case are
         put to it once more, with the evidence.
-        `disputes`: an implementer's doubts about cases it cannot see; a second examiner answers them blind.
+        `disputes`: an implementer's doubts about cases that it cannot see; a second examiner answers these cases blind.
         `also`: further tasks to evaluate on this commit; reported in `verdict.beside`, not part of `holds`.
         """
         self._state.also = {task.id for task in also}

@@ -22,7 +22,7 @@ def set_up_key(blobs: Mapping[str, str], script: str, owned: tuple[str, ...]) ->
 
 
 class SetUpCache:
-    """Installed packages by key, in a folder of the run. Keeps only what a set-up left before an agent worked."""
+    """Installed packages by key, in a folder of the run. Filled before an agent works: nothing in it is an agent's."""
 
     def __init__(self, folder: Path, key: str) -> None:
         self._kept = folder / key

@@ -272,7 +272,7 @@ def _every_fact(data: Mapping[str, Any]) -> str:
 
 
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
-    """Key of a call → the requirements of its claim that the engine's next check of the same scope refuted."""
+    """Key of a call that claimed to be done → the requirements that the engine's next check of this work refuted."""
     verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
     return {one.key: ", ".join(one.refuted) for one in claims if one.refuted}

@@ -121,7 +121,7 @@ def _notification_kind(state: str, grades: Mapping[str, Grade]) -> tuple["Notify
 
 
 def _last_grades(verdicts: Iterable[Event], until: int) -> dict[str, Grade]:
-    """Requirement → grade, from the last verdict on all of the work before the event `until`."""
+    """Requirement → grade, from the last verdict on the whole work; with `until`, the last before this event."""
     final = [one for one in verdicts if is_final_verdict(one.key) and (not until or one.id < until)]
     last = VerdictReached.read(final[-1]) if final else None
     return {one.id: Grade(one.grade) for one in (last.requirements or ()) if one.grade} if last else {}

@@ -204,7 +204,7 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
 
 
 def _foreign(blobs: _Blobs) -> Iterator[str]:
-    """Tools of suites in languages whose runners the engine does not know."""
+    """The test commands of other languages, such as `cargo test`, if the base has them. The engine cannot run these."""
     for name, tool in FOREIGN.items():
         if name in blobs and any(_among_tests(path) for path in blobs):
             yield tool
