@@ -76,7 +76,7 @@ class SealedWork:
 class WorkflowDescriptor:
     """One workflow. Register it as an entry point of the group `trued.workflows`, under its name.
 
-    Only `name`, `flow` and `roles` are needed. Raises ValueError if the name or a reference cannot be right.
+    Only `name`, `flow` and `roles` are needed. Raises ValueError if the name or a reference is malformed.
     """
 
     name: str  # lower-case letters, digits and hyphens

@@ -1,6 +1,7 @@
 """Checks of a workflow's input before anything is written, by the kind of input that it takes.
 
-Each check raises BadInput for a file that cannot be read, and for criteria that the requirements leave out.
+Each check raises BadInput for a file that cannot be parsed, and for a requirement that covers something which the input
+does not have.
 """
 
 from trued.errors import BadInput

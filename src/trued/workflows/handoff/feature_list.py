@@ -43,7 +43,7 @@ _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 
 def _number_as_text(value: Any) -> Any:
-    """A number as text, because it is accepted as a name. Any other value is returned as it is."""
+    """An integer as text, because people also write ids as numbers: `"id": 3`. Any other value is returned as it is."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -315,8 +315,9 @@ def schema() -> dict[str, Any]:
 
 
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
-    """The next feature to build, by priority and then by position, among those whose dependencies pass or hold.
+    """The next feature to build, by priority and then by position. Everything that it depends on is built.
 
+    `holding`: built features that wait only for a person; other features may depend on them, as on those that pass.
     `aside`: features to skip, because they are built and cannot be judged yet.
     """
     done = {one.id for one in features.features if one.passes} | set(holding)

@@ -47,7 +47,8 @@ async def list_features(run: Run, goal: Goal) -> HandoffProject:
 
 
 async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
-    """Prove again the features that the files mark as passed, and reopen those that do not hold."""
+    """Prove all features again if the files mark any as passed, or if the run continues an earlier run's branch. Each
+    status is set by the result, because the files are not trusted."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.branch.is_continued:
         return project

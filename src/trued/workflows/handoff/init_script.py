@@ -18,8 +18,8 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029
 def init_script(
     paths: Collection[str], read: Read, *, start: str = "", test: str = "", more: Sequence[str] = ()
 ) -> str:
-    """The script. Of the texts given here, only the commands in `more` are run, each in a shell of its own; the others
-    are quoted."""
+    """The text of the script. It installs what the manifests among `paths` name, and runs the commands in `more`, each
+    in a shell of its own. It only prints `start` and `test`."""
     found = projects(paths, read)
     body = "\n".join(_body(found, _short_line(start), _short_line(test), [one for one in map(_command, more) if one]))
     return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"

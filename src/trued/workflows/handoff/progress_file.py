@@ -150,9 +150,10 @@ def above_line(text: str) -> str:
 
 
 def notes_below(text: str) -> str:
-    """Agents' notes below the dividing line. The first dividing line counts, so that a second one hides nothing. If
-    there is none, the notes begin after the note's last heading; if that is missing too, the whole file counts as
-    notes.
+    """Agents' notes: everything below the first dividing line, even if an agent added a second one.
+
+    If the line is missing, the notes begin after the last heading of the engine's note. If that is missing too, the
+    whole file counts as notes.
     """
     lines = _clean_text(text).split("\n")
     ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))

@@ -155,8 +155,8 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """A copy with the result of work on the feature that no check refutes. The feature passes if it is proven or
-        attested; otherwise it waits for a person, and its notes say what for."""
+        """A copy with the verdict on a feature in which no check found a mistake. The feature passes if it is proven or
+        attested; otherwise it waits for a person, and its notes say what is missing."""
         judged = verdict.requirements
         met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
         lacking = [one.why[0] for one in judged if one.lacks or not one.holds] if not met else []

@@ -188,8 +188,8 @@ def project_of_reply(
 
 
 async def write_first_files(run: Run, project: HandoffProject) -> None:
-    """Write the four files, and an example of a browser test if a feature needs one. The base of the work is still the
-    user's commit, not this one."""
+    """Write the feature list, the state, the progress file and `init.sh`, and an example of a browser test if a feature
+    needs one. The commit with these files is not the base: the work is still compared with the user's commit."""
     run.branch.own(*project.owned)
     run.branch.allow_notes(project.note)
     example, text = e2e_example(project.state.start) if project.state.start else e2e_example()
@@ -281,8 +281,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds, with at least the grade `by`: one of its checks went from red to green, or it was
-    already satisfied."""
+    """Whether each requirement holds with at least the grade `by`. The default means that one of its checks went from
+    red to green, or that it was already satisfied."""
     judged = verdict.requirements
     return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 

@@ -33,7 +33,7 @@ class Scale(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> "Scale | None":
-        """The severity that a word names; None if it means that there is none. An unknown word counts as the worst."""
+        """The severity that a word names; None for "none", "n/a", "-" and "". An unknown word counts as the worst."""
         said = word.strip().casefold()
         if said in NOTHING:
             return None

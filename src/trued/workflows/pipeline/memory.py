@@ -91,7 +91,8 @@ class Memory(Value):
         return memory_file(self.agent)
 
     def render(self) -> str:
-        """The file. An agent's words are only in list items, never in a heading or the lines above the first one."""
+        """The file's text. An agent's words are escaped, each on one line, so that they cannot look like a heading or
+        another field."""
         named, more = self.artifacts[:ARTIFACTS], len(self.artifacts) - ARTIFACTS
         artifacts = [*(f"`{path}`" for path in named), *([f"{more} more, in {SHARED}"] if more > 0 else [])]
         lines = [
@@ -127,7 +128,7 @@ class Update(Value):
 
 
 class SharedMemory(Value):
-    """`memory.md`: where everything is, what was decided, and what is new. Only the engine writes it."""
+    """`memory.md`: an index of all documents, and the latest decisions and findings. Only the engine writes it."""
 
     slug: str = ""
     artifacts: tuple[Kept, ...] = ()

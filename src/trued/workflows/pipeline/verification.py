@@ -83,8 +83,8 @@ class CheckResult:
         return (*self.gaps, *said)
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
-        """Ids of critiques of the design that agents found again in the work; all ids, if an agent names an unknown
-        one."""
+        """Ids of critiques of the design that agents found again in the work. If it is unclear which one an agent
+        means, all ids: it may be any of them."""
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
@@ -196,7 +196,7 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
 
 
 async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """Prove the work, with every objection that the engine can run. Returns what does not hold."""
+    """Prove the work, with the agents' objections. Returns what does not hold, and the objections whose case failed."""
     own = runnable_objections(returned)
     lead.objected = own if GATE in returned else (*lead.objected, *own)
     verdict = await lead.run.prove(plan, lead.objected, disputes=lead.disputes)
@@ -209,7 +209,8 @@ async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Retu
 
 
 def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """Findings with a case, and grave findings about a requirement."""
+    """The findings that count as objections in a proof: those with a case, which the engine runs, and grave ones that
+    name a requirement."""
     found = list[Finding]()
     for name, back in returned.items():
         for reply in _replies_of(back) if name != KNOWLEDGE else ():
@@ -286,8 +287,10 @@ async def decide_review(
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
     """An agent's memory, overruled by the engine: its findings begin with up to three of `why`, its severity is "fail",
-    and its status is the worse of its own and `status`. Exception: its ERROR becomes NEEDS_REVISION if `status` is
-    that."""
+    and its status is the worse of its own and `status`.
+
+    Exception: if `status` is NEEDS_REVISION, it replaces the agent's ERROR, which must not hide what is known to fail.
+    """
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
     worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
@@ -402,8 +405,8 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The grave findings of a reply; the gravest get the severity `worst`. If there are none, all findings with the
-    severity `worst`; if there are no findings either, the key findings; if these are missing too, the summary."""
+    """The grave findings of a reply; the gravest of them get the severity `worst`. If none is grave, every finding gets
+    it. If there are no findings, the key findings replace them; if these are missing too, the summary."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:

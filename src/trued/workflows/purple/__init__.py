@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """MEMORY.md beside the plan; none for a plan outside the repository."""
+    """Files that do not count as work: MEMORY.md beside the plan; none for a plan outside the repository."""
     from trued.workflows.purple.memory_log import memory_files
 
     return memory_files(goal.source.file)

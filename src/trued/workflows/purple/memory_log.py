@@ -192,7 +192,8 @@ def render(existing: str, sections: Iterable[ChunkSection]) -> str:
 
 @lru_cache(maxsize=4)  # cached, because the same file is split again after every round
 def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    """The text before the log, the log's parts by chunk ("": its title), and the text after it."""
+    """The text before the log, the log as pairs of chunk and text, and the text after the log. The first pair has the
+    chunk "": it is the log's title."""
     lines = split_lines(existing)
     inside, end = False, len(lines)
     cuts: list[tuple[str, int]] = []

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
-    """The folder with the team's backlog, inboxes and results."""
+    """Files that do not count as work: the folder with the team's backlog, inboxes and results."""
     return (".trued/team/",)
 
 

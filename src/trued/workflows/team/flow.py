@@ -24,8 +24,8 @@ async def team(run: Run, goal: Goal) -> Outcome:
 
 
 async def take_up_changes(run: Run, plan: Plan, crew: Crew) -> Crew | None:
-    """Apply what people decided or edited since the end: rejections become fix tasks, and an edit of the backlog
-    reopens work. None: there is nothing new."""
+    """Apply what people decided or edited after the run had ended: rejections become fix tasks, and an edit of the
+    backlog reopens work. None if there is nothing new."""
     rejected = await run.people.rejected_tasks(plan)
     edited = await steps.apply_new_edit(run, crew)
     if rejected is None and edited is None:

@@ -139,7 +139,8 @@ async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
 
 
 async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
-    """Write the team's files before anybody works. The base of the work is still the user's commit, not this one."""
+    """Write the team's files before anybody works. The commit with these files is not the base: the work is still
+    compared with the user's commit."""
     sealed = tuple(one.id for feature in crew.features for one in feature.criteria)
     crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(one.id for one in crew.backlog.features)})
     crew = crew.with_records(crew.records.with_plan(crew.features, decisions, run.branch.when))

@@ -111,8 +111,8 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
 
 
 def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
-    """The rules of a table with one column for each agent. Rows such as "two or more …" come first, wherever they are
-    in the table."""
+    """The rules of a table with one column for each agent. A row such as "two or more …" comes first in the result,
+    because people write it last but mean it as an exception to the other rows."""
     found: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")

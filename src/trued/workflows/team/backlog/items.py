@@ -243,7 +243,7 @@ def _number_in_series(name: str, series: str) -> int:
 
 
 class Backlog(Part):
-    """All features, in the order of work, as far as priorities and dependencies allow it."""
+    """All features. The team works on them in this order, unless priorities or dependencies demand another one."""
 
     features: tuple[BacklogFeature, ...] = ()
     given: int = 0  # the highest number of a removed feature: no id is used twice
@@ -293,8 +293,8 @@ class Backlog(Part):
         return None
 
     def place(self, feature: str) -> int:
-        """The index of a feature in the list, found quickly if the feature is at the place of its number; the length of
-        the list if there is no such feature."""
+        """The index of a feature in the list; the length of the list if there is no such feature. `F3` is looked for in
+        the third place first, where it usually is."""
         at = _number_in_series(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
             return at
@@ -480,7 +480,7 @@ _CHILDREN = {"BacklogFeature": ("criteria", "stories"), "Story": ("tasks",)}
 
 
 def children(part: "Part") -> "dict[str, Part]":
-    """The parts inside this one, by the name of the piece that stands for them."""
+    """The parts directly inside this one. Each key is "+" and the part's id, as in `Piece.name`."""
     held = [
         name
         for name in _CHILDREN.get(type(part).__name__, ())

@@ -95,7 +95,7 @@ class _Merge:
         return own
 
     def _with_final_names(self, part: Q) -> Q:
-        """The part, in which new parts have their final names and are where the person put them."""
+        """A copy whose pieces name new parts by their final ids, so that these stay where the person put them."""
         kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
         return part.changed(kept=kept) if kept != part.kept else part
 
@@ -143,7 +143,7 @@ class _Merge:
                 self.said.append(f"the {title} are in your order now")
 
     def _with_last_numbers(self, feature: BacklogFeature) -> BacklogFeature:
-        """The feature with the last numbers of removed parts, so that no id is used twice."""
+        """The feature, which also keeps the highest numbers that removed parts had, so that no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
         given = tuple(
