@@ -136,7 +136,7 @@ def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
     assert "one contract for all" in found["notes"]
     assert "they ran one after the other and did not compete for the machine" in found["notes"]
     assert any(one.startswith("the base's results were already known when solo began") for one in found["notes"])
-    assert "rounds: purple: asks of team A, all chunks; solo: asks of the one agent" in found["notes"]
+    assert "rounds: purple: calls of team A, all chunks; solo: calls of the one agent" in found["notes"]
 
 
 @pytest.mark.spec("USE-8")

@@ -29,7 +29,9 @@ def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
         plan = parse_plan(goal.text, goal.source.file)
     except BadInput as error:
         others = ways_to_read(Input.WORDS, Input.TICKET)
-        raise BadInput(error.what, error.where, f"{error.then}; or it is not a plan: {others}") from None
+        raise BadInput(
+            error.what, error.where, f"{error.then}; if the file is no plan, say what it is: {others}"
+        ) from None
     user_requirements(plan, goal, requirements)
 
 

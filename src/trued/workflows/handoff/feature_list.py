@@ -236,7 +236,9 @@ def _check_dependencies(features: list[Feature], located: Located, spot: tuple[s
     except CycleError as error:
         ring = list(reversed(error.args[1]))  # reversed: graphlib lists a dependency before the feature that needs it
         where = located.where(*spot, names[ring[0]], "depends_on")
-        raise BadInput(f"features wait for each other: {' → '.join(ring)}", where, "leave one of these out") from error
+        raise BadInput(
+            f"features wait for each other: {' → '.join(ring)}", where, "remove one of these dependencies"
+        ) from error
 
 
 # -- writing

@@ -31,7 +31,7 @@ PURPLE = WorkflowDescriptor(
     other_vendor_roles=frozenset({"purple-team-b"}),
     estimate="trued.workflows.purple.estimate:calls",
     owned_files=owned_files,
-    rounds=Rounds("asks of team A, all chunks", roles=("purple-team-a",)),
+    rounds=Rounds("calls of team A, all chunks", roles=("purple-team-a",)),
 )
 
 SOLO = WorkflowDescriptor(
@@ -46,5 +46,5 @@ SOLO = WorkflowDescriptor(
     replies="trued.workflows.purple.replies:REPLIES",
     estimate="trued.workflows.purple.estimate:solo_calls",
     owned_files=owned_files,
-    rounds=Rounds("asks of the one agent", roles=("solo",)),
+    rounds=Rounds("calls of the one agent", roles=("solo",)),
 )

@@ -295,7 +295,7 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
     """
     open_request, name = run.context.offer, run.id
     if open_request is None:
-        raise BadInput("there is no forge to offer to")
+        raise BadInput("there is no forge to offer the work to")
 
     async def step() -> str:
         try:

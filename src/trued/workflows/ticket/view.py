@@ -49,7 +49,7 @@ class TicketView(WorkflowView):
             case IssuesFixed():
                 return event.summary
             case PicturesClaimed():
-                gone = f"named, and not left: {', '.join(event.missing)}" if event.missing else ""
+                gone = f"named, but not in its clone: {', '.join(event.missing)}" if event.missing else ""
                 return "; ".join(filter(None, (", ".join(event.pictures), gone)))
             case PreviewShown():
                 return event.url or f"none: {event.why}"

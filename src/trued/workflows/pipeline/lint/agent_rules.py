@@ -58,7 +58,10 @@ def _step(page: PromptPage) -> Iterator[Found]:
         return
     if not any(has(piece, r"\bkey\s+findings\b") or OWN_MEMORY.search(piece.text) for piece in section.statements()):
         yield Found(
-            page.shown, section.line, "TS-4.2", "no step of the workflow gives key findings for its isolated memory"
+            page.shown,
+            section.line,
+            "TS-4.2",
+            "no step of the workflow gives key findings for the agent's isolated memory",
         )
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 RULES = {
     "ROLE-1": "the file can be used as a role: front matter, fields, tools",
-    "ROLE-2": "all of its fields mean something here (a note: exit code 0)",
+    "ROLE-2": "trued uses every field and tool of the file (otherwise only a note: exit code 0)",
     "TS-1.1": "the file of an aggregator is gone, or holds a deprecation notice alone",
     "TS-1.2": "no file names an aggregator",
     "TS-2": "no file names `analysis.md`, `design_critical_review.md`, `verifier.md` or `review.md`",
     "TS-3.1": "the researcher has one mode: nothing of a mode 2 or of synthesis",
     "TS-3.2": "the orchestrator has no step 1.2 and calls nobody for a synthesis",
     "TS-4.1": "the agent's outputs name `memory/<its name>.mem.md`, and no other agent's",
-    "TS-4.2": "its workflow has a step that gives key findings for that memory",
+    "TS-4.2": "the agent's workflow has a step that gives key findings for its memory",
     "TS-5.1": "the orchestrator's memory lifecycle has a merge",
     "TS-5.2": "each of the steps 1, 3b, 5, 6 and 7 reads the cluster's memories and merges them",
     "TS-5.3": "the orchestrator says that it alone writes `memory.md`",
@@ -35,8 +35,8 @@ RULES = {
     "TS-10.2": "the patterns name no aggregator and no combined file",
     "TS-10.3": "each pattern has the orchestrator decide from memories",
     "TS-11.1": "the rule on writing memory lists no aggregator",
-    "TS-11.2": "that rule is there, and says that the orchestrator alone writes `memory.md`",
-    "TS-11.3": "that rule says that all others write to their isolated memory only",
+    "TS-11.2": "the rule on writing memory is there, and says that the orchestrator alone writes `memory.md`",
+    "TS-11.3": "the rule on writing memory says that all other agents write only to their isolated memory",
     "TS-12.1": "the documentation structure has `memory/` with its `.mem.md` files",
     "TS-12.2": "the documentation structure has no combined file",
     "TS-13.1": "no anti-drift anchor forbids `memory.md` without naming the isolated memory",
@@ -51,8 +51,8 @@ RULES = {
     "TS-15.4": "operating rules 1 to 4 are the same words in every file",
     "TS-15.5": "every code block is closed: what follows an open one is read as code",
     "TS-16.1": "the completion contract has `DONE` and `ERROR`",
-    "TS-16.2": "`NEEDS_REVISION` is for v-tests, v-tasks, v-feature, perhaps ct and r agents, and nobody else",
-    "TS-16.3": "the completion line has no field besides the status and its words",
+    "TS-16.2": "`NEEDS_REVISION`: v-tests, v-tasks and v-feature must offer it, ct and r agents may, others must not",
+    "TS-16.3": "the completion line has no field besides the status and its text",
 }
 
 

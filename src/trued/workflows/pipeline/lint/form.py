@@ -104,7 +104,7 @@ def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
     for page in pages:
         section = page.section("operating rules")
         if section and len(rules[page.shown]) < SAME:
-            said = f"{len(rules[page.shown])} operating rules: the first {SAME} of every file are missing"
+            said = f"{len(rules[page.shown])} operating rules, but every file must begin with the same {SAME}"
             yield Found(page.shown, section.line, "TS-15.4", said)
 
 
@@ -132,7 +132,7 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
     for status in ("DONE", "ERROR"):
         if status not in offered:
             yield Found(
-                page.shown, section.line, "TS-16.1", f"the completion contract does not say when it is {status}"
+                page.shown, section.line, "TS-16.1", f"the completion contract does not say when to reply {status}"
             )
     if in_pipeline and page.name in CHECKERS and "NEEDS_REVISION" not in offered:
         said = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
@@ -180,7 +180,7 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
                 continue
             for literal in _literals(text, is_code=piece.kind == "code"):
                 if FIELD.search(PLACEHOLDERS.sub("", literal)):
-                    said = "the completion line has a field besides the status and its words"
+                    said = "the completion line has a field besides the status and its text"
                     yield Found(page.shown, piece.line_at(start), "TS-16.3", said)
                     break
 

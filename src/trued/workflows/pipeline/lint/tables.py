@@ -91,7 +91,11 @@ def _check_probes(line: int, rows: Sequence[RuleRow], probes: Sequence[Probe]) -
         if fitting is None:
             yield line, probe.rule, f"no row of the table says what happens when {probe.said}"
         elif fitting.result != probe.wanted:
-            yield fitting.line, probe.rule, f"when {probe.said} the result is {probe.wanted}, not {fitting.result}"
+            yield (
+                fitting.line,
+                probe.rule,
+                f"when {probe.said}, the result must be {probe.wanted}; this row says {fitting.result}",
+            )
 
 
 def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple[int, list[RuleRow]]]:
