@@ -52,7 +52,8 @@ def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
 
 
 def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> tuple[Mode, ...]:
-    """Edits that an agent tried to make to the feature list. `feature`: the feature that it worked on."""
+    """Edits that an agent tried to make to the feature list. `before`: the engine's text. `theirs`: the agent's; None
+    if it deleted the file. `feature`: the feature that the agent worked on."""
     if theirs == before:
         return ()
     found = [(name or feature, words) for name, words in _attempted_edits(before, theirs)]
@@ -289,8 +290,11 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 
 
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
-    """Whether the script has this command: the same program, and no package that the script does not name. A server's
-    port may differ."""
+    """Whether the script has this command: the same program, and no package that the script does not name.
+
+    A server may have arguments that the script leaves out, such as a port, or lack some; a different port is another
+    command.
+    """
     (program, mine), (other, theirs) = _signature(words), _signature(held)
     if program != other or not mine or not theirs:
         return program == other and mine == theirs

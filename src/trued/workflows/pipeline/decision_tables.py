@@ -80,8 +80,8 @@ class ClusterDecision(Value):
 
 
 class Rule(Value):
-    """Matches if at least `least` of the agents in `of` meet `are`: this status (a missing agent is ERROR), or this
-    severity or a worse one."""
+    """Matches if at least `least` of the agents in `of` have the status `are` (a missing agent counts as ERROR), or the
+    severity `are` or a worse one."""
 
     least: int
     of: tuple[str, ...]

@@ -150,8 +150,8 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. None if existing tests fail, because
-        these are gaps already."""
+        """A gap for each requirement that held before and that this work breaks. No gap if existing tests fail:
+        these tests are gaps already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:

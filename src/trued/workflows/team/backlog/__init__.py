@@ -16,7 +16,7 @@ def archive(backlog: Backlog) -> str:
 
 
 def put_away(backlog: Backlog) -> Backlog:
-    """If the file is too long to read, move the stories of completed features to the archive until it is not."""
+    """If the file is too long to read, move stories of completed features to the archive until it is short enough."""
     left = backlog.counts[2]
     if left <= LONG:
         return backlog
