@@ -33,7 +33,8 @@ class PaidAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The process that makes a run's calls: its name, the place of its work, and its lease in seconds."""
+    """The process that makes a run's calls: its name, the name of its state folder (`place`), and its lease in
+    seconds."""
 
     name: str
     place: UUID | None
@@ -41,11 +42,11 @@ class Driver:
 
 
 def reserve_call(db: Connection, run: str, spend: Spend, driver: Driver, token: UUID) -> None:
-    """Open an attempt at this call, or keep the one that is open in the same place, in the transaction `db` that also
-    reserves its budget.
+    """Open an attempt at this call; if one is already open in this driver's state folder, keep it. The transaction `db`
+    also reserves the budget.
 
-    Raises Postponed while the agent's cap is reached or an attempt elsewhere may be running: then the call must not
-    be made yet. The caller must hold the run's newest epoch and have locked the run's row.
+    Raises Postponed while the agent's cap is reached, or while an attempt in another state folder may be running: then
+    the call must not be made yet. The caller must hold the run's newest epoch and have locked the run's row.
     """
     values = (
         run,
@@ -67,8 +68,9 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
     """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
     result is recorded elsewhere.
 
-    `late`: this driver has lost the run, so another driver records the step's result. If no other driver made the call,
-    and the run came back to this place, the late result is used after all, and its attempt is no longer late."""
+    `late`: this driver has lost the run, so its result does not count, and the attempt is recorded as late. If the run
+    comes back to this state folder before another driver has made the call, the result counts after all. Settling the
+    attempt again, without `late`, then replaces its state."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
         and place is not distinct from %s and state = any(%s)"""

@@ -27,9 +27,10 @@ class Claim:
         end_driver: Callable[[], None] | None = None,
         lease_file: LeaseFile | None = None,
     ) -> None:
-        """`database`: connections for this claim only, which it closes. `place`: where the agents of this driver work;
-        attempts in other places end with their own leases. `end_driver`: called when the run was cancelled, and when
-        another driver has taken it. `lease_file`: where supervisors read how long this driver's agents may work."""
+        """`database`: connections for this claim only, which it closes. `place`: the name of the state folder in which
+        this driver's agents work. The claim renews the leases of attempts there, and of no others. `end_driver`: called
+        when the run was cancelled, and when another driver has taken it. `lease_file`: where supervisors read how long
+        this driver's agents may work."""
         self.epoch, self._database, self._run, self._lease_s, self._place = epoch, database, run, lease_s, place
         self._end_driver, self._lease_file = end_driver or (lambda: None), lease_file
         self._over = threading.Event()

@@ -129,8 +129,8 @@ class Database:
             self._open.clear()
 
     def lets_anybody_in(self) -> bool:
-        """Whether this login works without a password or key that agents cannot see. Tested by connecting with a wrong
-        password, without the login's certificate and without a Kerberos ticket."""
+        """Whether the database accepts this login without a secret, so that agents could log in, too. Tested by
+        connecting with a wrong password, without the login's certificate and without a Kerberos ticket."""
         wrong = make_conninfo(self.info, password=secrets.token_hex(16))
         with suppress(psycopg.ProgrammingError):  # libpq before 16 does not know these options
             wrong = make_conninfo(wrong, sslcertmode="disable", require_auth="none", gssencmode="disable")

@@ -70,8 +70,9 @@ class PostgresJournal:
         retry_s: float = RETRY_S,
         read_only: bool = False,
     ) -> None:
-        """`name`: the name of this machine or worker, for people. `home`: the folder with the work of runs; a run that
-        was added with a home is driven only with the same home, and taken over at once if its driver died there.
+        """`name`: the name of this machine or worker, for people. `home`: the state folder, with the work of runs. A
+        run that was added with a home is driven only with the same home, unless its work can be fetched from the hub's
+        store. If its driver died in this home, it is taken over at once.
         `retry_s`: how long to retry while the database is unavailable; a driver of a run retries for a whole lease.
         `read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the database
         cannot be used."""

@@ -1,8 +1,9 @@
-"""The interface to DBOS, which gives drives to workers: listen to a queue, and move drives between queues.
+"""The queues in which drives wait for workers. DBOS keeps them.
 
-A drive is one workflow `drive/<run>/<n>` in a queue. A function of the database (`put_drive`) puts it there, so that
-callers need no DBOS. Nobody listens to that queue: a worker with room moves drives that it may run to its own queue.
-Nothing else of DBOS is used: no steps, no child workflows. Epochs decide who may write.
+A drive is one DBOS workflow, named `drive/<run>/<n>`. The database function `put_drive` puts it into the queue of its
+run, so that callers need no DBOS. No process listens to that queue: a worker with room moves drives that it may run to
+a queue of its own, and listens there. No other part of DBOS is used: no steps, no child workflows. Epochs decide who
+may write.
 """
 
 import logging
@@ -34,7 +35,8 @@ NO_PICKLE = """
 
 
 def prepare_queue(database: Database, worker_role: str) -> None:
-    """Create or migrate DBOS's tables, for the owner and this role, and let them refuse pickled rows.
+    """Create or migrate DBOS's tables, for the owner and this role. The tables refuse pickled rows, because a worker
+    that reads one could run any code.
 
     Safe to repeat. Raises StateFailed if it fails.
     """
@@ -112,7 +114,7 @@ class DriveQueue:
             self._client.delete_workflows(list(drives))
 
     def close(self) -> None:
-        """End DBOS's threads; running drives stay assigned to this executor until they are given back."""
+        """End DBOS's threads. Running drives stay assigned to this executor until `Workers.reap` moves them."""
         from dbos import DBOS
 
         DBOS.destroy()

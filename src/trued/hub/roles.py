@@ -67,7 +67,8 @@ GRANTS = """
 
 
 def prepare_hub(url: str, schema: str = "trued") -> str:
-    """Create or migrate the tables and the roles of their users; safe to repeat. Returns the hub's name.
+    """Create or migrate the tables, the queues, and the database roles of workers and askers. Safe to repeat. Returns
+    the hub's name.
 
     Raises StateFailed if this login may not do that or the database does not answer, BadInput for an invalid address.
     """

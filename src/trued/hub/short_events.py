@@ -35,7 +35,7 @@ def lean(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def bare(data: Mapping[str, Any]) -> str:
-    """The FACTS in an event's data, as JSON."""
+    """Only those facts in an event's data that contain no text of an agent (FACTS), as JSON."""
     return _compact({name: _number(data[name]) for name in FACTS if data.get(name) is not None})
 
 

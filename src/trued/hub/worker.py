@@ -317,7 +317,8 @@ class Worker:
         return f"{self._offer.name} may not use {lacking}" if lacking else ""
 
     def _put_into_queue(self, run: str, number: int, *, again: bool) -> None:
-        """Put the next drive of the run into its queue, if `again` is set or somebody has asked for a drive since."""
+        """Put the next drive of the run into its queue, if `again` is set, or if somebody asked for one after drive
+        `number` had begun."""
         where = f"id = %s and (%s or {ASKED_FOR})"
         statement = f"select put_drive(id, %s, %s) from run where {where}"  # noqa: S608  (constants)
         self._database.rows(statement, (number, AGAIN_S if again and self._takes else 0.0, run, again))

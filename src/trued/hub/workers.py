@@ -83,8 +83,8 @@ def what_is_withheld(
     """A text that names the first thing of this machine that the run would see although the worker does not offer it;
     "" if there is none.
 
-    `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: the run was begun
-    on this machine, so its pull request is opened from here.
+    `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: whether the run
+    may call its forge and its tracker from this machine, which would send them this machine's tokens.
     """
     settings = inputs.settings
     # The asker names these servers, and they would get the worker's token.
@@ -145,7 +145,8 @@ class Workers:
         return bool(self._database.rows(f"select 1 from worker where {where}", (name, life)))  # noqa: S608
 
     def ask_again(self, driver: str) -> None:
-        """Ask for another drive of every run that this driver drives."""
+        """Ask for another drive of every run that this driver drives, because the driver is about to end. Whoever
+        follows such a run then waits for its next driver."""
         statement = "update run set asked = asked + 1 where driver = %s and until > clock_timestamp() and queue <> ''"
         self._database.try_once(statement, (driver,))
 
