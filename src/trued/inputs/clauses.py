@@ -42,7 +42,8 @@ def clauses(text: str) -> list[str]:
 
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """The parts of the text that no quotation covers, verbatim. What is left of a partly quoted clause is dropped if it
-    has fewer than MEANINGFUL words of meaning; a clause that no quotation touches needs only one.
+    has fewer than MEANINGFUL words besides "and", "the" and the like. A wholly unquoted clause needs only one such
+    word, or code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)

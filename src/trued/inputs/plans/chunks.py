@@ -11,9 +11,9 @@ OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # chunk 2A belongs to phase 2, wherev
 
 
 def chunks_of(outline: Outline) -> list[Draft]:
-    """The plan's chunks: all blocks with an id. In a phase or section about work that has no such block, each list item
-    or table row is a chunk. If this finds no chunk in the whole plan, each item of a checklist is one. Last, each phase
-    that still has no chunk becomes a single chunk."""
+    """The plan's chunks. First, every block with an id is a chunk. Second, if a phase, or a section about work, has no
+    such block, each of its list items and table rows is a chunk. Third, if the whole plan has no chunk yet, each item
+    of a checklist is one. Last, each phase that still has no chunk becomes a single chunk."""
     _join_details(outline)
     by_id = bool(outline.drafts)
     busy = _busy(outline.drafts)

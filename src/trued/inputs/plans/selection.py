@@ -13,9 +13,12 @@ MOST_NAMED = 12
 def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
-    """The plan with only these chunks and the criteria that they can meet: constraints, criteria of completely chosen
-    phases, and criteria covered by a user's requirement that covers none of the other chunks. Notes in `undecided` name
-    everything else. Raises BadInput for a name that the plan does not have."""
+    """The plan with only these chunks, and with the criteria that they can meet; notes in `undecided` name what is left
+    out. Raises BadInput for a name that the plan does not have.
+
+    The chunks can meet constraints, the criteria of phases whose chunks are all chosen, and each criterion that a
+    requirement of the user covers together with chosen chunks and no others. `covers`: what each of the user's
+    requirements covers."""
     if not chunks and not phases:
         return plan
     tasks = chosen_tasks(plan, chunks, phases)
@@ -100,8 +103,8 @@ def unchecked_parts(requirements: Iterable[Requirement], part: Plan) -> list[str
 
 
 def _is_about(covers: Sequence[str], plan: Plan, part: Plan) -> bool:
-    """Whether a requirement that covers these entries is about this part. It must not cover a chunk outside the part,
-    and it must cover a chunk of the part, or only words of the part, or nothing at all."""
+    """Whether a requirement that covers these entries is about this part. It must not cover a chunk outside the part.
+    And it must cover a chunk of the part, or only criteria of the part, or nothing at all."""
     ids = {task.id for task in part.tasks}
     chosen, left = (_task_names(task for task in plan.tasks if (task.id in ids) is here) for here in (True, False))
     words = {_normalize(one.text) for one in (*part.criteria, *part.unread)}

@@ -162,7 +162,8 @@ class _Words:
         self.met: set[str] = set()  # names of covered criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
-        """Mark what the entry names as covered. Returns the entry, or the id of the task that it names."""
+        """Mark as covered what an entry of `by.covers` names: a task, criteria, or the whole goal. Returns the id of
+        that task, or else the entry. Raises BadInput if it names nothing."""
         if (task := self.tasks.get(one_line(entry).casefold())) is not None:
             self.done.add(task)
             return task

@@ -63,6 +63,7 @@ def quoted_command(sentence: str) -> str:
 
 
 def guard_kind(sentence: str) -> str:
-    """What the sentence asks to keep: tests, build, lint, types, (unchanged) dependencies; or ""."""
+    """What the sentence asks to keep, as a key of PATTERNS such as "tests" or "unchanged dependencies"; "" if it asks
+    for anything else or more."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
     return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")

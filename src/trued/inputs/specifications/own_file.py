@@ -1,4 +1,4 @@
-"""A requirements file inside the repository; agents can read its cases."""
+"""A requirements file inside the repository. Agents can read it, so its cases are not held out."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
