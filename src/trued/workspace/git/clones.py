@@ -1,4 +1,5 @@
-"""Clones for agents: made from the store, committed by content, and removed only when nothing in them would be lost.
+"""Clones for agents. They are made from the store, and removed only when nothing in them would be lost. The engine
+commits the files in them itself, and trusts nothing in an agent's `.git`.
 
 clones/<name>/   work and home (for the agent) · index (the engine's, of the work tree as the agent received it)
                  making (exists until the clone is complete) · state.json (exists from then on)
@@ -115,7 +116,8 @@ class Clones:
     # -- creating ---------------------------------------------------------------------------------------------------
 
     async def provide(self, name: str, head: str, token: str) -> Clone:
-        """Return the clone of this name at `head`. It is created if needed, and moved to `head` once for each token."""
+        """Return the clone of this name. If there is none, it is created at `head`. An existing clone is moved to
+        `head` once for each token: if it already has this token, it stays as its agent left it."""
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
@@ -210,8 +212,8 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """Commit the agent's work without its changes outside `only`; if `only` is empty, without its changes to
-        `fixed` paths. `undone` in the result has what was left out."""
+        """Commit the agent's work, except changes that it may not make: those outside `only` or, if `only` is empty,
+        those to `fixed` paths. `undone` in the result has what was left out."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:

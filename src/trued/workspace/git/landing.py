@@ -80,8 +80,9 @@ class TargetBranch:
 
     async def used_by_git(self) -> set[str]:
         """Files and folders of the project that the user's own git runs or reads by itself: hooks, included settings,
-        and what other settings name. Aliases are left out: git runs them only if the user asks for them. So are lists
-        of repositories: in a container, `safe.directory` may be `/app`, and that is not the project's folder `app`."""
+        and what other settings name. Aliases are left out, because git runs them only if the user asks for them.
+        Settings that list repositories are left out, too: `safe.directory` may be `/app`, and that must not be taken
+        for the project's folder `app`."""
         roots = [path for path, _ in await self._worktrees()]
         settings = await self._settings(roots)
         found = [origin.removeprefix("file:") for origin, _ in settings]

@@ -31,7 +31,8 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
 
 
 async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
-    """Path → blob of every file in submodules that are on this machine and at the same commit on both sides."""
+    """Path → blob of the files in submodules. Only submodules count that are on this machine, and that `base` and
+    `commit` have at the same commit."""
     return await _Submodules(store, Path()).files(base, commit)
 
 

@@ -100,10 +100,10 @@ async def require_merge_tree(store: Store) -> None:
 
 
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
-    """Make a commit with the files of `commit` and the parent `parent`, so that git merges relative to this parent.
+    """Make a commit with the files of `commit` on top of `parent`, so that git uses `parent` as the merge base.
 
-    The new commit has the view files of `parent`. So only the head changes them, and the merge takes the head's. Also
-    returns the view files in which `commit` differs from `parent`.
+    For `views`, the new commit has the files of `parent` instead. So only the head seems to change them, and the merge
+    takes the head's. Also returns the paths of those files in which `commit` differs from `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

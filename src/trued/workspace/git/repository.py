@@ -213,9 +213,9 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
-    """Environment variables that keep git from running filters of the repository's own configuration, which may have
-    come with the repository. A filter of the same name in the user's own configuration applies instead, unless only the
-    repository names a `process` for it, which git cannot unset."""
+    """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
+    with the repository. The user's own filters are used, except one to which the repository adds a `process`: git
+    cannot unset that, so neither runs."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

@@ -36,8 +36,8 @@ _PERSON = re.compile(r"\s*([^<>\n]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 @dataclass(frozen=True, slots=True)
 class CommitAuthor:
-    """Who made a commit (a role, or the engine) and when. Commits with equal trees, parents and messages differ only in
-    this.
+    """Who made a commit (a role, or the engine) and when. A commit that is made again with the same author, tree,
+    parents and message has the same hash.
 
     With a `person` ("Ada <ada@example.org>"), the commit is in that person's name, and its last trailer names the role.
     """

@@ -84,9 +84,10 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """For cgroup v2: the parent of this process's group (the root group, if the process is in it), and whether that
-    parent can limit memory. Empty if this process's group has limits, or if the parent cannot limit the number of
-    processes. Other groups that contain processes cannot be used: only the root group may also have groups below it."""
+    """For cgroup v2: a group in which others may be created, and whether it can limit their memory. It is the parent of
+    this process's group, because a group that contains processes cannot limit groups below it; only the root group can.
+    Empty if this process's group has limits, which a group beside it would escape, or if the parent cannot limit the
+    number of processes."""
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

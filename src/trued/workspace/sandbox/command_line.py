@@ -66,8 +66,8 @@ def confine(
 
 
 def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
-    """The start of the command line: the script that starts bubblewrap, scopes the processes inside and hides
-    bubblewrap's options from them."""
+    """The start of the command line: a script (`scope.py`) that starts bubblewrap, keeps processes inside from reaching
+    sockets and processes outside, and hides bubblewrap's options from them."""
     scopes = "scoped" if confinement.scoped else "open"
     return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
 
