@@ -206,7 +206,7 @@ class Database:
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
-        """Send once, without waiting, so that other threads can use the connection between two attempts of this one."""
+        """Send once, without waiting. So while one thread waits to send again, others can use the connection."""
         with self._turn:
             db = None
             try:

@@ -197,7 +197,8 @@ class PostgresJournal:
                 claim.close()
 
     def announce(self, run: str) -> None:
-        """Take the epoch of a new run now, so that the run does not look abandoned; `claim` will use it."""
+        """Take the epoch of a new run before the run is claimed, so that it does not look abandoned meanwhile. `claim`
+        will use this epoch."""
         if self._home:
             RunLock(self._home, run).announce()
         self._announced[run] = (boot_time(), self._take(run))
@@ -260,8 +261,8 @@ class PostgresJournal:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
 
         The caller holds the run's lock in this state folder. So if the run was driven on this machine before, that
-        driver is dead, and there is no lease to wait for. Another machine cannot see locks that are held here, even if
-        it has a copy of this state folder.
+        driver is dead, and there is no lease to wait for. A machine with a copy of this state folder cannot see locks
+        that are held here, so there the lease has to expire first.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
