@@ -13,8 +13,9 @@ DONE = re.compile(r"(?:done|implemented|completed?|finished|shipped|landed|merge
 
 
 def marked_done(text: str, file: str) -> tuple[str, ...]:
-    """Ids of the chunks that the plan's author calls done. This is only a claim: it decides which chunks are tried
-    first, never which are met. Raises BadInput as `parse_plan` does."""
+    """Ids of the chunks that the plan's author calls done. This is only a claim: such a chunk is checked before an
+    agent works on it, and skipped if no check contradicts the claim. The claim never raises a grade. Raises BadInput as
+    `parse_plan` does."""
     plan, blocks = parse_plan(text, file), parse(text)
     lines = {line for line in _marked_lines(blocks)}
     spans = [*_done_sections(blocks, len(text.splitlines()))]

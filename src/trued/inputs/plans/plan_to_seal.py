@@ -12,7 +12,8 @@ SECTION_LEVEL = 2  # deepest heading that begins a section: "## Agent Specs" wit
 
 
 def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | None) -> Plan:
-    """The plan reduced to `settings.chunks` and `settings.phases`, with the chunks that it marks as done.
+    """The plan reduced to `settings.chunks` and `settings.phases`. The prose of each section is joined, and `done`
+    lists the chunks that the plan marks as done.
 
     `requirements`: the user's requirements file. A line of the plan that it names stays a requirement of its own.
     Raises BadInput for a part that the plan does not have.

@@ -85,7 +85,7 @@ def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> 
 
 
 def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """The requirements whose text names a command, with that command as a visible check."""
+    """Only those requirements whose text names a command, each with that command as its check."""
     found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
     return tuple(
         one.model_copy(update={"checks": (CommandCheck(command=command),)}) for one, command in found if command

@@ -1,6 +1,7 @@
 """The public format of a requirements file: its keys, and the rules that the user's own checks must keep.
 
-An agent's cases are built from the plain models in `trued.model.checks`; the proof judges them by rules of its own.
+Cases that agents write need not keep these rules: they are built from the plain models in `trued.model.checks`, and the
+proof has rules of its own for them.
 """
 
 from pathlib import PurePosixPath
