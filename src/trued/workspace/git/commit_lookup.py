@@ -44,8 +44,8 @@ class NamedCommit:
 async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
-    A revision of the repository around `here` takes precedence over a folder of the same name: a commit can add such a
-    folder, with a repository in it, and must not decide what it is compared with. A path may contain an '@': the
+    A revision of the repository around `here` takes precedence over a folder of the same name. Otherwise a commit could
+    decide what it is compared with, by adding such a folder with a repository in it. A path may contain an '@': the
     longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
@@ -97,7 +97,8 @@ async def _repository_around(here: Path) -> Path | None:
 
 async def _comes_with_a_commit(folder: Path) -> bool:
     """Whether this repository is a part of the commit that a repository around it has checked out: a submodule, or a
-    bare repository whose files are tracked. (Git tracks nothing called `.git`, so no other repository can be.)"""
+    bare repository whose files are tracked. (Git tracks nothing called `.git`, so no other kind of repository can
+    come with a commit.)"""
     for above in folder.parents:
         found = _git_folder(above)
         if found is None or found == above:

@@ -101,7 +101,7 @@ class _Submodules:
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
         """Check out the submodules that are at the same commit on base and `commit`. Returns sentences about what is
-        missing. `source`: the user's repository, or the submodule that contains these."""
+        missing. `source`: the repository that contains the submodules: the user's own, or a submodule."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
         if not here or not depth:

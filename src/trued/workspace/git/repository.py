@@ -108,9 +108,9 @@ class BranchStart:
 
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
-    """Find where a run's branch left the user's history, by refs. Agents work in clones and push nowhere, so everything
-    on a branch other than `trued/*` is the user's. A commit whose author or trailer shows that a run made it is
-    refused."""
+    """Find the newest commit of the user in the history of a run's branch. Agents work in clones and push nowhere, so
+    every commit on a branch other than `trued/*` counts as the user's. But if the author or a trailer of the commit
+    found shows that a run made it, it is refused."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)

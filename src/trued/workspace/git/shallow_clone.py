@@ -1,4 +1,4 @@
-"""Makes a `.git` for a clean room, like that of a shallow clone, so that code in the room finds what a checkout has."""
+"""Makes a `.git` for a clean room, like that of a shallow clone, because a project's code or tests may ask git."""
 
 import hashlib
 import re

@@ -61,7 +61,8 @@ class GitWorkspace:
     """The place where the agents of one run work and its checks run. `Workspace` documents the methods.
 
     `confinement`: what agents may see besides the system and the interpreter. Checks run at the same sandbox level, but
-    without network and these extras. Call `begin` before anything else, and again after a restart.
+    they do not see these extras, and each has only the network that it asks for. Call `begin` before anything else, and
+    again after a restart.
     """
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
