@@ -291,7 +291,7 @@ class PostgresJournal:
             )
 
     def driving(self, run: str) -> int:
-        """The epoch under which this object drives the run. Raises Fenced if the run was never claimed."""
+        """The epoch under which this object drives the run. Raises Fenced if this object has not claimed it."""
         if epoch := self._epochs.get(run, 0):
             return epoch
         raise self.fenced(run)

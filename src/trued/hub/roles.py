@@ -1,4 +1,5 @@
-"""The three roles of a hub: the owner creates tables, workers drive runs, askers read and record what people say."""
+"""The three roles of a hub: the owner creates the tables, workers drive runs, and askers act for people: they ask for
+runs, read everything, answer and comment."""
 
 from psycopg import sql
 
