@@ -253,7 +253,7 @@ def makefile_of(names: Collection[str]) -> str:
 
 
 def make_targets(makefile: str) -> frozenset[str]:
-    """The targets that a Makefile's text names one to a line; `test := x` is a variable."""
+    """The targets that a Makefile's text names one to a line. (`test := x` sets a variable and names no target.)"""
     return frozenset(_TARGET.findall(makefile))
 
 
