@@ -333,7 +333,7 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _inside(root: Path, path: str) -> Iterator[str]:
-    """The path relative to a working tree, as it is written and with links followed, if it lies in that tree."""
+    """The path relative to the working tree `root`, if it lies there: once as written, and once with links followed."""
     whole = root / path
     for top, place in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
         inside = os.path.relpath(place, top)
