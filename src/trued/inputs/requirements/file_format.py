@@ -194,7 +194,7 @@ CaseEntry: TypeAlias = Annotated[
 
 
 class TestsEntry(TestsCheck):
-    """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
+    """Tests whose results are counted. Their files are frozen as on the base commit, or come with the contract."""
 
     model_config = ALIASED
 
@@ -274,7 +274,7 @@ class ReadyEntry(Ready):
 
 
 class ServeEntry(Serve):
-    """A server that the engine starts: from the contract, never from the head."""
+    """A server that the engine starts. Its command comes from the contract, never from the commit under proof."""
 
     command: CommandLine
     port_env: PortVariable = "PORT"
