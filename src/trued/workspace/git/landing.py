@@ -122,7 +122,7 @@ class TargetBranch:
         """The working trees to move with the branch. Raises BadInput if the branch cannot be moved now."""
         code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
         if code == 0:  # a symbolic ref: git would move its target, but not the working tree of the target branch
-            raise BadInput(f"{self.branch} is another name for {real.strip()}", then=f"--onto {real.strip()}")
+            raise BadInput(f"{self.branch} is another name for {real.strip()}", then=f"use --onto {real.strip()}")
         await self._require_no_rebase()
         trees = await self._trees()
         changed = await self.store.changed_files(old, new)
