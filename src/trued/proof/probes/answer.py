@@ -15,7 +15,10 @@ import os
 import sys
 import types
 from json.encoder import encode_basestring_ascii as text
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is not imported: that would take half as long as the start of the interpreter
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_BYTES = 128 << 20  # the most bytes of one answer; no expected value is that large, so a larger answer is wrong
 ASKED, ANSWERS = 3, 4  # file descriptors

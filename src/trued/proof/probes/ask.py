@@ -15,7 +15,10 @@ import select
 import signal
 import sys
 import time
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is not imported: that would take half as long as the start of the interpreter
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_SAID = 132 << 20  # the most bytes that one call may write: the answer and the names of the loaded files
 START_S = 30.0  # seconds in which the interpreter must start on a busy machine; a call's own limit does not include it
