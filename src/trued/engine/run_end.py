@@ -1,4 +1,4 @@
-"""Records how a run ended, and updates the files for people that show it."""
+"""Records how a run ended, and updates the files in which people read that."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -68,9 +68,9 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
     """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
     result is recorded elsewhere.
 
-    `late`: this driver has lost the run, so its result does not count, and the attempt is recorded as late. If the run
-    comes back to this state folder before another driver has made the call, the result counts after all. Settling the
-    attempt again, without `late`, then replaces its state."""
+    `late`: this driver has lost the run, so its result does not count, and the attempt is recorded as late. But this
+    machine may get the run again before another one has made the call. Then the result counts after all: the attempt is
+    settled once more, without `late`, and is no longer recorded as late."""
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
         and place is not distinct from %s and state = any(%s)"""

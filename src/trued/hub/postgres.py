@@ -210,8 +210,8 @@ class PostgresJournal:
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven. If a worker drives it or will drive it: its last epoch, at least 1.
-        0 if nobody drives it: its lease has expired, or its driver died on this machine."""
+        """The epoch under which the run is driven; 0 if nobody drives it, because the lease of the run has expired or
+        its driver died on this machine. A run that a worker will drive counts as driven: its last epoch, at least 1."""
         return self._drivers(run).get(run, 0)
 
     def drivers(self) -> dict[str, int]:

@@ -20,7 +20,8 @@ LEADS = """<!doctype html>
 
 
 class EntryFile:
-    """At most one entry file at a time, in the private state folder; only the person's own account can read it."""
+    """A small HTML file that opens the page and logs the browser in. There is at most one, in the private state folder,
+    and only the person's own account can read it."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / FOLDER

@@ -55,8 +55,8 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
 
 
 async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
-    """Decisions that no step has processed yet. If there are none, no step is recorded, so that a resumed run looks
-    again. Call this only at the end: elsewhere a replay could find decisions that were made later."""
+    """Decisions of people that no step has processed yet. If there are none, no step is recorded, so that a resumed run
+    looks again. To be called only at the end of a workflow: elsewhere a replay could find decisions made later."""
     key, head = steps.key("decided"), steps.state.position.head
 
     async def step() -> str:

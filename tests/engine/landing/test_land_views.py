@@ -49,7 +49,7 @@ async def test_a_second_team_from_the_same_base_lands_and_its_pages_take_the_pla
     assert page(place, "backlog.md", first.commit) == "# one\n\nmany words"  # still in the first commit
     assert (place.repository / "tiny.py").read_text() == DOUBLE
     (said,) = second.said
-    assert f"{TEAM}/backlog.md, {TEAM}/history.jsonl described an earlier run" in said
+    assert f"describe an earlier run: {TEAM}/backlog.md, {TEAM}/history.jsonl" in said
     assert first.commit[:12] in said
 
 

@@ -365,7 +365,9 @@ async def _remarks(context: LandingContext, candidate: LandingCandidate) -> list
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
     if (there := candidate.replaced) and candidate.commit != candidate.tip:
         old = f"`git show {candidate.tip[:12]}:PATH`"
-        said.append(f"{few(there, 3)} described an earlier run; this run's version replaced that (old version: {old})")
+        said.append(
+            f"this run's version replaced files that describe an earlier run: {few(there, 3)} (old version: {old})"
+        )
     if candidate.how == FAST:
         store = context.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{context.record.base}")

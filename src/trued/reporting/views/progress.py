@@ -149,7 +149,7 @@ class Progress:
             self._open.discard(name)
 
     def remark(self, key: str, text: str, *, warning: bool = False) -> None:
-        """Add a line to the scope of this step key."""
+        """Add a line below the part of the tree to which this step belongs, such as a task."""
         self.set_row(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
 
     def name_scope(self, key: str, kind: str, which: str, title: str) -> None:

@@ -193,8 +193,7 @@ class _FlatPlanReading:
         if self.criteria:
             yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
         if others := sum(what == "context" for what in self.places.values()):
-            lines = counted(others, "other line of it is", "other lines of it are")
-            yield f"{lines} in context.md"
+            yield f"{counted(others, 'other line of it is in context.md', 'other lines of it are in context.md')}"
 
 
 def _boxed(block: List) -> bool:

@@ -83,7 +83,8 @@ class Clone:
             return ""  # then the tree is committed or rescued again, with the same result
 
     def record_taken(self, tree: str, index: str = "") -> None:
-        """Record that this tree is safe in the store. `index`: the hash of `taken_index`, if that has this tree."""
+        """Record that this tree is safe in the store. `index`: the hash of `taken_index`; "" if that index belongs to
+        another tree."""
         atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree, "index": index}), sync=False)
 
     def newest_index(self, state: CloneState) -> tuple[Path, str]:

@@ -62,7 +62,7 @@ def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
 
 
 def repository_sets(top: Path) -> Iterator[list[File]]:
-    """Our own role files, then those of each other tool."""
+    """The role files in this repository, one list for each format: those that trued reads, Claude Code's, and so on."""
     sets: dict[str, list[File]] = {}
     for path, form in role_files(top):
         shown = str(path.relative_to(top))
