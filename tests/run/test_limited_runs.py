@@ -130,6 +130,6 @@ async def test_no_progress_ends_with_a_hand_over_too(ground: Ground) -> None:
     record = await ground.run(engine, rounds=5)
     assert events(engine, record, "no progress")
     text = (engine.store.folder(record.id) / "files" / "HANDOVER.md").read_text()
-    assert "chunk 1A: no progress; two rounds in a row had the same gaps and changed nothing" in text
+    assert "chunk 1A: no progress; the last round had the same gaps as before and changed nothing" in text
     assert "double: refuted" in text
     assert f"`git switch {record.branch}`" in text

@@ -99,7 +99,7 @@ def _proof_facts(event: JournalEvent) -> str | None:
             return line(f"{event.about}: quotes held-out data, so it is not passed to agents", LENGTH)
         case proof.NoProgress():
             why = f": {_sentences(event.gaps)}" if event.gaps else ""
-            return f"two rounds in a row had the same gaps and changed nothing{why}"
+            return f"the last round had the same gaps as before and changed nothing{why}"
         case proof.ObjectionNotRun():
             return line(f"{event.what}: {event.why}", LENGTH)
         case proof.ObjectionRan():

@@ -50,7 +50,7 @@ def write_handover(store: RunStore, record: RunRecord) -> str:
     facts = HandoverFacts(
         record,
         record.state,
-        record.why or "no progress: two rounds in a row had the same gaps and changed nothing",
+        record.why or "no progress: the last round had the same gaps as before and changed nothing",
         store.verdict(record.id),
         tuple(one.id for one in contract.requirements) if contract else (),
         events,
@@ -136,7 +136,7 @@ def _tried(events: Iterable[Event]) -> Iterator[str]:
             left = f", {len(verdict.gaps)} left: {_short_line('; '.join(verdict.gaps))}" if verdict.gaps else ""
             yield f"{key}, the engine's own checks: {verdict.grade}{left}"
         elif NoProgress.read(stored):
-            yield f"{key}: no progress; two rounds in a row had the same gaps and changed nothing"
+            yield f"{key}: no progress; the last round had the same gaps as before and changed nothing"
 
 
 def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:

@@ -77,7 +77,7 @@ def _work_notices(event: JournalEvent) -> Iterator[Notice]:
         case run.AgentStartRefused():
             yield "tried to start an agent: refused", True
         case proof.NoProgress():
-            yield "no progress: two rounds in a row had the same gaps and changed nothing", True
+            yield "no progress: the last round had the same gaps as before and changed nothing", True
         case proof.ClaimRefuted():
             yield f"a claim that git contradicts: {_shorten(event.what)}", True
         case proof.TestsCounted():
