@@ -37,8 +37,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content; None for anything else, and for an object with a duplicate key, which other
-    parsers could read differently."""
+    """The JSON object in the content; None for anything else, for an object that is nested too deeply, and for one that
+    other parsers could read differently: with a duplicate key, or with NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))

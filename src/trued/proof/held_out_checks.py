@@ -7,8 +7,8 @@ DATA = (ExamplesCheck, BrowserCheck)  # their results are compared in the engine
 
 
 def is_hidden_data(check: Check) -> bool:
-    """Whether the check is data that implementers cannot see: cases, or a page that is not marked as visible. True
-    only if the contract is held out, too, which is not checked here."""
+    """Whether the check is data that implementers cannot see: cases, or a page that is not marked as visible.
+    They are hidden only if the contract is held out, too, which is not checked here."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 

@@ -292,8 +292,8 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
     """Whether the script has this command: the same program, and no package that the script does not name.
 
-    A server may have arguments that the script leaves out, such as a port, or lack some; a different port is another
-    command.
+    Options such as `--port=8000` are not compared. A server may have words that the script leaves out, such as a port,
+    or lack some; but if both have a port as a word of its own, a different one makes it another command.
     """
     (program, mine), (other, theirs) = _signature(words), _signature(held)
     if program != other or not mine or not theirs:
