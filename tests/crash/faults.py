@@ -39,6 +39,8 @@ from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore
 from trued.hub.roles import prepare_hub
+from trued.proof.seal import BESIDE_THE_SECOND
+from trued.proof.turns import BESIDE
 from trued.reporting.views import ledger
 from trued.support import processes
 
@@ -64,6 +66,7 @@ KINDS = {
 EXCUSES = ("worker killed", "machine frozen", "worker frozen", "worker frozen beyond the lease", "cut beyond the lease")
 BEYOND_S = LEASE_S * 0.7  # agents end a fifth of a lease early, and the lease was renewed some time before
 HASH = re.compile(r"\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{12})\b")
+BESIDES = (f", {BESIDE}", BESIDE_THE_SECOND)
 TIMES = {"at", "when", "began", "ended", "seconds", "usage", "thread", "native", "clone", "head", "resumed"}
 
 SCRIPT = """
@@ -438,13 +441,16 @@ def side_by_side(calls: Sequence[Call]) -> Iterator[str]:
 
 
 def plainly(value: Any, *own: str) -> Any:
-    """Without what differs from run to run: its own name and folder, hashes, times, and what was used."""
+    """Without what differs from run to run: its own name and folder, hashes, times, what was used, and whether checks
+    ran in parallel, which depends on the idle cores."""
     if isinstance(value, dict):
         return {name: plainly(one, *own) for name, one in value.items() if name not in TIMES}
     if isinstance(value, list):
         return [plainly(one, *own) for one in value]
     for one in own if isinstance(value, str) else ():
         value = value.replace(one, "(own)")
+    for one in BESIDES if isinstance(value, str) else ():
+        value = value.replace(one, "")
     return HASH.sub("(hash)", value) if isinstance(value, str) else value
 
 
