@@ -70,6 +70,29 @@ def test_agents_of_a_machine_that_renews_nothing_end_before_another_pays_for_the
     assert spent == [("died", 1), ("done", 2)]  # what the first had begun is paid for, at what was reserved
 
 
+@pytest.mark.slow
+@pytest.mark.spec("HUB-2", "HUB-3", "HUB-4")
+def test_an_attempt_that_another_machine_gave_up_is_not_started_again_and_both_are_accounted_for(stage: Stage) -> None:
+    first, second, _ = stage.hosts
+    first.keep()
+    (run,) = asyncio.run(stage.ask(1))
+    wait_for(lambda: len(paid(first, run)) > 3)
+    first.die()
+    before = len(paid(first, run))
+    second.keep()
+    wait_for(lambda: len(paid(second, run)) > 3)
+    second.die()
+    stage.world.requests = 3
+    stage.world.make_slow(0.1)
+    first.keep()
+    wait_for(lambda: not stage.unfinished([run]))
+    assert stage.rows("select state, grade, driver from run") == [("done", "proven", "a#2")]
+    spent = stage.rows("select attempt, state from spend where step like '%%team-a%%' order by 1")
+    assert spent == [(1, "died"), (2, "died"), (3, "done")]
+    again = {one.name.rpartition(".")[2]: len(one.requests) for one in first.calls(run) if "team-a" in one.key}
+    assert again == {"1": before, "3": 3}
+
+
 class Systemd:
     """What systemd does for a service with WatchdogSec=: who is silent for so long is killed."""
 

@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -267,8 +268,9 @@ async def _work_until_reported(
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
         wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
         if context.is_begun_elsewhere(exchange.name, attempt):
-            await context.journal.available()
-            report = context.budget.existing_reservation(wanted).settle(_lost_report(wanted, ask))
+            report = await _settle_lost(context, wanted, ask)
+        elif await _is_given_up(context, ask, exchange, wanted, record_event):
+            report = _died(wanted, ask, "another machine made the call again meanwhile")
         else:
             async with context.budget.reserve(wanted) as reserved:
                 # All orders of the call have the same token, so that they get the same clone: after a refusal the agent
@@ -285,6 +287,9 @@ async def _work_until_reported(
                 if report.quota:
                     context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
+            for later in takewhile(partial(context.is_begun_elsewhere, exchange.name), count(attempt + 1)):
+                lost = await _settle_lost(context, replace(wanted, attempt=later), ask)
+                exchange.spent = add_usage(exchange.spent, lost.usage)
             return report, clone
         exchange.spent = add_usage(exchange.spent, report.usage)
         exchange.start_over()
@@ -302,9 +307,26 @@ async def _work_until_reported(
     raise AssertionError("there is always a next attempt")
 
 
-def _lost_report(request: CallRequest, ask: AgentRequest) -> Report:
-    """The report of an attempt that began on another machine: its usage there is unknown."""
-    why = "another machine began it and did not finish it"
+async def _settle_lost(context: RunContext, request: CallRequest, ask: AgentRequest) -> Report:
+    """Settle an attempt that began on another machine: its usage there is unknown."""
+    await context.journal.available()
+    lost = _died(request, ask, "another machine began it and did not finish it")
+    return context.budget.existing_reservation(request).settle(lost)
+
+
+async def _is_given_up(
+    context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
+) -> bool:
+    """Whether another machine has settled this attempt, which began here, and made the next one. Then its agent must
+    not be started again. If its report is here already, it is not given up, because the report can still be used."""
+    runtime = context.runtime
+    if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
+        return False
+    order = _order(context, ask, exchange, context.budget.existing_reservation(request))
+    return (await runtime.stop(order, tell)).state == "stopped"
+
+
+def _died(request: CallRequest, ask: AgentRequest, why: str) -> Report:
     return Report(request.call, request.attempt, "died", why=why, session=ask.session, usage=Usage(estimated=True))
 
 
