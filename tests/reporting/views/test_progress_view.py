@@ -61,6 +61,19 @@ def test_a_check_that_is_sealed_again_in_a_built_environment_is_counted_once() -
     assert dict(Progress(events, "purple").on_base) == {"guard": 5, "red": 2}
 
 
+@pytest.mark.spec("USE-4", "PAGE-1")
+def test_what_a_killed_driver_worked_counts_and_the_time_until_somebody_resumed_does_not() -> None:
+    events = [
+        Event(id=1, at=100.0, key="", kind="run began", data={"title": "t", "workflow": "purple"}),
+        Event(id=2, at=160.0, key="a#1", kind="asked", data={"role": "builder"}),
+        Event(id=3, at=1000.0, key="", kind="resumed", data={}),
+        Event(id=4, at=1020.0, key="", kind="ended", data={"state": "interrupted", "code": 130}),
+        Event(id=5, at=2000.0, key="", kind="resumed", data={}),
+        Event(id=6, at=2003.0, key="a#1", kind="asked", data={"role": "builder"}),
+    ]
+    assert Progress(events, "purple").worked == 60 + 20 + 3
+
+
 OF_ANY_VERSION = (
     Event(id=1, at=1.0, key="a#1", kind="asked", data={"role": 7}),
     Event(id=2, at=2.0, key="a#1", kind="answered", data={"tokens": "many", "reply": {"status": "DONE"}, "state": ""}),

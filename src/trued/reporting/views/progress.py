@@ -115,7 +115,9 @@ class Progress:
 
     def _add(self, stored: EventHead, event: JournalEvent) -> None:
         self.began = self.began or stored.at
-        self.last = max(self.last, stored.at)
+        before, self.last = self.last, max(self.last, stored.at)
+        if isinstance(event, run.RunResumed) and self._driven_since:  # the former driver was killed: it recorded no end
+            self._driven += before - self._driven_since
         self.touched = []
         if type(event) in CALLS:  # first, because three of five events are about calls
             self._add_to_view(stored, event)
