@@ -116,8 +116,9 @@ def _check_change(contract: Contract, record: RunRecord, change: ContractChange)
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names select, as requirements to add. If a criterion names a
-    command, that command is its check. Raises BadInput for a name that selects none."""
+    """The criteria outside the contract that these names select, as requirements to add. If a person's criterion names
+    a command, that command is its check; an agent's words are no check of the person's. Raises BadInput for a name that
+    selects none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -129,7 +130,8 @@ def _criteria(
             raise BadInput(f"run {record.id} has no criterion {name!r} outside its contract", then=then)
     meant = [one for one in outside if {one.id, one.outside, EVERY} & {*wanted}]
     bare = [Requirement(id=one.id, text=one.text, source=_source(one.source), covers=(one.outside,)) for one in meant]
-    checked = {one.id: one for one in with_named_commands(bare)}
+    agents = {one.id for one in meant if one.author}
+    checked = {one.id: one for one in with_named_commands(one for one in bare if one.id not in agents)}
     return tuple(checked.get(one.id, one) for one in bare)
 
 

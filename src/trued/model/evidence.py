@@ -91,7 +91,7 @@ class MissingFromEnvironment(Value):
 class Judged(Value):
     """The verdict on one requirement, with the reasons in plain words."""
 
-    _as_before = newer_fields("own")
+    _as_before = newer_fields("own", "author")
 
     id: str
     text: str
@@ -109,6 +109,7 @@ class Judged(Value):
     # Set only for a criterion that is not in the contract, so that nothing checks it: the id of the part of the work
     # (such as a chunk) that the criterion belongs to.
     outside: str = ""
+    author: str = ""  # of a criterion that is not in the contract: the role that wrote it; "" if a person did
 
     @property
     def reason(self) -> str:

@@ -1,6 +1,6 @@
 """Judgement: runs the contract's checks on the run's newest commit."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trued.errors import BadInput
@@ -212,9 +212,7 @@ class Judgement:
         inputs = digest(head, ids, given, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
-        # A criterion is no longer outside the contract if a person has amended the contract with it.
-        held = {one.id for one in contract.requirements}
-        outside = tuple(one for one in state.outside if one.id not in held) if name == "finish" else ()
+        outside = state.outside(contract) if name == "finish" else ()
 
         async def step() -> str:
             for one in unrun:
@@ -329,10 +327,18 @@ class Judgement:
         `about` the same thing."""
         self._state.unverified[about] = tuple(warnings)
 
-    def set_outside(self, criteria: Iterable[Requirement], why: str) -> None:
-        """Record criteria that are not in the contract: the final verdict lists each as not checked, which limits the
-        run's grade. The first name in a criterion's `covers` is the part of the work that it belongs to."""
-        self._state.outside = tuple(_not_checked(one, why) for one in criteria)
+    def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
+        """Record how to find the criteria that are not in a contract. The final verdict lists those that are not in the
+        contract that it is taken under (an amendment may have come into force) as not checked, which limits the run's
+        grade. The first name in a criterion's `covers` is the part of the work that it belongs to. A criterion that is
+        in `plan` in the same words is the plan author's; any other is a person's."""
+        planned = {(one.id, one.text) for one in plan.requirements}
+
+        def outside(contract: Contract) -> tuple[Judged, ...]:
+            authors = [(one, plan.author if (one.id, one.text) in planned else "") for one in find(contract)]
+            return tuple(_not_checked(one, author, why) for one, author in authors)
+
+        self._state.outside = outside
 
     async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:
         """How many tests of a command pass on the newest commit (or `at`), and how much code of the files `of` they
@@ -408,7 +414,7 @@ def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
     return bool(found) and all(state is Base.GUARD for state in found.values())
 
 
-def _not_checked(criterion: Requirement, why: str) -> Judged:
+def _not_checked(criterion: Requirement, author: str, why: str) -> Judged:
     return Judged(
         id=criterion.id,
         text=criterion.text,
@@ -418,6 +424,7 @@ def _not_checked(criterion: Requirement, why: str) -> Judged:
         holds=True,
         rests_on="nothing: the contract does not contain it",
         outside=next(iter(criterion.covers), criterion.id),
+        author=author,
     )
 
 

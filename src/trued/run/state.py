@@ -1,6 +1,7 @@
 """RunState: what a run has learned so far. A replay rebuilds all of it from the journal; nothing here is stored."""
 
 from collections import Counter
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -57,7 +58,8 @@ class ProofState:
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were disputed and answered again
     also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
     unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # warnings that every verdict lists
-    outside: tuple[Judged, ...] = ()  # criteria outside the contract; the verdict of `finish` lists them
+    # a contract → criteria that are not in it; the verdict of `finish` lists them
+    outside: Callable[[Contract], tuple[Judged, ...]] = lambda _: ()
     last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
     final: Verdict | None = None  # the verdict of `finish`, before approvals are applied
 

@@ -353,3 +353,72 @@ def test_what_only_the_environment_lacks_is_no_gap_in_anybodys_work() -> None:
     lacking = MissingFromEnvironment(name="redis", what="the package redis is not installed")
     assert verdict_gaps(verdict(Grade.UNJUDGED, lacking)) == ()
     assert [one.requirement for one in verdict_gaps(verdict(Grade.REFUTED))] == ["a"]
+
+
+@pytest.mark.spec("LAW-5", "LAW-7", "DAY-4")
+async def test_a_command_in_the_pms_own_words_is_no_check_of_the_persons(teams: Teams) -> None:
+    """The person takes the PM's criterion into the contract. What would show it is still the PM's word."""
+
+    def leaves_a_note(order: Order) -> dict[str, Any]:
+        (Path(order.folder) / "DONE.md").write_text("all is well\n")
+        return builds_all_at_once(order)
+
+    feature = {**planned("double"), "criteria": ["`test -e DONE.md` passes"]}
+    engine = teams.played(Members(feature).play("dev", leaves_a_note))
+    record = await teams.teamed(engine, DOUBLE)
+    assert (record.state, record.code) == ("waiting", 3)
+    change = ContractChange(criteria=("all",), who="ann", why="as trued says")
+    amended = await amend(engine.store, record.id, change)
+    assert (amended.state, amended.code, str(amended.grade)) == ("waiting", 3, "unproven")
+    (asked,) = waits(engine.store, amended)
+    assert (asked.kind, asked.requirement) == ("attest", "F1-C1")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-12", "DAY-4")
+async def test_a_command_in_a_persons_own_criterion_is_its_check(teams: Teams) -> None:
+    def adds_one(order: Order) -> dict[str, Any]:
+        place = engine.store.folder(order.run) / "files" / "backlog.md"
+        heading = "### Acceptance criteria\n\n"
+        if "DONE.md" not in place.read_text():
+            place.write_text(place.read_text().replace(heading, f"{heading}- `test -e DONE.md` passes\n"))
+        (Path(order.folder) / "DONE.md").write_text("all is well\n")
+        return builds_all_at_once(order)
+
+    engine = teams.played(Members(planned("double")).play("dev", adds_one))
+    record = await teams.teamed(engine, DOUBLE)
+    assert (record.state, record.code) == ("waiting", 3)
+    change = ContractChange(criteria=("all",), who="ann", why="I want it")
+    amended = await amend(engine.store, record.id, change)
+    contract = engine.store.contract(amended.id)
+    assert contract
+    assert [len(one.checks) for one in contract.requirements if "DONE.md" in one.text] == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-12", "DAY-4")
+async def test_a_criterion_that_a_person_edits_again_after_an_amendment_is_not_lost(teams: Teams) -> None:
+    words = ["double(x) returns twice its argument", "double(x) returns 2 times its argument"]
+    words += ["double(x) returns x + x", "double(x) returns 2 * x"]
+
+    def edit(run: str) -> None:
+        place = engine.store.folder(run) / "files" / "backlog.md"
+        before = words.pop(0)
+        assert before in place.read_text()
+        place.write_text(place.read_text().replace(before, words[0]))
+
+    def edits_and_builds(order: Order) -> dict[str, Any]:
+        edit(order.run)
+        return builds_all_at_once(order)
+
+    engine = teams.played(Members(planned("double")).play("dev", edits_and_builds))
+    record = await teams.teamed(engine, DOUBLE)
+    for name in ("F1-C1", "F1-C1-edited", "F1-C1-edited-2"):
+        verdict = engine.store.verdict(record.id)
+        assert verdict
+        assert {one.id: one.text for one in verdict.requirements if one.outside} == {name: words[0]}
+        assert record.code == 3
+        if len(words) > 1:
+            await amend(engine.store, record.id, ContractChange(criteria=("all",), who="ann", why="mine"))
+            edit(record.id)
+            record = await engine.resume(record.id)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count
 
 from trued.inputs.goals import parse_goal
 from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
@@ -75,13 +76,24 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
     held = {one.id for one in contract.requirements}
     for feature in crew.features:
         for one in feature.criteria:
-            if not is_held(contract, crew.goal, one):
-                name = f"{one.id}{EDITED}" if one.id in held else one.id
-                if name not in held:
-                    source = Source(file=BACKLOG, line=lines.get(one.id, 1))
-                    yield Requirement(id=name, text=one.text, source=source, covers=(feature.id,))
+            if not is_held(contract, crew.goal, one) and (name := _free_name(contract, one)):
+                source = Source(file=BACKLOG, line=lines.get(one.id, 1))
+                yield Requirement(id=name, text=one.text, source=source, covers=(feature.id,))
         if not feature.criteria and feature.id not in crew.planned and feature.id not in held:
             yield Requirement(id=feature.id, text=feature.name, source=Source(file=BACKLOG, line=1))
+
+
+def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
+    """The id of a criterion that is not in the contract: its own, or, if a requirement with other words has that, the
+    next one for an edited criterion. "" if such an edited criterion with the same words is in the contract."""
+    texts = {one.id: _comparable(one.text) for one in contract.requirements}
+    for number in count():
+        name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"
+        if name not in texts:
+            return name
+        if number and texts[name] == _comparable(criterion.text):
+            return ""
+    raise AssertionError("there is always a free name")
 
 
 def _entry(text: str, goal: Goal) -> str:

@@ -1,6 +1,7 @@
 """Steps of the team workflow: each records what happened as events, in the crew's state and in the team's files."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from trued.errors import BadInput
@@ -469,7 +470,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
     objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
     run.judgement.object("the team", objections)
     why = "it is in the backlog, and the contract does not contain it"
-    run.judgement.set_outside(outside_criteria(run.judgement.contract(), crew), why)
+    run.judgement.set_outside(partial(outside_criteria, crew=crew), plan, why)
     await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
 
