@@ -6,11 +6,25 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import REQUIREMENTS, Ground, events, example, ground, honest
-from trued.engine.amendments import ContractChange, amend
+from tests.workflows.conftest import (
+    CODE,
+    PASSED,
+    REQUIREMENTS,
+    Ground,
+    built,
+    chunk_of,
+    events,
+    example,
+    ground,
+    honest,
+)
+from trued.agents.adapters.scripted import ScriptFailed
+from trued.engine.amendments import ContractChange, amend, objections_left
 from trued.engine.approvals import Decision, answer_question, decide
+from trued.engine.engine import Engine
 from trued.errors import BadInput
-from trued.model import Grade
+from trued.model import Finding, Grade, Outcomes, Requirement, RunRecord, Verdict
+from trued.wire import Order
 
 __all__ = ["ground"]
 
@@ -95,3 +109,95 @@ async def test_amendments_that_make_no_sense_are_one_sentence_and_change_nothing
     with pytest.raises(BadInput, match="without requirements"):
         await amend(engine.store, record.id, by_ann(remove=("double", "triple", "strings")))
     assert engine.store.amendments(record.id) == []
+
+
+def verdict_with_a_failure(engine: Engine, record: RunRecord, name: str) -> Verdict:
+    """A verdict in which the run saw the requirement's cases fail on its last commit."""
+    verdict = engine.store.final_verdict(record.id)
+    assert verdict
+    (good, *_) = [one for one in verdict.evidence if (one.side, one.requirement) == ("head", name)]
+    tried = tuple(one.model_copy(update={"outcome": Outcomes.FAILED, "kind": "returned"}) for one in good.tried)
+    return verdict.model_copy(update={"evidence": (good.model_copy(update={"id": "failed", "tried": tried}),)})
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-3")
+@pytest.mark.parametrize("failed_before", [True, False])
+async def test_an_amendment_gives_the_work_no_second_throw_of_the_dice(ground: Ground, *, failed_before: bool) -> None:
+    """What the run saw fail on this commit stays failed, although the amended contract has another hash."""
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    seen = verdict_with_a_failure(engine, record, "double").model_dump_json()
+
+    async def step() -> str:
+        return seen
+
+    if failed_before:
+        await engine.store.writer(record).once("finish#9", "seen", step)
+    for name in ("strings", "triple"):
+        record = await amend(engine.store, record.id, by_ann(remove=(name,)))
+        assert record.grade is (Grade.REFUTED if failed_before else Grade.PROVEN), name
+        assert record.code == int(failed_before), name
+
+
+DOUBT = {"what": "double is a name that the team does not use", "severity": "major"}
+
+
+class Rework:
+    """Agents that build a chunk wrongly at first (step 0). In the rounds that a person grants (step 1) they build it
+    right, Team B objects without a case, and then Team A fails: the run stops before its end. After that, everybody is
+    content."""
+
+    def __init__(self, chunk: str = "1A") -> None:
+        self.chunk, self.step = chunk, 0
+        self.wrong = {**CODE, chunk: CODE[chunk].replace("return ", "return 0 and ")}
+
+    def __call__(self, order: Order) -> dict[str, Any]:
+        mine = chunk_of(order) == self.chunk
+        if order.role != "purple-team-a":
+            return {**PASSED, "result": "GAPS_REMAIN", "gaps": [DOUBT]} if mine and self.step == 1 else PASSED
+        if mine and self.step == 1 and "does not use" in order.brief:
+            raise ScriptFailed("out of order")
+        if mine and self.step:
+            file = Path(order.folder) / "tiny.py"
+            file.write_text(file.read_text().replace(self.wrong[self.chunk], CODE[self.chunk]))
+        return built(order, CODE if self.step else self.wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-8", "LAW-3")
+async def test_an_amendment_does_not_end_a_run_in_whose_new_rounds_a_reviewer_objected(ground: Ground) -> None:
+    ground.one_chunk()
+    ground.require([REQUIREMENTS[0], {**REQUIREMENTS[2], "covers": []}])
+    crew = Rework()
+    engine, _ = ground.engine(crew)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+    crew.step = 1
+    record = await engine.resume(record.id, rounds=2, who="ann")
+    assert (record.state, record.code) == ("failed", 5)
+    amended = await amend(engine.store, record.id, by_ann(remove=("strings",)))
+    assert (amended.state, amended.code, amended.head) == ("failed", 5, record.head)
+    crew.step = 2
+    record = await engine.resume(record.id)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert [one.id for one in verdict.requirements] == ["double"]
+
+
+@pytest.mark.spec("LAW-3", "LAW-8")
+def test_with_a_removed_requirement_goes_an_objection_to_it_but_not_what_is_undone_in_its_part() -> None:
+    first, second, other = (Requirement(id=one, text=one, covers=(one[:2],)) for one in ("F1-C1", "F1-C2", "F2-C1"))
+    undone = Finding(what="task F1-T2 failed", requirement="F1-C1", by="the team")
+    doubt = Finding(what="F1-C1 is a bad idea", requirement="F1-C1", by="qa")
+    whole = Finding(what="integration failed", by="the team")
+    every = (undone, doubt, whole)
+
+    def left(*requirements: Requirement) -> list[tuple[str, str]]:
+        found = objections_left(every, (first, second, other), requirements, ("qa", "dev"))
+        return [(one.what, one.requirement) for one in found]
+
+    assert left(first, second, other) == [(one.what, one.requirement) for one in every]
+    assert left(second, other) == [("task F1-T2 failed", "F1-C2"), ("integration failed", "")]
+    assert left(other) == [("integration failed", "")]

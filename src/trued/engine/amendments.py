@@ -1,5 +1,6 @@
 """Amendments: a person changes a sealed contract. Each amendment is a step that records who changed what, and why."""
 
+from collections.abc import Collection, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from trued.inputs.recognition import is_plan
 from trued.inputs.requirements.coverage import user_requirements, with_named_commands
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import ticket_plan
-from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Source, Value, Verdict
+from trued.model import Contract, Finding, Plan, Requirement, Requirements, RunRecord, Source, Value, Verdict
 from trued.model.events.proof import ContractAmended
-from trued.model.step_keys import amendment_key, is_final_verdict
+from trued.model.step_keys import amendment_key
 from trued.proof.contract import conclude, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
@@ -28,6 +29,7 @@ from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.start_command import find_server, with_server
 from trued.support.hashing import digest
+from trued.support.redaction import in_json
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
@@ -79,16 +81,19 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
     taken = _criteria(store, record, contract, change.criteria)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id):
+        # read again, because the run may have moved on before we held the claim
+        record, now = store.journal.run(record.id), store.contract(record.id)
+        if now is None or contract_hash(now) != contract_hash(contract):
+            raise BadInput(f"run {record.id} has another contract now", then="look at the contract again")
         inputs = store.inputs(record.id)
         workspace, journal = store.workspace(record, inputs), store.writer(record)
         await workspace.begin()
         number = len(store.amendments(record.id)) + 1
         before = tuple(key for key, _, _ in store.journal.steps(record.id))
-        ended = any(map(is_final_verdict, before))
 
         async def step() -> str:
             sealed = await _sealed(workspace, inputs, contract, change, taken, journal.emit)
-            verdict = await _judged(store, record, workspace, sealed, journal.emit) if ended else None
+            verdict = await _judged(store, record, workspace, (contract, sealed), journal.emit)
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
             ).model_dump_json()
@@ -98,7 +103,10 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         name = contract_hash(made.contract)
         amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
         journal.emit(amended, amendment_key(number))
-        if made.verdict is None:
+        # If agents have worked since the final verdict, the run has not ended: resumed, it judges the newer work by the
+        # new contract, with the objections raised meanwhile.
+        worked = bool(store.task_verdicts_since_finish(record.id))
+        if made.verdict is None or made.verdict.commit != record.head or worked:
             return store.journal.run(record.id)
         await workspace.clean_up()
         return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
@@ -232,21 +240,45 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
     return contract.held_out, contract.held_out_why
 
 
+def objections_left(
+    objections: Iterable[Finding], before: Iterable[Requirement], after: Iterable[Requirement], roles: Collection[str]
+) -> tuple[Finding, ...]:
+    """The open objections that stay open when the requirements change. An agent's objection goes with the requirement
+    that it is about. One that no role raised says that a part of the work is not done: it stays while another
+    requirement covers that part."""
+    covered, left = {one.id: {*one.covers} for one in before}, {one.id: {*one.covers} for one in after}
+    found: list[Finding] = []
+    for one in objections:
+        if one.requirement in left or not one.requirement:
+            meant = [one.requirement]
+        else:
+            parts = set[str]() if one.by in roles else covered.get(one.requirement, set())
+            meant = [name for name, also in left.items() if parts & also][:1]
+        moved = [one.model_copy(update={"requirement": name}) for name in meant]
+        found += [each for each in moved if each not in found]
+    return tuple(found)
+
+
 async def _judged(
-    store: RunStore, record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
-) -> Verdict:
-    """The verdict under the new contract. Open objections of agents stay open."""
-    ids, final = [one.id for one in contract.requirements], store.final_verdict(record.id)
-    objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
+    store: RunStore, record: RunRecord, workspace: GitWorkspace, contracts: tuple[Contract, Contract], tell: Emit
+) -> Verdict | None:
+    """The verdict under the second of these contracts on the commit of the final verdict; None if there is none. Open
+    objections stay open, and what the run saw fail on this commit stays failed."""
+    (before, contract), final, inputs = contracts, store.final_verdict(record.id), store.inputs(record.id)
+    if final is None:
+        return None
+    ids = [one.id for one in contract.requirements]
     verdict = await prove(
         workspace,
         contract,
         ids,
-        record.head,
+        final.commit,
         subject="plan",
-        objections=objections,
+        objections=objections_left(final.objections, before.requirements, contract.requirements, inputs.roles),
+        known=store.evidence(record.id),
         owned=store.owned_files(record.id),
         tell=tell,
     )
-    outside = [one for one in (final.requirements if final else ()) if one.outside and one.id not in ids]
-    return verdict.model_copy(update={"requirements": (*verdict.requirements, *outside)})
+    outside = [one for one in final.requirements if one.outside and one.id not in ids]
+    verdict = verdict.model_copy(update={"requirements": (*verdict.requirements, *outside)})
+    return Verdict.model_validate_json(in_json(store.redact(inputs), verdict.model_dump_json()))

@@ -247,15 +247,27 @@ class RunStore:
 
     def task_verdicts(self, run_id: str) -> "list[Verdict]":
         """Verdicts on single tasks, oldest first."""
+        return self._task_verdicts(run_id, [key for key, _, _ in self.journal.steps(run_id, PROOF)])
+
+    def task_verdicts_since_finish(self, run_id: str) -> "list[Verdict]":
+        """Verdicts on single tasks since the run last finished, oldest first: all, if it has never finished."""
+        keys = [key for key, _, _ in self.journal.steps(run_id, PROOF, FINISH)]
+        finished = [number for number, key in enumerate(keys, 1) if is_final_verdict(key)]
+        return self._task_verdicts(run_id, keys[finished[-1] :] if finished else keys)
+
+    def _task_verdicts(self, run_id: str, keys: list[str]) -> "list[Verdict]":
         from trued.model import Verdict
 
-        keys = [key for key, _, _ in self.journal.steps(run_id, PROOF) if is_task_verdict(key)]
-        return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+        found = [self.journal.step(run_id, key) or "" for key in keys if is_task_verdict(key)]
+        return [Verdict.model_validate_json(one) for one in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """The evidence of all of the run's verdicts, oldest first, each once."""
-        final = self.final_verdict(run_id)
-        verdicts = [*self.task_verdicts(run_id), *([final] if final else [])]
+        """The evidence of all of the run's verdicts, each once: first of those on single tasks, then of those on all of
+        its work, also of earlier ones."""
+        keys = [key for key, _, _ in self.journal.steps(run_id, FINISH, AMENDMENT)]
+        found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
+        whole = [self._read_verdict(key, text) for key, text in found if text]
+        verdicts = [*self.task_verdicts(run_id), *filter(None, whole)]
         return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":

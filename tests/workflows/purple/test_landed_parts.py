@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.test_amendments import Rework
 from tests.workflows.conftest import CODE, PASSED, REQUIREMENTS, Ground, built, chunk_of
 from tests.workflows.purple.test_parts_of_a_plan import idle_in
 from trued.engine.approvals import Decision, decide
@@ -150,3 +151,22 @@ async def test_a_part_is_not_offered_as_proven_though_the_whole_run_is(ground: G
     with pytest.raises(BadInput, match="is not proven"):
         await land(engine.store, record.id, request, engine.person)
     assert (await land(engine.store, record.id, LandingRequest(who="ann", way="pr"), engine.person)).landed
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6", "LAW-8")
+async def test_an_objection_in_rounds_that_a_person_granted_after_the_end_goes_with_its_chunk(ground: Ground) -> None:
+    """The run has a final verdict, worked on after it, and stopped while Team B's objection was open."""
+    crew = Rework("1B")
+    engine, _ = ground.engine(crew)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+    crew.step = 1
+    record = await engine.resume(record.id, rounds=2, who="ann")
+    assert record.state == "failed"
+    refused = await through(engine, record, "1B")
+    assert (refused.landed, refused.code) == (False, 1)
+    assert "a name that the team does not use" in refused.why
+    assert ground.git("rev-parse", "main") == record.base
+    # the other chunk got no objection
+    assert (await through(engine, record, "1A")).landed

@@ -80,11 +80,12 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
     store, run = context.store, context.record.id
     kept = {one.id for one in part.requirements}
     others = {one.id for one in context.contract.requirements} - kept
-    if final := store.final_verdict(run):
-        found = [*final.objections]
-    else:  # the run has not ended
-        newest = {verdict.subject: verdict for verdict in store.task_verdicts(run)}
-        found = [one for verdict in newest.values() for one in verdict.objections]
+    final = store.final_verdict(run)
+    newest = {verdict.subject: verdict for verdict in store.task_verdicts_since_finish(run)}
+    again = {one.id for verdict in newest.values() for one in verdict.requirements}
+    found = [one for one in (final.objections if final else ()) if one.requirement not in again]
+    found += [one for verdict in newest.values() for one in verdict.objections]
+    if newest or not final:  # the run has not ended
         found += await _idle_chunks(context, part, chunks)
     about = [one for one in found if one.requirement not in others]
     return tuple(one for number, one in enumerate(about) if one not in about[:number])
