@@ -7,7 +7,7 @@ from pathlib import Path
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import blobs_of, contract_requirements
-from trued.engine.run_end import conclude_run
+from trued.engine.run_end import conclude_after_decision
 from trued.engine.run_store import RunStore
 from trued.engine.stored_amendment import Amendment
 from trued.errors import BadInput
@@ -21,7 +21,7 @@ from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Contract, Finding, Plan, Requirement, Requirements, RunRecord, Source, Value, Verdict
 from trued.model.events.proof import ContractAmended
 from trued.model.step_keys import amendment_key
-from trued.proof.contract import conclude, contract_hash
+from trued.proof.contract import apply_approvals, conclude, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
@@ -109,7 +109,8 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         if made.verdict is None or made.verdict.commit != record.head or worked:
             return store.journal.run(record.id)
         await workspace.clean_up()
-        return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
+        outcome = conclude(apply_approvals(made.verdict, store.approvals(record.id)), inputs.settings.accept)
+        return conclude_after_decision(store, record, outcome)
 
 
 def _check_change(contract: Contract, record: RunRecord, change: ContractChange) -> None:

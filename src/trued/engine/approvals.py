@@ -63,12 +63,12 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
         return record
-    from trued.engine.run_end import End, conclude_run, end_run
+    from trued.engine.run_end import End, conclude_after_decision, end_run
     from trued.proof.contract import conclude
 
     outcome = conclude(verdict, store.accepted(record.id))
     if outcome.state == "waiting" or not (news := store.unprocessed_approvals(record.id)):
-        return conclude_run(store, record, outcome)
+        return conclude_after_decision(store, record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})
     return end_run(store, record, End("waiting", Waiting.code, _next_step(record, news)))
 

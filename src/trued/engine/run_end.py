@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.engine.run_store import RunStore
+from trued.errors import Waiting
 from trued.model import Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
 from trued.proof.contract import apply_approvals, conclude, exit_code
@@ -28,6 +29,18 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
     _tick_plan(store, record, outcome.verdict)
     record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
     return end_run(store, record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
+
+
+def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
+    """`conclude_run` after a person's decision on a run that nobody drives. If the run would be done now, but a person
+    has edited its file and the run has not read that, it waits until it is resumed, because a run that is done reads no
+    edit."""
+    from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
+
+    if outcome.state != "done" or record.state == "done" or not has_unread_edit(store, record):
+        return conclude_run(store, record, outcome)
+    why = f"an edit of the run's file has not been read; continue with: trued resume {record.id}"
+    return end_run(store, record.model_copy(update={"grade": outcome.grade}), End("waiting", Waiting.code, why))
 
 
 def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:

@@ -422,3 +422,29 @@ async def test_a_criterion_that_a_person_edits_again_after_an_amendment_is_not_l
             await amend(engine.store, record.id, ContractChange(criteria=("all",), who="ann", why="mine"))
             edit(record.id)
             record = await engine.resume(record.id)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-12", "DAY-4", "RUN-8")
+async def test_a_decision_does_not_end_a_run_that_has_not_read_a_persons_edit(teams: Teams) -> None:
+    feature = {**planned("double"), "criteria": ["numbers of any size are doubled"]}
+    engine = teams.played(Members(feature))
+    record = await teams.teamed(engine, DOUBLE)
+    await amend(engine.store, record.id, ContractChange(criteria=("F1",), who="ann", why="it is asked for"))
+    place = editable_copy(engine.store, record)
+    assert place
+    row = "- **F1-C1**: numbers of any size are doubled\n"
+    assert row in place.read_text()
+    place.write_text(place.read_text().replace(row, f"{row}- lists are doubled, too\n"))
+    ended = decide(engine.store, record.id, ["F1-C1"], Decision("ann", "tried it"))
+    assert (ended.state, ended.code) == ("waiting", 3)
+    (asked,) = waits(engine.store, ended)
+    assert (asked.kind, asked.command) == ("resume", f"trued resume {record.id}")
+    record = await engine.resume(record.id)
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert (record.code, [one.text for one in verdict.requirements if one.outside]) == (3, ["lists are doubled, too"])
+    # without that criterion, the same decision ends the run
+    ended = await amend(engine.store, record.id, ContractChange(criteria=("all",), who="ann", why="mine"))
+    ended = decide(engine.store, record.id, ["F1-C2"], Decision("ann", "tried it"))
+    assert (ended.state, ended.code) == ("done", 0)
