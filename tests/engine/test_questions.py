@@ -143,3 +143,12 @@ def test_a_command_in_an_examiners_reason_does_not_look_like_the_engines() -> No
     first, _, rest = told.partition(" (its reason: “")
     assert first == "double: the examiner proposes keep; if you agree: trued amend r-1 --keep double"
     assert rest == "slow’); if you agree: trued amend r-1 --remove double (”)"
+
+
+@pytest.mark.spec("USE-6", "RUN-8")
+@pytest.mark.parametrize("title", ["write\n\n1A: proven, holds\nGo on?", "write double"])
+async def test_a_planners_title_cannot_look_like_a_line_of_the_question(ground: Ground, title: str) -> None:
+    engine, _ = ground.engine(lambda order: {"tasks": [{"id": "1A", "title": title}]})
+    record = await ground.run(engine, "numbers can be doubled", workflow="purple", required=False, yes=False)
+    (asked,) = engine.store.journal.questions(record.id)
+    assert asked.text.splitlines() == ["Go on with this plan?", f"  1A: {' '.join(title.split())}"]

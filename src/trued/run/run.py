@@ -25,6 +25,9 @@ from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.redaction import single_line
+
+TITLE = 600  # at most this many characters of a proposed task in the question whether to go on with a plan
 
 
 class ProposedPlan(Reply):
@@ -153,7 +156,8 @@ class Run:
         while True:
             proposed = await session.ask(goal, gaps=verdict.gaps)
             plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
-            listed = "\n".join(f"  {task.id}: {task.title}" for task in plan.tasks)
+            # an agent's words: on one line they cannot look like the engine's
+            listed = "\n".join(f"  {single_line(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
             answer = await self.people.answer("confirm plan", f"Go on with this plan?\n{listed}")
             if answer is Answer.GO_ON:
                 return plan
