@@ -186,6 +186,24 @@ async def test_an_amendment_does_not_end_a_run_in_whose_new_rounds_a_reviewer_ob
     assert [one.id for one in verdict.requirements] == ["double"]
 
 
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "RUN-8")
+@pytest.mark.parametrize("state", ["running", "cancelled"])
+async def test_an_amendment_does_not_end_a_run_that_was_killed_at_work_or_cancelled(ground: Ground, state: str) -> None:
+    """A driver that is killed in rounds granted after the end records neither an end nor its newest commit."""
+    ground.one_chunk()
+    ground.require([REQUIREMENTS[0], {**REQUIREMENTS[2], "covers": []}])
+    engine, _ = ground.engine(Rework())
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+    engine.store.journal.update(record.model_copy(update={"state": state}))
+    amended = await amend(engine.store, record.id, by_ann(remove=("strings",)))
+    assert (amended.state, amended.grade) == (state, Grade.REFUTED)
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert "strings" not in [one.id for one in contract.requirements]
+
+
 @pytest.mark.spec("LAW-3", "LAW-8")
 def test_with_a_removed_requirement_goes_an_objection_to_it_but_not_what_is_undone_in_its_part() -> None:
     first, second, other = (Requirement(id=one, text=one, covers=(one[:2],)) for one in ("F1-C1", "F1-C2", "F2-C1"))

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from pathlib import Path
 
+from trued.engine.approvals import REGRADED
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import blobs_of, contract_requirements
@@ -103,10 +104,11 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         name = contract_hash(made.contract)
         amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
         journal.emit(amended, amendment_key(number))
-        # If agents have worked since the final verdict, the run has not ended: resumed, it judges the newer work by the
-        # new contract, with the objections raised meanwhile.
-        worked = bool(store.task_verdicts_since_finish(record.id))
-        if made.verdict is None or made.verdict.commit != record.head or worked:
+        # An amendment does not end a run that was cancelled, or that is still at work after its final verdict: resumed,
+        # it judges its newer work by the new contract, with the objections raised meanwhile.
+        if made.verdict is None or made.verdict.commit != record.head or record.state not in REGRADED:
+            return store.journal.run(record.id)
+        if store.task_verdicts_since_finish(record.id):
             return store.journal.run(record.id)
         await workspace.clean_up()
         outcome = conclude(apply_approvals(made.verdict, store.approvals(record.id)), inputs.settings.accept)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # heavy modules are imported only where needed, so that a per
     from trued.model import Judged
 
 SHOWN = 80  # maximum length of a question in a list of several, in characters
-REGRADED = ("done", "not proven", "waiting", "unjudged")
+REGRADED = ("done", "not proven", "waiting", "unjudged")  # in these states a decision or amendment changes the grade
 
 
 @dataclass(frozen=True)
