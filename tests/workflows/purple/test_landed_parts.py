@@ -1,5 +1,6 @@
 """Parts of a plan that land alone: objections and failures of the run that concern them still count."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -170,3 +171,34 @@ async def test_an_objection_in_rounds_that_a_person_granted_after_the_end_goes_w
     assert ground.git("rev-parse", "main") == record.base
     # the other chunk got no objection
     assert (await through(engine, record, "1A")).landed
+
+
+class FixedAtOnce(Rework):
+    """Both chunks are wrong at first. In the rounds that a person grants, Team A fixes both when it is asked for 1A."""
+
+    def __init__(self) -> None:
+        super().__init__("1B")
+        self.wrong = {name: code.replace("return ", "return 0 and ") for name, code in CODE.items()}
+
+    def __call__(self, order: Order) -> dict[str, Any]:
+        if self.step == 1 and order.role == "purple-team-a" and chunk_of(order) == "1A":
+            file = Path(order.folder) / "tiny.py"
+            for name, code in CODE.items():
+                file.write_text(file.read_text().replace(self.wrong[name], code))
+        return super().__call__(order)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("DAY-6")
+async def test_a_chunk_built_before_the_rounds_that_a_person_granted_counts_as_changed(ground: Ground) -> None:
+    """In these rounds both chunks are judged on the same commit: the second was built long before."""
+    crew = FixedAtOnce()
+    engine, _ = ground.engine(crew)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+    crew.step = 1
+    record = await engine.resume(record.id, rounds=2, who="ann")
+    assert record.state == "failed"
+    refused = await through(engine, record, "1B")
+    assert "a name that the team does not use" in refused.why
+    assert "nothing was changed" not in refused.why

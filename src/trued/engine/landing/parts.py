@@ -94,15 +94,21 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
     """Objections against the chunks for which nothing was changed, except chunks that were already satisfied."""
     record, found = context.record, list[Finding]()
-    skipped = {one.task for _, one in of_kind(context.store.journal.events(record.id), TaskSkipped)}
-    owned, start = context.store.owned_files(record.id), record.base
+    events = context.store.journal.events(record.id)
+    skipped = {one.task for _, one in of_kind(events, TaskSkipped)}
+    # Chunk → the commit before anybody worked on it, and the one that it was judged on last. The former stays when a
+    # person grants more rounds, in which chunks are judged again.
+    starts, ends, last = dict[str, str](), dict[str, str](), record.base
+    for _, one in of_kind(events, VerdictReached):
+        starts.setdefault(one.subject, last)
+        ends[one.subject] = last = one.commit
+    owned = context.store.owned_files(record.id)
     for name in chunks:
-        commit = _judged_at(context.store, record, name) or start
-        changed = paths_outside(await context.workspace.changed_files(start, commit), owned)
+        start, end = starts.get(name, last), ends.get(name, last)
+        changed = paths_outside(await context.workspace.changed_files(start, end), owned)
         if not changed and name not in skipped:
             what = f"nothing was changed for chunk {name}: earlier work belongs to other chunks"
             found += [Finding(what=what, requirement=one.id, by="the engine") for one in part.serving(name)]
-        start = commit
     return found
 
 
