@@ -331,11 +331,11 @@ class Judgement:
         """Record how to find the criteria that are not in a contract. The final verdict lists those that are not in the
         contract that it is taken under (an amendment may have come into force) as not checked, which limits the run's
         grade. The first name in a criterion's `covers` is the part of the work that it belongs to. A criterion that is
-        in `plan` in the same words is the plan author's; any other is a person's."""
-        planned = {(one.id, one.text) for one in plan.requirements}
+        in `plan` in the same words, under any id, is the plan author's; any other is a person's."""
+        planned = {one.text for one in plan.requirements}
 
         def outside(contract: Contract) -> tuple[Judged, ...]:
-            authors = [(one, plan.author if (one.id, one.text) in planned else "") for one in find(contract)]
+            authors = [(one, plan.author if one.text in planned else "") for one in find(contract)]
             return tuple(_not_checked(one, author, why) for one, author in authors)
 
         self._state.outside = outside

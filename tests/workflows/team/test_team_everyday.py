@@ -375,6 +375,18 @@ async def test_a_command_in_the_pms_own_words_is_no_check_of_the_persons(teams: 
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-5", "LAW-7")
+async def test_the_pms_words_stay_the_pms_if_a_requirement_of_the_person_has_the_same_id(teams: Teams) -> None:
+    teams.require([{**required(["double"])[0], "id": "F1-C1"}])
+    feature = {**planned("double"), "criteria": ["`test -e DONE.md` passes"]}
+    engine = teams.played(Members(feature).play("dev", builds_all_at_once))
+    record = await teams.teamed(engine, DOUBLE)
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert [(one.id, one.author) for one in verdict.requirements if one.outside] == [("F1-C1-edited", "pm")]
+
+
+@pytest.mark.slow
 @pytest.mark.spec("LAW-12", "DAY-4")
 async def test_a_command_in_a_persons_own_criterion_is_its_check(teams: Teams) -> None:
     def adds_one(order: Order) -> dict[str, Any]:
