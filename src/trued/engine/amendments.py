@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from pathlib import Path
 
-from trued.engine.approvals import REGRADED
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.inputs import Inputs
 from trued.engine.requirements_source import blobs_of, contract_requirements
 from trued.engine.run_end import conclude_after_decision
-from trued.engine.run_store import RunStore
+from trued.engine.run_store import REGRADED, RunStore
 from trued.engine.stored_amendment import Amendment
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from trued.engine.run_store import RunStore, records_approvals
+from trued.engine.run_store import REGRADED, RunStore, records_approvals
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # heavy modules are imported only where needed, so that a per
     from trued.model import Judged
 
 SHOWN = 80  # maximum length of a question in a list of several, in characters
-REGRADED = ("done", "not proven", "waiting", "unjudged")  # in these states a decision or amendment changes the grade
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # contracts, verdicts and inputs are imported where they are 
     from trued.workspace.git.hub_store import HubStore
     from trued.workspace.git.workspace import GitWorkspace
 
+REGRADED = ("done", "not proven", "waiting", "unjudged")  # in these states a decision or amendment changes the grade
 ESTIMATES = ("call_usd", "call_tokens", "ceiling")  # stored with the limits, although they limit nothing themselves
 # for at most this many runs, contract and verdict so far are cached: a page reads them after every step of a run
 KEPT = 8
