@@ -103,8 +103,8 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         name = contract_hash(made.contract)
         amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
         journal.emit(amended, amendment_key(number))
-        # An amendment does not end a run that was cancelled, or that is still at work after its final verdict: resumed,
-        # it judges its newer work by the new contract, with the objections raised meanwhile.
+        # An amendment does not end a run that was cancelled, or that is still at work after its final verdict. When
+        # such a run is resumed, it judges its newer work by the new contract, with the objections raised meanwhile.
         if made.verdict is None or made.verdict.commit != record.head or record.state not in REGRADED:
             return store.journal.run(record.id)
         if store.task_verdicts_since_finish(record.id):
@@ -126,9 +126,9 @@ def _check_change(contract: Contract, record: RunRecord, change: ContractChange)
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names select, as requirements to add. If a person's criterion names
-    a command, that command is its check; an agent's words are no check of the person's. Raises BadInput for a name that
-    selects none."""
+    """The criteria outside the contract that these names select, as requirements to add. If a criterion by a person
+    names a command, that command becomes its check; in a criterion by an agent it does not. Raises BadInput for a name
+    that selects none."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -245,9 +245,9 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 def objections_left(
     objections: Iterable[Finding], before: Iterable[Requirement], after: Iterable[Requirement], roles: Collection[str]
 ) -> tuple[Finding, ...]:
-    """The open objections that stay open when the requirements change. An agent's objection goes with the requirement
-    that it is about. One that no role raised says that a part of the work is not done: it stays while another
-    requirement covers that part."""
+    """The objections that stay open when the requirements change. If the requirement of an objection is removed, an
+    agent's objection is dropped. An objection by the engine, such as that a part of the work is not done, moves to
+    another requirement that covers the same part, if there is one."""
     covered, left = {one.id: {*one.covers} for one in before}, {one.id: {*one.covers} for one in after}
     found: list[Finding] = []
     for one in objections:
@@ -264,8 +264,8 @@ def objections_left(
 async def _judged(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, contracts: tuple[Contract, Contract], tell: Emit
 ) -> Verdict | None:
-    """The verdict under the second of these contracts on the commit of the final verdict; None if there is none. Open
-    objections stay open, and what the run saw fail on this commit stays failed."""
+    """The verdict by the new contract on the commit of the final verdict; None if there is no final verdict. Open
+    objections stay open, and what failed on this commit in the run stays failed. `contracts`: the old and the new."""
     (before, contract), final, inputs = contracts, store.final_verdict(record.id), store.inputs(record.id)
     if final is None:
         return None

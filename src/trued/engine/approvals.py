@@ -25,7 +25,7 @@ class Decision:
     instead: bool = False  # replaces an earlier decision on the same work
     way: Way = "command"
     # What the person was shown: the contract's hash, and requirement → commit. If either has changed since, the
-    # decision is refused. What is empty is not checked.
+    # decision is refused; an empty value is not compared.
     contract: str = ""
     commits: Mapping[str, str] = field(default_factory=dict)
 

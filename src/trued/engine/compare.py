@@ -95,8 +95,8 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
 
 
 def _reading_order(request: Request) -> int:
-    """The request's place in the order of reading. Workflows that can read a tracker's ticket come first and those for
-    plans last, because these may need the text that another workflow read."""
+    """The request's place in the order of reading: first workflows that can read a tracker's ticket, last workflows for
+    plans, which may need the text that another workflow read."""
     takes = _takes(request)
     return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
 

@@ -43,7 +43,7 @@ def next_steps(store: RunStore, record: RunRecord) -> list[tuple[str, str]]:
         "done": [(f"trued land {name}", "merges it"), *look, (f"trued report {name}", "writes the report")],
     }
     found = own.get(record.state, [])
-    # asked only for a run that is done, because it reads every event
+    # `landed` is asked only for a run that is done, because it searches the events of all runs
     if record.state == "done" and store.journal.landed().get(name):
         found = found[1:]
     return [*continuations(store, record), *found]

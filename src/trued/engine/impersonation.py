@@ -23,7 +23,8 @@ def is_live_preview(folder: Path) -> bool:
 def preview_owner(pid: int = 0) -> str:
     """The beginning of a preview folder's name, which identifies the process that shows the preview (`pid` 0: this
     one); "" if that process has ended."""
-    return processes.identity(pid or os.getpid()).replace(":", "-")  # a colon would end a path in PYTHONPATH
+    # without colons, because PYTHONPATH separates paths by colons
+    return processes.identity(pid or os.getpid()).replace(":", "-")
 
 
 def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:

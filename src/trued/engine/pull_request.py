@@ -29,7 +29,7 @@ from trued.workspace.git.workspace import GitWorkspace
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
-CHARACTERS = 4  # a token has roughly this many
+CHARACTERS = 4  # per token, roughly
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 

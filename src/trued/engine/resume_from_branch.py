@@ -27,7 +27,7 @@ ASIDE = "-failed-"  # part of the name of a branch that keeps the work on a fail
 class KnownRuns:
     """Branches and bases of the runs in the journal."""
 
-    # of all runs that were not cancelled; such a branch is continued only if the user names it
+    # of all runs that were not cancelled; a new run continues one of these branches only if the user names it
     branches: Collection[str] = ()
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
 

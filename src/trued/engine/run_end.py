@@ -32,9 +32,8 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """`conclude_run` after a person's decision on a run that nobody drives. If the run would be done now, but a person
-    has edited its file and the run has not read that, it waits until it is resumed, because a run that is done reads no
-    edit."""
+    """Like `conclude_run`, after a person's decision on a run that nobody drives. A run that is done reads no edits: if
+    the run would be done now, but has not read a person's edit of its file, it waits until somebody resumes it."""
     from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
 
     if outcome.state != "done" or record.state == "done" or not has_unread_edit(store, record):

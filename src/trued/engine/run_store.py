@@ -222,7 +222,7 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The verdict on the finished work, with approvals applied; before that, the newest verdicts on all tasks."""
+        """The verdict, with approvals applied: on the finished work; before that, the newest on each requirement."""
         from trued.proof.contract import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
@@ -263,8 +263,8 @@ class RunStore:
         return [Verdict.model_validate_json(one) for one in found]
 
     def evidence(self, run_id: str) -> "tuple[Evidence, ...]":
-        """The evidence of all of the run's verdicts, each once: first of those on single tasks, then of those on all of
-        its work, also of earlier ones."""
+        """The evidence of all verdicts of the run, each piece once: first of the verdicts on single tasks, then of all
+        verdicts on the finished work, oldest first."""
         keys = [key for key, _, _ in self.journal.steps(run_id, FINISH, AMENDMENT)]
         found = [(key, self.journal.step(run_id, key)) for key in keys if is_final_verdict(key) or is_amendment(key)]
         whole = [self._read_verdict(key, text) for key, text in found if text]

@@ -96,8 +96,8 @@ async def sensitive_changes(
 
 
 async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str]:
-    """Where symbolic links at sensitive paths lead to, with the reason: a tool that reads CLAUDE.md reads the file
-    behind it."""
+    """Target of a symbolic link at a sensitive path → why that path is sensitive. If CLAUDE.md is a link, tools read
+    its target, so the target is sensitive, too."""
     entries = await workspace.store.entries(commit)
     links = {path: "" for path, (mode, _) in entries.items() if mode == LINK}
     if not any(map(sensitivity_of, links)):

@@ -1,4 +1,4 @@
-"""SharedSlots: the limits on agents and checks at work that the runs of one process share."""
+"""SharedSlots: how many agents and checks may work at the same time in all runs of one process."""
 
 import asyncio
 import os

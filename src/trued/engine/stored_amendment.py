@@ -11,4 +11,4 @@ class Amendment(Value):
     what: tuple[str, ...]
     before: tuple[str, ...]  # keys of the steps that were taken under the earlier contract
     contract: Contract  # in force from here on
-    verdict: Verdict | None = None  # if the run had ended: the same commit, judged by the new contract
+    verdict: Verdict | None = None  # by the new contract, on the commit of the final verdict, if there was one

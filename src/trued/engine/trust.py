@@ -17,7 +17,7 @@ from trued.support import atomic_files
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the only entry in RepositoryFiles.files that is not a path
-# at most this many trusted versions are kept per repository: going back to a branch should not ask again
+# this many trusted versions are kept per repository, so that switching back to a branch does not ask again
 REMEMBERED = 50
 
 
@@ -71,7 +71,7 @@ def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
 
 
 def record_own_file(home: Path, repo: Path, name: str, content: bytes, who: str) -> None:
-    """Record trust in a file that trued itself has just written for the user: in these bytes, and in no other file."""
+    """Record trust in exactly these bytes of one file, which trued itself has just written for the user."""
     _remember(home, repo, {name: hashlib.sha256(content).hexdigest()}, who)
 
 

@@ -10,7 +10,7 @@ from trued.model import Judged, Verdict
 class VerdictSoFar:
     """Folds the verdicts on single tasks, oldest first. A step never changes, so each is read only once.
 
-    Judgements stay JSON until they are needed: of thousands of proofs, few are the newest.
+    Judgements stay JSON until they are needed, because newer verdicts replace most of them.
     """
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class VerdictSoFar:
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
-        # requirement → place among all evidence → one piece of its newest evidence
+        # requirement → its newest evidence, as place among all evidence → piece of evidence
         self._facts: dict[str, dict[int, bytes | dict[str, Any]]] = {}
         self._places = 0
         self._made: Verdict | None = None

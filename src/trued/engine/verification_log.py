@@ -14,7 +14,8 @@ from trued.support import atomic_files
 
 FILE = "verified.jsonl"
 KEPT = 1000  # how many lines are kept: years for a person, weeks for a busy machine
-SLACK = 100  # the oldest are dropped only when there are this many more than KEPT: not every new line rewrites the file
+# The oldest lines are dropped only when there are this many more than KEPT, so that few new lines rewrite the file.
+SLACK = 100
 
 
 class VerificationRecord(Value):

@@ -115,7 +115,8 @@ async def seal_contract(request: VerifyRequest, *, home: Path, tell: Emit) -> Co
 async def verify_against(
     contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> VerifyResult:
-    """Prove a head against a sealed contract. Its cases count as visible if the head's history has their file."""
+    """Prove a head against a sealed contract. The contract's cases count as visible if the history of base or head has
+    their file."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
         what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"
@@ -222,7 +223,7 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
     places = home / PLACES
     name = secrets.token_hex(6)
     try:
-        # by itself, because `mode` applies only to the last folder that is made
+        # two calls, because `mode` applies only to the last folder of a path
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         places.mkdir(exist_ok=True, mode=0o700)
         lock = (places / f"{name}.lock").open("w")

@@ -16,7 +16,8 @@ ASK_S = 60.0
 MOST_INSIDE = 50  # at most this many nested repositories are checked
 # the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-# Git reads a commit from its own bytes only: whoever can write to `.git` cannot give it another tree or other parents.
+# Git ignores replacements and grafts: with these, whoever can write to `.git` could give a commit another tree or other
+# parents.
 _BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
 
 

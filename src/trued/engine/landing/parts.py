@@ -85,7 +85,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
     again = {one.id for verdict in newest.values() for one in verdict.requirements}
     found = [one for one in (final.objections if final else ()) if one.requirement not in again]
     found += [one for verdict in newest.values() for one in verdict.objections]
-    if newest or not final:  # the run has not ended
+    if newest or not final:  # no final verdict covers the newest work
         found += await _idle_chunks(context, part, chunks)
     about = [one for one in found if one.requirement not in others]
     return tuple(one for number, one in enumerate(about) if one not in about[:number])
