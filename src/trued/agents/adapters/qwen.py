@@ -33,7 +33,7 @@ KEPT_OUT = {
     "memory": {"enableManagedAutoMemory": False},
     "model": {"generationConfig": {"maxRetries": 0}},  # waits are left to the engine, which frees the slot
     "privacy": {"usageStatisticsEnabled": False},
-    # Needed for TRUST: the project's settings could send the key elsewhere.
+    # Without this, Qwen ignores TRUST and loads the project's settings, which could send the key elsewhere.
     "security": {"folderTrust": {"enabled": True}},
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }

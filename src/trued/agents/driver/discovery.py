@@ -25,8 +25,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH, and the folders that it must be able to read; None if it is not installed. Below HOME, these
-    are only the program's own."""
+    """The program on PATH, and the folders that it must be able to read; None if it is not installed. HOME itself and
+    the folders above it are never among them."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:

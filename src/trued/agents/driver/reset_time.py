@@ -124,7 +124,7 @@ def _durations(text: str, now: float) -> Iterator[float]:
 
 def _planned_retries(text: str, now: float) -> Iterator[float]:
     for duration in PLANNED.findall(text):
-        if duration_seconds(duration) >= UNITS["m"]:  # a few seconds are the program's own back-off
+        if duration_seconds(duration) >= UNITS["m"]:  # less than a minute is only the program's own back-off
             yield now + duration_seconds(duration)
 
 

@@ -14,7 +14,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
-# Neither follows a link nor waits at a pipe: the agent may have put one there.
+# Opened so that no link is followed and no pipe waited for: the agent may have put one there.
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)

@@ -37,8 +37,8 @@ class LoanRecord:
 
 
 def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
-    """Copy the user's credential files into the agent's HOME, using `place`. If the call was started before, the copies
-    from that start are taken back first. The result maps each copied file's name to its content."""
+    """Copy the user's credential files into the agent's HOME; `place` writes a copy. If an earlier start of the call
+    left copies there, `return_login` returns them first. The result maps each copied file's name to its content."""
     return_login(folder)
     found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:

@@ -25,7 +25,7 @@ from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # at most how many pauses, and their seconds: a sandbox's processes end a moment later
+SETTLE, SETTLE_S = 8, 0.005  # number and seconds of pauses in which a sandbox's last processes may end by themselves
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # at most this many reads to empty a pipe: together more than it can hold

@@ -45,7 +45,7 @@ def borrowed_files(
             seen = now
             for name in copies:
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
-            # A failed sync must not end the agent: the end of the call tries again.
+            # A failed sync must not end the agent: `return_login` tries again at the end of the call.
             with contextlib.suppress(OSError, StateFailed):
                 for kind, data in borrowed_login.sync_login(folder, place):
                     record.add_event(kind, **data)

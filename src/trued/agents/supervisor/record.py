@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from trued.support.foreign_json import parse_json
 from trued.support.redaction import Redactor, plain
 
-EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: a talkative agent writes as much in a day
+EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: as much as a talkative agent writes in a day
 # At most this many command lines of one call go into its report, and of each at most this many characters.
 COMMANDS, COMMAND_CHARS = 200, 500
 SHELL = re.compile(
@@ -24,7 +24,7 @@ class CallRecord:
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self.redactor = redactor
-        self.beats = 0  # number of events: the idle watchdog sees by it that the agent is alive
+        self.beats = 0  # number of events: while it grows, the idle watchdog knows that the agent is alive
         self.full = False
         self.commands: list[str] = []
         self.before_event: Callable[[], None] | None = None  # called before each event is written: it may call `hide`

@@ -54,7 +54,8 @@ class Browser:
 
     async def page(self) -> Any:
         if self.watched is None:
-            import browse  # type: ignore[import-not-found]  # the engine's own probe, so that both read and act alike
+            # the probe of browser checks, so that agents read and use a page as the checks do
+            import browse  # type: ignore[import-not-found]
             from playwright.async_api import async_playwright
 
             os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="b", dir="/tmp" if os.access("/tmp", os.W_OK) else None)  # noqa: S108
