@@ -137,8 +137,8 @@ def _variants(
 
 
 def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
-    """The comparison with this id, or one made of these runs; without words, this repository's newest one. None if the
-    words are a goal to run."""
+    """The comparison that the words name: by its id, or as two or more runs. Without words, this repository's newest
+    comparison. None if the words are a goal to run."""
     if not words:
         return _newest_comparison(store)
     if len(words) > 1:
@@ -178,8 +178,8 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The given workflows. If none is given: the default workflow (None means the input's own), plus the baseline
-    workflow unless agents are compared."""
+    """The named workflows; if there are none, the default workflow and, unless agents are compared, the baseline. None
+    stands for the default workflow of the input."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)

@@ -91,8 +91,8 @@ def ci(  # noqa: PLR0913 - each is a flag
 def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
     """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
 
-    If one contains the other, that one is checked. Without a common history, `work` is. Otherwise the two are
-    merged in a temporary repository.
+    If `work` or `tip` contains the other, it is checked itself; without a common history, `work` is. Otherwise the two
+    are merged in a temporary repository.
     """
     start = here.common_base(tip, work)
     if not start and here.is_shallow:

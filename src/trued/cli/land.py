@@ -134,7 +134,7 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
     if landing.landed:
         out().print(Text(landing_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            # if so, git does not see the run's branch as merged: -D is needed to delete it
+            # if another commit landed, git may not see the run's branch as merged, and then only -D deletes it
             another = landing.commit != record.head
             hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
             receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
