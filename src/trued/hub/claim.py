@@ -9,7 +9,7 @@ from trued.hub.database import Database
 from trued.support.lease_file import LeaseFile, boot_time
 
 RENEWALS = 15  # how often a lease is renewed before it would expire: often, because a few renewals may fail
-MARGIN = 0.2  # agents end this share of a lease before others may take over, because ending them takes time
+MARGIN = 0.2  # share of a lease that is left for ending the agents before others may take over
 LOOK_S = 1.0  # how often a driver checks whether its run was cancelled
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; only if a machine dies must others wait for its end
+LEASE_S = 300.0  # far longer than an outage of the database; others wait for its end only if a machine dies
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -80,8 +80,8 @@ class PostgresJournal:
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here
         self._place = place_of(home, create=not read_only) if home else None
-        # the place in which locks show whether a driver is dead; None if this folder is a copy from another machine, or
-        # shared with one
+        # `_place` if locks in this folder show whether a driver is dead; None if the folder got its name on another
+        # machine, because it is a copy or shared
         self._own_place = self._place if home and is_named_here(home, create=not read_only) else None
         self._lease_files: dict[str, LeaseFile] = {}  # by run; each remembers why its lease could not be written
         self._epochs: dict[str, int] = {}  # run → epoch, for runs that are claimed or whose claim was lost
@@ -172,7 +172,8 @@ class PostgresJournal:
         return str(self._rows("select inputs from run where id = %s", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none."""
+        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
+        several."""
         return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "PostgresRunJournal":
@@ -210,8 +211,8 @@ class PostgresJournal:
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
-        """The epoch under which the run is driven; 0 if nobody drives it, because the lease of the run has expired or
-        its driver died on this machine. A run that a worker will drive counts as driven: its last epoch, at least 1."""
+        """The epoch under which the run is driven; 0 if nobody drives it: for example, its lease has expired, or its
+        driver died on this machine. A run that a worker will drive counts as driven under its last epoch, or 1."""
         return self._drivers(run).get(run, 0)
 
     def drivers(self) -> dict[str, int]:
@@ -408,7 +409,7 @@ class PostgresJournal:
         return [row["id"] for row in self._rows("select id from run where state = 'running' order by id")]
 
     def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its work landed on."""
+        """Run → branches that its whole work landed on."""
         return landings(self._rows("select run, data from event where kind = 'landed' order by id"))
 
     def step(self, run: str, key: str) -> str | None:
@@ -441,8 +442,8 @@ class PostgresJournal:
         return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
-        """Record an approval, unless the same work has one; with `instead`, replace that one. Returns whether the new
-        approval was recorded."""
+        """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
+        Returns whether it was recorded."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
         same += " and contract = %(contract)s" if approval.requirement == "*" else ""
@@ -502,7 +503,7 @@ class PostgresJournal:
         return {str(row["run"]) for row in self._rows("select distinct run from approval")}
 
     def past(self, role: str, agent: str) -> "list[Spend]":
-        """What earlier calls of this role and agent used, newest first."""
+        """What earlier calls of this role and agent used, newest first: at most PAST."""
         where = "role = %s and agent = %s and state = 'done'"
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
         return [spend_of(row) for row in rows]

@@ -104,7 +104,7 @@ class DriveQueue:
             raise StateFailed(f"{what}: run `trued hub init` as its owner, or upgrade trued") from error
 
     def move(self, drives: Sequence[str], queue: str) -> None:
-        """Move these drives to this queue, where they start over, whichever worker had them."""
+        """Move these drives to the queue with this name, where they start over, whichever worker had them."""
         if self._client is not None and drives:
             self._client.resume_workflows(list(drives), queue_name=queue)
 

@@ -1,7 +1,8 @@
 """The tables and functions of the hub, as numbered migrations."""
 
 # Ids of events are assigned one after another and become visible in that order, so a reader that continues after the
-# last id it has seen misses none. The lock is held for one statement only, so a client that freezes cannot keep it.
+# last id it has seen misses none. A lock ensures this; it is held for one statement (for a comment, until its commit),
+# so a client that freezes cannot keep it for long.
 # `n` is the order of writing. `token` identifies a write without another key, so that sending it twice changes nothing.
 MIGRATIONS = (
     """

@@ -9,12 +9,13 @@ from trued.model.history import CLAIMING_FIELDS
 
 # Facts in an event about a call that contain no text of the agent or its provider.
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
-WORDS = 300  # at most this many characters of a claim that are kept
-CLAIM = 40  # at most this many characters of a claim in histories
+WORDS = 300  # at most this many characters of a claim or a summary are kept in the lean form
+CLAIM = 40  # at most this many characters of a claim are kept for histories
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """An event's data without brief, and with only the claims of its reply, as JSON; None if nothing is left out."""
+    """An event's data as JSON, without its brief, and of its reply only the claims and the beginning of the summary;
+    None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":

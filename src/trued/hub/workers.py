@@ -22,14 +22,16 @@ from trued.run.budget import agent_kind
 Move: TypeAlias = Callable[[Sequence[str], str], object]  # moves drives to a queue
 FORMAT = "(select max(version)::text from format)"
 KEEP_S = 3600.0  # how long an ended drive stays in DBOS's table, for people who look there
-CLEAR = 500  # at most this many ended drives that are removed at a time
+CLEAR = 500  # at most this many ended drives are removed at a time
 # The newest drive of each run in DBOS's table; it is live until it has ended.
 DRIVES = f"{SCHEMA}.workflow_status s join run r on s.workflow_uuid = 'drive/' || r.id || '/' || r.drives"
 LIVE = "s.status in ('ENQUEUED', 'DELAYED', 'PENDING')"
 
-LOOKING_S = 5.0  # longest look at a queue before the lease is renewed; the next look knows the runs checked in this one
+# A look at a queue ends after this time, so that the lease is renewed. The next look knows the runs that this one
+# checked, and gets further.
+LOOKING_S = 5.0
 
-PROGRAMS = ("acp", "command", "scripted")  # kinds of agents with which the asker can name any program
+PROGRAMS = ("acp", "command", "scripted")  # kinds of agents that run whatever program the asker names
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Offer:
     levels: tuple[str, ...]  # levels of the sandbox
     variables: tuple[str, ...] = ()  # environment variables of the worker that agents or forges may get
     readable: tuple[str, ...] = ()  # files and folders of the machine that agents may read
-    repositories: tuple[str, ...] = ()  # local ones that runs may work on; not needed with a store
+    repositories: tuple[str, ...] = ()  # local repositories that runs may work on; not needed with a store
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +225,8 @@ class Workers:
         remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
-        """Declare workers dead whose lease has expired, and give their drives back to the queues of their runs. One
-        worker at a time does this.
+        """Declare workers dead whose lease has expired (one worker does this at a time), and give the drives of dead
+        workers back to the queues of their runs.
 
         Within one lease after the database started, no worker is declared dead, because none could renew while it was
         down.
