@@ -129,6 +129,6 @@ def _kind_below(path: str, places: Mapping[str, str]) -> str:
 
 
 def describe_changes(found: SensitiveChanges) -> Iterator[str]:
-    """Every file with the reason, for people. Because an agent chose the path, it is shown on one line and with
-    nothing invisible."""
+    """Every file with the reason, for people. An agent may have chosen the path, so deceptive characters in it are
+    escaped."""
     yield from (f"{visible(path)}: {kind}" for path, kind in found.files.items())

@@ -30,7 +30,7 @@ def names_tracker_ticket(name: str, settings: Settings) -> bool:
 def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
     """The ticket as its tracker has it now; the run keeps this copy.
 
-    Absolute picture paths are dropped: agents may read a ticket's pictures, and other people write the ticket.
+    Absolute picture paths are dropped: agents may read a ticket's pictures, and its author could name any file here.
     """
     ticket = ticket_from_issue(tracker_of(settings, name, environ, root).issue(name))
     return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
