@@ -100,8 +100,8 @@ def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
 
 
 def new_statements(before: str, after: str) -> frozenset[str]:
-    """The names and string literals in a Python file's new statements, and the names in functions of the file that
-    these statements use. Definitions that the engine understands to be harmless do not count."""
+    """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
+    them. Definitions that the engine recognises as harmless do not count."""
     try:
         was, tree = ast.parse(before), ast.parse(after)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -224,8 +224,8 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
-    """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
-    in the same file."""
+    """The names that these tests (`file::group::test`, or a whole file) use, and those that helpers and fixtures in the
+    same files use."""
     wanted: dict[str, set[str]] = {}
     for name in ids:
         path, *inner = name.split("[")[0].split("::")
@@ -409,7 +409,7 @@ def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
 
 def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
     """What a decorator may register. `@app.route("/a", methods=["PUT"])` gives `("app.route", "/a", "PUT")`, one such
-    tuple for each method. If two decorators register the same, such as one route, one may replace the other."""
+    tuple for each method. If two decorators register the same thing, such as a route, one may replace the other."""
     if not isinstance(decorator, ast.Call):
         return frozenset()
     given = [*decorator.args, *(one.value for one in decorator.keywords)]

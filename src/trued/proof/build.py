@@ -18,7 +18,7 @@ from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
-LINES = 6  # how many last lines of two outputs are compared; a failure's reason is usually among them
+LINES = 6  # this many lines at the end of two outputs are compared; a failure's reason is usually among them
 ON_BASE = "it fails on the base in the same way:"
 NOT_ON_BASE = "it passes on the base, but not here:"
 AROUND = ("environment", "prepare")  # kinds of failure outside the build itself
@@ -52,8 +52,9 @@ async def run_build(
 def correct_by_base(head: Tried, base: Tried) -> Tried:
     """The result of a build on the head that did not pass, corrected by the base's result in the same kind of room.
 
-    If the base builds, the head has failed, whatever it prints. If the base fails in the same way, the room is the
-    cause (packages that cannot be fetched, a tool that is not set up here), and the result is UNJUDGED.
+    If the base builds, the head has failed, whatever it prints, unless the failure is outside the build (`AROUND`). If
+    the base fails in the same way, the room is the cause (packages that cannot be fetched, a tool that is not set up
+    here), and the result is UNJUDGED.
     """
     if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})

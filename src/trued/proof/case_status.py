@@ -13,7 +13,7 @@ MARKED = "marked"
 # Evidence keeps the real id.
 HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
-_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a name that the project chose
+_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 # Kinds of failure of the engine itself. They are believed even on the head, because a head's output cannot imitate
 # them.
@@ -125,8 +125,9 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
-    could not be installed. With such a problem the id is unjudged, as it is if the engine itself failed. With any other
-    it has failed, also if something is missing: a head must not avoid a failure by printing that something is missing.
+    could not be installed. With such a problem, or if the engine itself failed, the id is unjudged. With any other
+    problem it has failed. That includes missing things: otherwise a head could avoid a failure by printing that
+    something is missing.
 
     If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """

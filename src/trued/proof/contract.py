@@ -91,7 +91,7 @@ def _is_made_of_parts(judged: Judged) -> bool:
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
-    """One requirement's verdict after the approval or rejection of it, and the approval of the contract."""
+    """One requirement's verdict after its own approval or rejection, and after the contract's approval."""
     own = next((one for one in approvals if one.requirement == judged.id), None)
     if own and own.rejected and not own.stale:
         return _rejected(judged, own)

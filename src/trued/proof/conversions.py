@@ -18,11 +18,11 @@ _IDENT = b"$Id"  # git inserts the file's hash after this text
 
 
 async def converted_files(workspace: Workspace, base: str, commit: str, changed: Collection[str]) -> list[str]:
-    """Everything in the head because of which a checkout may differ from a clean room:
+    """Everything in the head that may make an ordinary checkout differ from a clean room:
 
     - new lines of `.gitattributes` files that make git convert files;
     - `.gitattributes` files in which lines of the base were removed or moved;
-    - changed files with the text `$Id`, if the base has the attribute `ident`, by which git replaces this text.
+    - changed files with the text `$Id`, if the base has the attribute `ident`, which makes git replace this text.
     """
     before, after = await _attributes(workspace, base), await _attributes(workspace, commit)
     if not before and not after:

@@ -38,7 +38,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """The names that the user's words and the base contain."""
+    """Texts in which names are looked up: the user's words, and the files of the base."""
 
     words: str
     base: Mapping[str, str] = field(default_factory=dict)  # path → text
@@ -66,7 +66,7 @@ class StartedProgram:
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""
-    words: int = 1  # how many words at the start of the line lead to it, its own name included
+    words: int = 1  # the number of words at the start of the line, up to and including its name
     why: str = ""  # why it cannot be part of a project
 
 

@@ -233,7 +233,7 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
 
 
 def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
-    """The verdict, capped if the head altered files that only existing tests use: with these files, the tests may
+    """The verdict, capped if the head altered files that only existing tests use: with the altered files, the tests may
     notice fewer mistakes than on the base."""
     if helpers and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.used_by_tests_only(helpers)], "attest")
@@ -248,8 +248,8 @@ def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
 
 
 def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if git changes some of the files at checkout, so that others get files with
-    another content than was checked."""
+    """The requirement's verdict, capped if git changes some of the files at checkout, so that other people get content
+    that was not checked."""
     if files and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.converted_at_checkout(files)], "attest")
     return judged

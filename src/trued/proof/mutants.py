@@ -56,8 +56,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case, which
-    says how the program changes its arguments and which headers it sends."""
+    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case, whose
+    changed arguments and headers the program may repeat here."""
     if isinstance(case, CallCase):
         return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
@@ -243,7 +243,7 @@ def _texts(value: str, times: int) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=4096)
 def _nodes(value: str, times: int) -> tuple[Any, ...]:
-    """What a call may return for this value, which is given as JSON, as the probe writes it."""
+    """What a call may return for this value, which is given as JSON. The result is in the probe's format."""
     return tuple(map(_node, _wrapped(json.loads(value), times)))
 
 

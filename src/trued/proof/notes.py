@@ -22,7 +22,7 @@ def facts_of(verdict: Verdict) -> tuple[str, ...]:
 
 
 def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
-    """The notes of a new verdict that only report, those of its contract included."""
+    """Of a new verdict's notes, those that only report what was done. Notes of its contract are included."""
     return tuple(str(one) for one in notes if isinstance(one, FactNote) or one in contract.reported)
 
 

@@ -36,7 +36,7 @@ BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
 OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
-PARTS = "as good as the worst of its"  # by this beginning, code recognises verdicts that were made from parts
+PARTS = "as good as the worst of its"  # a first reason that begins with this shows a verdict made from parts
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"

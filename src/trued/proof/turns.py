@@ -7,8 +7,8 @@ other, before they count against the head. If they pass then, they need more pas
 Of the checks that run code, only cases and pages can show `proven`. A test that ran before them could leave a sign in
 the room by which the code knows that it is being judged. The engine cannot find every sign, because the time or the
 mode of a folder is enough. So the first run of cases and pages is in another room, in which no other check has changed
-anything. Their second run is in the same room as the tests, as LAW-6 asks. If they leave something behind in the other
-room, their first run is repeated in the room of the tests, too.
+anything. Their second run is in the same room as the tests, as LAW-6 asks. If they pass in the other room, but leave
+something behind there, their first run is repeated in the room of the tests.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint, has_changed_objects
 from trued.proof.run_check import SharedRun, run_check
 
-STEADY_TURNS = 4  # how often cases that failed in parallel run in sequence; with fewer runs, one could pass by chance
-# Parallel turns that take longer than both of these limits are stopped, and the turns run in sequence instead: this
-# many times the usual time, and this many seconds.
+STEADY_TURNS = 4  # number of turns if a case failed only in parallel; with fewer turns, it could pass by chance
+# Parallel turns are stopped, and run in sequence instead, if they take longer than this many times the usual time, and
+# also longer than this many seconds.
 USUAL_TIMES, LONG_S = 2.0, 120.0
 BESIDE = "at the same time as the first, in an equal checkout"
 

@@ -51,7 +51,7 @@ class UnguardedCode:
 
     def __init__(self, trial: CommitTrial, changed: Sequence[str]) -> None:
         self.trial, self.workspace, self.contract = trial, trial.workspace, trial.contract
-        # Changed tests that no room contained are left out, because they are not part of the product either.
+        # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
@@ -145,8 +145,8 @@ class UnguardedCode:
         return {one for path, text in every for one in paths if _may_import(path, text, one)}
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
-        """Of these files, which a check has loaded, those of the base that are not Python and that no case's entry
-        point leads to on the base. They were loaded only because the head imports them, which does not test them."""
+        """The base's files among `loaded` that are not Python, and to which no case's entry point leads on the base.
+        A check loaded them only because the head imports them, which does not test them."""
         known = await self.workspace.blobs(self.contract.base)
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
@@ -170,9 +170,9 @@ class UnguardedCode:
         return [self.trial.ran.get(name, frozenset()) for name, one in checks.items() if isinstance(one, TestsCheck)]
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
-        """Code of the base that the head altered, in files that a check loaded but no test ran. Left out is code that,
-        on the base, is reached from the entry point of a case or from a red test that passes now. (That a file was
-        loaded does not show that its code works.)"""
+        """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
+        not show that its code works.) Code is left out if, on the base, the entry point of a case or a red test that
+        passes now reaches it."""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:

@@ -38,8 +38,9 @@ _NAMING = (
 async def altered_helpers(
     workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]
 ) -> dict[str, dict[str, str]]:
-    """The changed files that only tests use on the base, and that no requirement names. Each comes with the files that
-    undo its change: path → blob on the base, or "" for a file to remove."""
+    """The changed files that only tests use on the base, and that no requirement names. Files with only harmless
+    additions are left out. Each file comes with what undoes its change: path → blob on the base, or "" for a file to
+    remove."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     asked = _code_that_the_user_names(contract)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
@@ -58,7 +59,8 @@ async def altered_helpers(
     users = {
         path: {one: texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)} for path in left
     }
-    # Tests run with the base's text if they are put back, and with the head's if not: neither may hide what is loaded.
+    # Some tests run with the base's text, because they are put back, the others with the head's. A helper must load
+    # nothing more in either case.
     put_back = {path: text for path, text in texts.items() if path in tests}
     altered = [
         path
@@ -74,8 +76,8 @@ async def altered_helpers(
 def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
     """Whether a Python file has kept everything from the base, and its additions affect no test that uses it.
 
-    For that, the text of these tests (`tests`) must contain no new name, import no `*` and load no plugins. Also, no
-    class of the base may have a new member, because a test runner might call it.
+    For that, the text of these tests (`tests`) must contain none of the added names, import no `*` and load no plugins.
+    Also, no class of the base may have a new member, because a test runner might call it.
     """
     if not path.endswith(".py") or path not in after or _TAKES_ALL.search(tests):
         return False
@@ -199,10 +201,11 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
             return _is_named(one, text)
         names = _imported_names(text)
         places, own = _places(path, names), _name_below_root(one, known)
-        # By this name, other roots find it, too. For the product only a name within a package counts, because a short
-        # one may be that of another module.
+        # `own`: the name by which any code imports the file, if the file's root is on the import path. In code of the
+        # product it counts only with a package in it, because a short name may belong to another module.
         by_name = is_test(path) or "/" in own
-        if name == "__init__.py":  # it runs whenever anything of its package is imported; the package itself is no user
+        # An `__init__.py` runs whenever anything of its package is imported. Files of that package are not its users.
+        if name == "__init__.py":
             inside = any(f"{place}/".startswith(f"{folder}/") for place in places)
             inside |= by_name and any(f"{each}/".startswith(f"{own}/") for each in names)
             return not path.startswith(f"{folder}/") and (inside or _is_named(one, text))
@@ -218,7 +221,7 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     return name in text
 
 
-@lru_cache(4_000)  # each of several changed files is looked for in every file
+@lru_cache(4_000)  # every text is asked about again for each changed file
 def _imported_names(text: str) -> frozenset[str]:
     """The modules that a Python text may import, with slashes instead of dots. Found by a regular expression, because
     parsing whole files would take seconds in a large project."""

@@ -13,8 +13,8 @@ from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.protocols import CommandResult
 
 ID = "command"
-# A file may be a setting of the command, or a part of the product. For at most this many such files, the command is
-# also run with the head's version of the file and the base's version of all others.
+# A changed file that may be a setting of the command may also be a part of the product. For at most this many such
+# files, the command is also run with the head's version of that one file and the base's version of all other drivers.
 MOST_SETTINGS = 4
 BY_OWN_DRIVERS = "own drivers"  # kind of a pass that depends on drivers that the change wrote (see `command_drivers`)
 NOT_FOUND = 127  # a shell's exit code if there is no such program

@@ -1,4 +1,5 @@
-"""Dependencies checks: the commit must declare no package that the base does not. Reads manifests and runs nothing.
+"""Dependencies checks: the commit must declare no package that the base does not; with `unchanged`, it must declare
+exactly the base's packages and versions. Reads manifests and runs nothing.
 
 A change can also add a package without a manifest: by a list with an unusual name, a build file or an import.
 `unread_additions` finds changed files that may do so. If there are any, the manifests prove too little: a person has to

@@ -29,7 +29,8 @@ from trued.support.foreign_json import parse_json
 NODE_FLAGS = ("--no-deprecation", "--no-warnings", "--input-type=module")
 # The script comes over stdin, so that the sandbox contains no file of the engine.
 START = "import json, sys; exec(json.loads(sys.stdin.buffer.readline()))"
-MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # the most bytes over the channel, where a quotation mark takes two
+# The most bytes over the channel. An answer is JSON inside JSON, so each of its quotation marks takes two bytes.
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)
 START_S = 30.0  # seconds in which the interpreter must start on a busy machine; cases have their own time limits
 LONGEST_S = 1e9  # if the process reports a duration of more seconds than this, the record is forged
 _NAME = r"[A-Za-z_$][\w$]*"

@@ -34,8 +34,8 @@ def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
 
 
 def before_actions(sentence: str) -> str:
-    """The sentence with the words that this was seen before the actions, such as `before the actions: expected not to
-    see "1 item" on /; it is there`."""
+    """The sentence, marked as being about the page before the actions, such as `before the actions: expected not to see
+    "1 item" on /; it is there`."""
     return f"before the actions: {sentence}"
 
 

@@ -37,7 +37,7 @@ _SCALARS = {
     "b": re.compile(r"[0-9a-f]*"),  # whether the digits come in pairs is checked when they are parsed
     "o": re.compile(r".*", re.DOTALL),
 }
-UNDEFINED = ["o", "undefined"]  # only Node's answers can be this, because Python's names include a module
+UNDEFINED = ["o", "undefined"]  # only Node can answer this: the name of a Python object's class includes its module
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 

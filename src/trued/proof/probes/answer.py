@@ -217,7 +217,7 @@ class AnsweredCall:
         self._render, self._stage = Rendering(), "import"
 
     def find(self) -> Any:
-        """The function; None if it does not exist."""
+        """The function. If it does not exist, report that and end this process."""
         function, self.said = target(self._name)
         if function is None:
             self.end(json.dumps(self.said))

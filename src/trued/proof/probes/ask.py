@@ -121,7 +121,7 @@ def main() -> None:
     record: dict[str, Any] = {"unable": "the interpreter has no working ctypes, so a call could forge its answer"}
     if hide():
         case = order["case"]
-        if path := os.environ.pop("PYTHONPATH", ""):  # the interpreter starts without it, and sets it before the call
+        if path := os.environ.pop("PYTHONPATH", ""):  # the child starts without it, and sets it before the call
             case["variables"] = {"PYTHONPATH": path}
         child, (script, asking, library), reading = begin(order["program"])
         for pipe, text in ((script, order["script"]), (library, order["library"]), (asking, json.dumps(case))):

@@ -7,7 +7,7 @@ of the program, answer.py, is read from file descriptor 5.
 import sys
 
 if __name__ == "__main__":
-    globals().pop("__file__", None)  # it names no real file, and multiprocessing would try to run it in its workers
+    globals().pop("__file__", None)  # it names no real file, but workers of multiprocessing would try to run that file
     # The current folder is removed, so that imports here find the standard library. The project may have modules with
     # the same names.
     sys.path[:] = [one for one in sys.path if one]

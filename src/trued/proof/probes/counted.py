@@ -43,7 +43,7 @@ EARLY = ("_pytest.assertion.rewrite", "_pytest.config", "_pytest.main", "_pytest
 
 
 class SuppliedModules:
-    """Finds modules that the engine supplies, such as pytest, for an interpreter that has none."""
+    """Finds modules that the engine supplies, such as pytest, for an interpreter that lacks them."""
 
     def __init__(self, places: dict[str, str]) -> None:
         self.places = places
@@ -169,7 +169,7 @@ class Counting:
         return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
 
     def copied(self, items: list[Any]) -> list[Any]:
-        """Copies of real tests, each under the id of its test, that fail after the test's own body. If a copy is not
+        """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a copy is not
         reported as failed, no result of the run can be trusted. Copies run after all real tests, so that a test that
         cannot run twice does no harm."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
@@ -223,7 +223,7 @@ class Counting:
 
 
 def failing(function: Any) -> Any:
-    """A copy of the function that fails at its end."""
+    """A copy of the function. It does the same, and then fails."""
     if is_coroutine(function):
 
         async def copy(*args: Any, **kwargs: Any) -> None:
@@ -270,7 +270,7 @@ def copy_of(item: Any) -> Any:
 
 
 def copied_case(item: Any) -> Any:
-    """A copy of a unittest method, in a subclass of its class, in which the method fails at its end."""
+    """A failing copy of a unittest test. It belongs to a subclass, in which its method fails at the end."""
     original = item.parent.obj
     name = item.name
     own = {name: failing(getattr(original, name)), "__module__": original.__module__}
@@ -352,7 +352,7 @@ def main() -> None:
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
     plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
     if hasattr(gc, "freeze"):
-        gc.freeze()  # later collections skip what is loaded: at its end, pytest collects garbage five times
+        gc.freeze()  # later collections skip what is loaded now; pytest makes five of them at its end
     gc.enable()
     channel.say(started=True)
     sys.path[:0] = order["paths"]

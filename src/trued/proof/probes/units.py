@@ -80,8 +80,8 @@ class CountingResult(unittest.TestResult):
         self.began = 0.0
 
     def expect(self, tests: list[Any]) -> None:
-        """Set the tests that run next: first the real ones, then the copies, so that a fixture that fails only for the
-        copies is not reported against the real tests."""
+        """Set the tests that run next. The real tests and the copies are set separately, so that a fixture that fails
+        only for the copies is not reported against the real tests."""
         self.tests = {}
         for test in tests:
             cls = type(test)
@@ -147,7 +147,8 @@ def said(err: Any) -> str:
 
 
 class Loading(unittest.TestLoader):
-    """Finds only the given files, if there are any, so that nothing newer than the base is run."""
+    """Discovers only the files that the order lists, so that nothing newer than the base is run. Without such a list,
+    it discovers all tests."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         super().__init__()
@@ -242,8 +243,8 @@ def canaries(name: str, number: float, ways: dict[str, list[Any]]) -> list[Any]:
 
 
 def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
-    """Copies of real tests, each under the id of its test, that fail after the test's own body. If a copy is not
-    reported as failed, no result of the run can be trusted. Copies run after all other tests."""
+    """Copies of real tests. Each has the id of its test, and fails after the test's own body. If a copy is not reported
+    as failed, no result of the run can be trusted. Copies run after all other tests."""
     asked = tuple(one.rstrip("/") for one in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:
@@ -272,7 +273,8 @@ def can_fail(test: Any) -> bool:
 
 
 def together(tests: list[Any]) -> list[Any]:
-    """Copies of these tests, in one subclass for each class, in which they fail at their end."""
+    """Failing copies of these tests. All copies from one class belong to one subclass, whose methods fail at their end.
+    Tests of a class that forbids subclasses are left out."""
     methods: dict[type, list[str]] = {}
     for test in tests:
         methods.setdefault(type(test), []).append(test._testMethodName)

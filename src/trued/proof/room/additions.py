@@ -107,7 +107,7 @@ def _is_unknown(why: str) -> bool:
 
 
 def _has_no_registry() -> bool:
-    """Whether the installer is set to ask no registry."""
+    """Whether the user's settings tell the installer to use no registry, as `PIP_NO_INDEX` does."""
     return any(name.endswith("_NO_INDEX") and value not in ("", "0") for name, value in registries(os.environ).items())
 
 

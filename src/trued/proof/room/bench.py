@@ -128,7 +128,7 @@ class Bench:
             writable=(self.stage.folder,) if self.stage else (),
             aliases={**self.interpreter.aliases, **({self.prepared: PREPARED} if self.prepared else {})},
             # Do not show the room at a path to which an editable install leads: test runners would import the project's
-            # code from there. For a case that does no harm, because it runs this code anyway. But after a preparation,
+            # code from there. This would not harm cases, because they run that code anyway. But after a preparation,
             # cases must see the room at the same path as the preparation, whose files may contain that path.
             avoided=self.interpreter.outside if probes or self.prepared else (),
             mount_points=self.mount_points,

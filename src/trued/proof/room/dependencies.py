@@ -22,7 +22,8 @@ _LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
 TESTING, WORKING = ("test", "tests", "testing"), ("dev", "develop", "development")
-# Programs that no test imports. If only these are missing, no environment is built.
+# Tools that tests rarely import, or that the engine supplies, such as pytest. If only these are missing, no environment
+# is built.
 TOOLS = frozenset(
     {
         *("black", "build", "coverage", "flake8", "isort", "mkdocs", "mypy", "nox", "pre-commit", "pylint", "pyright"),
@@ -46,7 +47,7 @@ _VALUED_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Requirements by name, and the versions that a lock file fixes."""
+    """Requirements as they are written, and the versions that lock files fix."""
 
     requirements: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()  # name==version
@@ -125,7 +126,7 @@ def provides_module(name: str, module: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddedPackages:
-    """The packages that only the head declares: those installed, those that could not be, and those in no registry."""
+    """The packages that only the head declares: installed ones, those that cannot be installed, and unknown ones."""
 
     environment: str = ""  # a virtual environment that also finds the base's packages
     site: str = ""

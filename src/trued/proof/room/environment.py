@@ -210,7 +210,7 @@ async def _recipe_for_recorded(
 
 
 def is_tool(requirement: str) -> bool:
-    """Whether the required package is a developer tool that no test imports."""
+    """Whether the required package is one of the `TOOLS`, for which alone no environment is built."""
     found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 

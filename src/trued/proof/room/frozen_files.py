@@ -184,8 +184,8 @@ def files_to_freeze(
 
 def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) -> dict[str, str]:
     """Path → blob of settings that builds and test runners share, in every folder of the base. Each name of such a file
-    is also listed as a path at the top of the project, with the blob "" if the base has no file there: by these names,
-    `is_shared_setting` recognises files that the head adds, in any folder."""
+    is also listed as a path at the top of the project, with the blob "" if the base has no file there:
+    `is_shared_setting` needs these names to recognise files that the head adds in any folder."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     started = " ".join((command, *scripts)) if packaged else command

@@ -44,8 +44,8 @@ _NAME = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def uses_go(contract: Contract, files: Collection[str]) -> bool:
-    """Whether checks of the contract may run Go: one names it, or the repository is a Go module and a check is a
-    command."""
+    """Whether checks of the contract may run Go: a command line names it, or the repository is a Go module and the
+    contract has any command line."""
     commands = [
         check.command for one in contract.every for check in one.checks if isinstance(check, TestsCheck | CommandCheck)
     ]
@@ -79,8 +79,8 @@ def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Both sets of variables. If both have a variable, the contract's (`given`) counts; its GODEBUG is added to
-    ours."""
+    """Both sets of variables. If a variable is in both, the contract's value (`given`) counts; only its GODEBUG is
+    added to ours."""
     both = [one["GODEBUG"] for one in (ours, given) if one.get("GODEBUG")]
     return {**ours, **given, **({"GODEBUG": ",".join(both)} if both else {})}
 

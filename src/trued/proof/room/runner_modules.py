@@ -82,8 +82,8 @@ def only_loaded_by(
 
 
 def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection[str]]) -> set[str]:
-    """Those of these scripts that only they themselves load: a script is left out if any other script loads it, and so
-    is what a script that was left out loads."""
+    """These scripts, without those that any other script loads. A script that is left out becomes one of the others, so
+    what it loads is left out, too."""
     kept = {*scripts}
     while others := kept & {one for path, found in loads.items() if path not in kept for one in found}:
         kept -= others

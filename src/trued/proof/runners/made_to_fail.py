@@ -1,5 +1,5 @@
-"""Makes copies of test files in which every test must fail, by an error at the beginning of its body. If such a test is
-not reported as failed, no result of the run can be trusted. Pure."""
+"""Makes failing copies of test files: an error is added at the beginning of each test that can be changed. If such a
+test is not reported as failed, no result of the run can be trusted. Pure."""
 
 import re
 from collections import Counter

@@ -42,8 +42,8 @@ WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
 _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
-# Options that choose a reporter or a part of the tests. They are dropped, because the engine has its own reporter and
-# runs all tests.
+# Options that choose a reporter, a part of the tests, or when they run. They are dropped, because the engine has its
+# own reporter and runs all tests once.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
 _EXITS = re.compile(r"\bprocess\.exit\s*\(")
@@ -213,7 +213,7 @@ def _plain(bench: Bench, files: list[str]) -> list[str]:
 
 @contextmanager
 def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
-    """Add a copy of the file `model` with tests that must fail, under a name that nobody can predict."""
+    """Add a copy of the file `model`, with additional tests that must fail, under a name that nobody can predict."""
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))

@@ -262,7 +262,8 @@ def _every(room: _Room, path: str) -> str:
 
 @contextmanager
 def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
-    """Add a copy of each file with tests that must fail, under a random name. Yields path of the copy → that name."""
+    """Add a copy of each file, with additional tests that must fail, under a random name. Yields path of the copy →
+    that name."""
     with ExitStack() as stack:
         found = {}
         for path in chosen:

@@ -46,15 +46,15 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
-        canaries=2 + len(ways),  # 2 for a plain assert, and for an expected exception that is not raised
+        canaries=2 + len(ways),  # the 2: a plain assert, and an expected exception that is not raised
         nothing=nothing_collected(wanted),
     )
     return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. If it is about a canary, its id begins with the canary's name where others have a file, because a
-    canary has no file."""
+    """The record. If it is about a canary, its id is changed to begin with the canary's name instead of a file, because
+    `CountedRun.of` recognises canaries by that."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 
