@@ -19,7 +19,7 @@ EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentS
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
-SLACK_S = 60  # added to our own limit for Claude Code's timeout, which kills a hook that we failed to end
+SLACK_S = 60  # Claude Code's timeout is our own limit plus this; it kills a hook that we failed to end
 
 
 def install(
@@ -65,7 +65,7 @@ def remove(installed: InstalledFile) -> None:
 
 
 def problem(installed: InstalledFile) -> str:
-    """What was changed since the installation, as one sentence; "" if nothing was."""
+    """Why Claude Code does not call the gate as it was installed, as one sentence; "" if it does."""
     file, path = name(installed), Path(installed.path)
     now = files.read(path)
     if now is None:

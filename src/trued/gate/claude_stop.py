@@ -83,8 +83,8 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     """Block the stop until the requirements are met, at most `gate.attempts` times in a row. A stop is not blocked if
     only a person's approval is missing.
 
-    After that number of blocked stops the agent may stop, and the user reads that nothing is proven. The session is
-    then blocked again only in a new turn with new work.
+    After that number of blocked stops the agent may stop, and the user reads what is not proven. The session is then
+    blocked again only in a new turn with new work.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
@@ -116,8 +116,8 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
     may have changed it: an interrupted turn, or a process that outlived its turn. The checks do not run if the tree is
     still as the user handed it to the session; then only a verdict that is already known is reported.
 
-    A subagent is judged if it changed files and no other subagent worked at the same time. Otherwise its work is judged
-    at the end of the turn.
+    A subagent is judged if its beginning is known, it changed files, and no other subagent worked at the same time.
+    Otherwise its work is judged at the end of the turn.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)

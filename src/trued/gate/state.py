@@ -76,7 +76,7 @@ class StopHistory(Value):
 
     blocks: int = 0
     tree: str = ""  # the tree that was judged last
-    given_up: bool = False  # allowed to stop although nothing was proven
+    given_up: bool = False  # allowed to stop although the requirements are not met
 
 
 def terms_hash(asked: Requirements) -> str:

@@ -20,7 +20,7 @@ class Beginning(Value):
     # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches and of the stash
-    inside: dict[str, str] = {}  # noqa: RUF012  repository inside the worktree → its tree, if not the one of `head`
+    inside: dict[str, str] = {}  # noqa: RUF012  nested repository → its tree, if not at the commit that `head` names
     ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     def is_still(self, root: Path, tree: str) -> bool:
