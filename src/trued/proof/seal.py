@@ -384,7 +384,7 @@ def _results(fact: Fact) -> dict[str, tuple[Outcomes, str]]:
 
 
 def _is_late(name: str, facts: Sequence[Fact]) -> bool:
-    """Whether the case took too long in some runs, and failed in too few of the others to be red."""
+    """Whether the machine or a limit made the case fail in some runs, so that too few runs are left to call it red."""
     kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS

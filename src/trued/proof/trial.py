@@ -359,7 +359,8 @@ class CommitTrial:
         self.tell(ObjectionRan(what=finding.what, passed=passed))
 
     def _shows_nothing_of_head(self, one: Tried) -> bool:
-        """Whether the result says nothing about the head: the case is malformed, or the base lacks the same thing."""
+        """Whether the result says nothing about the head: the case is malformed, the engine itself failed, or the base
+        lacks the same thing."""
         if one.outcome is not Outcomes.UNJUDGED:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
