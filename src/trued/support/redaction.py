@@ -85,7 +85,8 @@ def subject_line(kind: str, scope: str, title: str) -> str:
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables that look like secrets by name, or contain one, so that nobody has to list them."""
+    """Name → secret, so that nobody has to list secrets: the values of variables that are named like secrets, and
+    credentials inside other values."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()

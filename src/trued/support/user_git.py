@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 WITHIN_S = 60
-# These options keep git from starting programs that a repository's settings name.
+# These options keep git from starting programs that a repository's settings name, and from quoting paths.
 QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.external=")
 
 

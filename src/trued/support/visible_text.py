@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# Characters that count as printable, and that a terminal or browser shows as nothing or as a blank
+# Characters that Python calls printable, although a terminal or browser shows nothing or a blank for them.
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _FOREIGN = re.compile("[\u0370-\u052f]")  # Greek and Cyrillic
 _LOOK_ALIKES = frozenset("аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅԌԚԜονιγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
@@ -41,7 +41,7 @@ def _is_deceptive(before: str, one: str) -> bool:
     """Whether the character is invisible, stands for an ASCII character, or is an accent that follows its letter
     although one character exists for both."""
     if one == "\ufe0f" and before and unicodedata.category(before) == "So":
-        return False  # a harmless use: it makes the sign before it a picture
+        return False  # harmless: it shows the symbol before it as an emoji
     ordinary = unicodedata.normalize("NFKC", one)
     joined = bool(before) and unicodedata.combining(one) and len(unicodedata.normalize("NFC", before + one)) == 1
     stands_for_ascii = len(ordinary) == 1 and ordinary.isascii() and unicodedata.east_asian_width(one) != "F"

@@ -18,7 +18,7 @@ def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
     """The value, and the line of every part. We read it node by node, because ruamel's own loader accepts tags and
     merge keys."""
     parser = YAML(typ="safe", pure=True)
-    parser.composer.warn_double_anchors = False  # the later one counts, as in the YAML specification
+    parser.composer.warn_double_anchors = False  # the later anchor counts, as in the YAML specification
     try:
         node = parser.compose(text)
     except MarkedYAMLError as error:
@@ -56,7 +56,7 @@ class _Yaml:
         return self._scalar(node, kind, line)
 
     def _yaml_type(self, node: Node, line: int) -> str:
-        """The type that YAML resolves the value to. Raises BadInput for tags that would make it something else."""
+        """The type that YAML resolves the value to. Raises BadInput for any tag but those of plain values."""
         known = {"map"} if isinstance(node, MappingNode) else {"seq"} if isinstance(node, SequenceNode) else SCALARS
         kind = str(node.tag).removeprefix(PREFIX)
         if not str(node.tag).startswith(PREFIX) or kind not in known:
