@@ -38,8 +38,8 @@ from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usage
 
-LAPSES = 20  # a call that cannot resume its session fails after ending this often because the hub was out of reach
-DEATHS = 20  # a call fails after dying this often while this process runs: then the machine kills every attempt
+LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
+DEATHS = 20  # a call fails after dying this often in this process: something on the machine kills every attempt
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # at most this many questions from one call: an agent that asks more is not working
 SUBJECT = 60  # at most this many characters of a ticket's summary in the first line of a commit
@@ -121,7 +121,7 @@ class Exchange:
     answers: list[str] = field(default_factory=list)  # people's answers and comments that the agent got during the call
     died: int = 0  # attempts that left nothing; the next gets a new clone and a new session
     thread: Usage = field(default_factory=Usage)  # usage of the current session
-    found: bool = False  # whether the last report was written before this process started, so that a person has resumed
+    found: bool = False  # the last report was written before this process started: somebody has resumed the run since
 
     def full_brief(self, ask: AgentRequest) -> str:
         """The brief for an agent that knows nothing yet."""
@@ -221,7 +221,7 @@ async def _continue_after_stop(context: RunContext, ask: AgentRequest, report: R
     exchange.stops += 1
     comments = await comments_after_stop(context, ask.role.name, ask.key, exchange.stops)
     name = f"{folder_name(ask.key)}.c{exchange.stops}"
-    if not comments:  # another call of the role has got them meanwhile: continue with the interrupted brief
+    if not comments:  # another call of the role got the comments meanwhile: continue with the interrupted brief
         exchange.continue_with(report, name, exchange.brief, interrupted=True)
         return
     brief = brief_after_stop(comments)
@@ -317,8 +317,9 @@ async def _settle_lost(context: RunContext, request: CallRequest, ask: AgentRequ
 async def _is_given_up(
     context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
 ) -> bool:
-    """Whether another machine has settled this attempt, which began here, and made the next one. Then its agent must
-    not be started again. If its report is here already, it is not given up, because the report can still be used."""
+    """Whether another machine has settled this attempt, which began here, and made the next one. If so, the agent of
+    this attempt must not be started again. False if its report is here already, because the report can still be
+    used."""
     runtime = context.runtime
     if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
         return False
@@ -413,7 +414,8 @@ async def _commit_work(
     context: RunContext, here: Position, ask: AgentRequest, report: Report, clone: str
 ) -> AgentCommit:
     """Commit what the agent left. Work of a role that may not write, or of a failed call, is not committed; a rescue
-    ref keeps it. An agent's own documents (`only`) are always committed: people read them, and they decide nothing."""
+    ref keeps it. An agent's own documents (`only`) are committed even if the call failed: people read them, and they
+    decide nothing."""
     if not ask.role.writes or (report.state != "done" and not ask.only):
         return AgentCommit(here.head, ())
     return await context.workspace.commit_clone(

@@ -21,10 +21,10 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-# A call may take this many times the median of past calls. Then it is stopped, and continues if the limits leave room.
+# A call may use this many times the median of past calls; then it is stopped, and continues if the limits leave room.
 WITHIN = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
-GRACE_S = 0.5  # how long a new call waits after a crash, so that the calls which ran then take up their reservations
+GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
 LOOK_S = 1.0  # while a call waits for room, how often to reread the limits: a person may raise one
 UNITS = ("usd", "tokens", "seconds")
 NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
@@ -67,7 +67,7 @@ class CallRequest:
         return feature_scope(self.key)
 
     def scopes(self) -> tuple[str, ...]:
-        """The limits that apply: of the run, the feature, the task and the role."""
+        """The scopes whose limits apply: the run, the feature, the task and the role."""
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
@@ -179,8 +179,8 @@ class Budget:
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
-        """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
-        more; if not, it used up the agent's own budget, which the engine cannot raise."""
+        """For a call that ended because a budget was used up: whether that was its reservation. If so, it may reserve
+        more; if not, it was the agent's own budget, which the engine cannot raise."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:
@@ -236,7 +236,7 @@ class Budget:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
-            elif short.reserved and not looked:  # reserved by a call before a crash: wait once until it is back
+            elif short.reserved and not looked:  # by a call before a crash: wait once for that call to come back
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:
@@ -372,7 +372,8 @@ class Reservation:
         return report
 
     def _charged(self, report: Report) -> Usage:
-        """The call's usage with its cost: the whole reservation if the call broke off without reporting its usage."""
+        """The call's usage with its cost; the cost is the whole reservation if the call broke off without reporting its
+        usage."""
         usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         unreported = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if (

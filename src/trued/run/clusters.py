@@ -129,7 +129,7 @@ class Clusters:
         *,
         most: int = ROUNDS,
     ) -> S:
-        """Pattern C: check, repair, check again, until the check is settled, after `most` checks, or when `repair`
+        """Pattern C: check, repair, check again. Ends when the check is settled, after `most` checks, or when `repair`
         returns that it did nothing. Returns the last check's result."""
         number = 1
         found = await check(number)

@@ -95,8 +95,8 @@ class LiveCopies:
         return True
 
     def place(self, path: str) -> Path:
-        """The path of the copy. Of a file in a folder that the engine owns, the path below that folder is kept; of any
-        other file, only the name."""
+        """The path of the copy. A file in a folder that the engine owns keeps its path below that folder; any other
+        file keeps only its name."""
         inside = [one for one in self._files.owned if one.endswith("/") and path.startswith(one)]
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 

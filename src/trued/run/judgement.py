@@ -277,7 +277,8 @@ class Judgement:
     # -- beside the contract -------------------------------------------------------------------------------------------
 
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
-        """The part of a verdict that is about `task`: a further task that the commit was evaluated for."""
+        """The part of a verdict that is about `task`: the verdict's subject, or a further task that the commit was
+        evaluated for."""
         ids = {one.id for one in self.contract().serving(task)}
         own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
         return verdict.model_copy(
@@ -328,10 +329,13 @@ class Judgement:
         self._state.unverified[about] = tuple(warnings)
 
     def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
-        """Record how to find the criteria that are not in a contract. The final verdict lists those that are not in the
-        contract that it is taken under (an amendment may have come into force) as not checked, which limits the run's
-        grade. The first name in a criterion's `covers` is the part of the work that it belongs to. A criterion that is
-        in `plan` in the same words, under any id, is the plan author's; any other is a person's."""
+        """Record how to find the criteria that are not in a contract. The final verdict calls `find` with its own
+        contract, which an amendment may have changed, and lists what it finds as not checked; that limits the run's
+        grade.
+
+        The first name in a criterion's `covers` is the part of the work that it belongs to. A criterion that is in
+        `plan` in the same words, under any id, counts as the plan author's; any other counts as a person's.
+        """
         planned = {one.text for one in plan.requirements}
 
         def outside(contract: Contract) -> tuple[Judged, ...]:

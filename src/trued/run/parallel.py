@@ -13,10 +13,10 @@ from trued.run.state import Position, Unmerged
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
 
-# A conflict mark: exactly seven signs, with no word characters before them.
+# A conflict marker: exactly seven signs, with no word characters before them.
 _MARK = re.compile(r"\W*?(?<![<=>|])(?:(<{7})(?!<)|(>{7})(?!>)|(\|{7})(?!\|)|(={7})(?!=)\W*$)")
 _TWO = re.compile(r"[<>|]{2}")
-WIDE = 200  # characters: longer lines are not searched for marks
+WIDE = 200  # characters: longer lines are not searched for markers
 GIVEN_UP = (
     "{path}: of two versions that contradict each other one stands as it was, and the other was given up ({part})"
 )
@@ -36,7 +36,7 @@ class Conflict(Value):
     """The conflict that kept a part from being merged. The part's agent is asked for one version that does both."""
 
     files: tuple[Both, ...]
-    commit: str  # has both sides, with conflict marks; the part's new head
+    commit: str  # has both sides, with conflict markers; the part's new head
 
 
 class Merge(Value):
@@ -57,8 +57,8 @@ class Parallel:
         self._context = branch.steps.context
 
     async def gather(self, jobs: Mapping[str, Awaitable[T]]) -> dict[str, T]:
-        """Run all jobs concurrently, at most twice as many as the run's cap of agents. If one fails, the others still
-        finish; then its error is raised."""
+        """Run all jobs concurrently, at most twice as many at a time as the run's cap of agents. If one fails, the
+        others still finish; then its error is raised."""
         slots = asyncio.Semaphore(2 * self._context.settings.cap)
 
         async def one(job: Awaitable[T]) -> T:
@@ -139,8 +139,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. That
-    such a file contains the other side, too, is only the agent's claim."""
+    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. Only
+    the agent claims that the other side is in them, too."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]

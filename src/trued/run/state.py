@@ -50,7 +50,7 @@ class ProofState:
     evidence: list[Evidence] = field(default_factory=list)
     upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # not settled yet, by task or author
-    # subject → the cases that fail, and in how many rounds in a row the same ones did
+    # subject → the cases that fail, and for how many rounds in a row the same cases have failed
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)
     # scope → gaps and `changes` after the last round, and how many rounds in a row ended like the one before
     stuck: dict[str, tuple[object, int]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class ProofState:
 class PeopleState:
     """Decisions and comments of people on this run."""
 
-    processed: list[ProcessedDecisions] = field(default_factory=list)  # one entry for each step that asked people
+    processed: list[ProcessedDecisions] = field(default_factory=list)  # one entry for each step that took decisions
     comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
     rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # task → rejections, for its next agent
 

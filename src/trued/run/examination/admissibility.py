@@ -356,8 +356,8 @@ def _asked_name(shown: Shown) -> str:
 
 
 def _asks_for(request: HttpRequest, method: str, route: str) -> bool:
-    """Whether the request matches this route: same method, same path with any value for `<id>`, `{id}` or `:id`, and
-    the same names in its query."""
+    """Whether the request matches this route: same method, same path with any value for `<id>`, `{id}` or `:id`, and a
+    query that has all names of the route's query."""
     path, _, query = route.partition("?")
     shape = "".join(
         "[^/]+" if re.fullmatch(r"<[^>]*>|\{[^}]*\}|:\w+", one) else re.escape(one)

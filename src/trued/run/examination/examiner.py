@@ -115,7 +115,7 @@ class ExaminerConversation:
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
         self.alike: list[
             tuple[Proposed, int]
-        ] = []  # proposals of `put`, with the index of a case that the second examiner answered like the author
+        ] = []  # (proposal of `put`, index of a case) for each case that the second examiner answered like the author
         self.notes: list[str] = []
 
     async def run(self) -> Examination:

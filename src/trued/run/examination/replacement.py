@@ -1,4 +1,4 @@
-"""Replaces cases that were disclosed or disputed during the work with new ones that fail on the base."""
+"""Replaces cases that were disclosed or disputed during the work, and seals the contract again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -12,7 +12,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 STEP = "seal/server#1"  # one step for the whole run: the commands are tried when a check first needs a server
-MOST_TRIED = 4  # at most this many commands that are tried; each whose server does not answer costs its `within_s`
+MOST_TRIED = 4  # at most this many commands are tried: each whose server does not answer costs up to TRIAL_S
 TRIAL_S = 20.0
 MOST_WHY = 200  # at most this many characters of the reason why a server did not start
 TEXT_BYTES = 200_000
