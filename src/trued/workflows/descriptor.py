@@ -104,7 +104,7 @@ class WorkflowDescriptor:
     # Roles that get an agent of another vendor than the builders', if there is one.
     other_vendor_roles: frozenset[str] = frozenset()
     asks_people: bool = True  # whether its agents may ask a person; if not, their replies have no field for a question
-    # SealedWork → (role → CallRange); default: each role works on each task, in one to all rounds.
+    # SealedWork → (role → CallRange); default: each role is called once to `rounds` times for each task.
     estimate: Reference = ""
 
     # what it writes

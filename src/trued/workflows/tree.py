@@ -1,4 +1,4 @@
-"""RunTree and CallRow: the parts of the tree shown to people that a workflow's view may use."""
+"""RunTree and CallRow: what a workflow's view may use of the tree that people see."""
 
 from typing import Protocol
 

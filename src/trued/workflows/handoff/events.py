@@ -55,7 +55,7 @@ class OneShotAttempt(FailureMode, kind="one-shot attempt"):
 
 
 class PrematureVictory(FailureMode, kind="premature victory"):
-    """The feature was called done while its tests fail."""
+    """The coder claims more about its feature than the commit shows."""
 
 
 class Guesswork(FailureMode, kind="guesswork"):

@@ -1,4 +1,4 @@
-"""Detects failure modes of a coder from facts: one-shot attempt, premature victory, guesswork, meddling."""
+"""Detects failure modes of a coder (one-shot attempt, premature victory, guesswork, meddling) from facts."""
 
 import json
 import re
@@ -292,8 +292,8 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
     """Whether the script has this command: the same program, and no package that the script does not name.
 
-    Options such as `--port=8000` are not compared. A server may have words that the script leaves out, such as a port,
-    or lack some; but if both have a port as a word of its own, a different one makes it another command.
+    Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
+    a port, or with fewer; but if each side has a word that the other lacks, such as two ports, the commands differ.
     """
     (program, mine), (other, theirs) = _signature(words), _signature(held)
     if program != other or not mine or not theirs:

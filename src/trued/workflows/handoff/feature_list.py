@@ -317,7 +317,7 @@ def schema() -> dict[str, Any]:
 
 
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
-    """The next feature to build, by priority and then by position. Everything that it depends on is built.
+    """The next feature to build, by priority and then by position, among those whose dependencies are all built.
 
     `holding`: built features that wait only for a person; other features may depend on them, as on those that pass.
     `aside`: features to skip, because they are built and cannot be judged yet.

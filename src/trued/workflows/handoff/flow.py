@@ -130,7 +130,7 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
 
 
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
-    """Have `init.sh` fixed before any feature is started; finished features must still hold.
+    """Have `init.sh` fixed before a coder works on a feature; finished features must still hold.
 
     Returns the head with the fix, and the set-up of the coder's clone. Raises `Stopped` when the rounds are used up.
     """

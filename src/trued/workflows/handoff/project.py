@@ -309,7 +309,8 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """Features that wait for a person, each with the command, and features that depend on one of these."""
+        """Features that wait for a person, each with the command, and features that cannot be started, because one that
+        they depend on has failed or is not judged yet."""
         for one in self.features.features:
             if one.id in self.holding:
                 yield f"{one.id}: {_first_line(one.agent_notes)}: {self.commands.get(one.id, '')}".rstrip(": ")

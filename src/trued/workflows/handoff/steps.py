@@ -96,7 +96,7 @@ async def find_feature_list(run: Run, goal: Goal) -> HandoffProject | None:
     if not is_feature_list(text):
         landed = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME, run.branch.base) or "").digest
         if landed and landed != _run_facts(run, goal)["digest"] and not run.branch.is_continued:
-            return None  # the list that is there is an earlier run's, for another specification
+            return None  # the base has an earlier run's list, for another specification
         theirs = await run.branch.read(feature_list.NAME, run.branch.base) if not landed else None
         # The user's own list is read from the base: the branch may have a changed version.
         text, file = theirs or await run.branch.read(feature_list.NAME) or "", feature_list.NAME
@@ -383,7 +383,8 @@ async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
-    """Other features, not started yet, that the checks on this commit show to be built."""
+    """Features that the checks on this commit show to be built: not the attempt's own, and none that was finished or
+    known to be green before."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
     verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}

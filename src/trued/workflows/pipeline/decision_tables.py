@@ -80,8 +80,8 @@ class ClusterDecision(Value):
 
 
 class Rule(Value):
-    """Matches if at least `least` of the agents in `of` have the status `are` (a missing agent counts as ERROR), or the
-    severity `are` or a worse one."""
+    """Matches if at least `least` of the agents in `of` have the status `are` or, if `are` is a severity, that severity
+    or a worse one. A missing agent counts as ERROR."""
 
     least: int
     of: tuple[str, ...]

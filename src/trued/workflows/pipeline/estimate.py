@@ -7,8 +7,8 @@ from trued.workflows.estimates import replied
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """At most three rounds of verification, the first two followed by repairs; then one revision after the review,
-    which is verified and reviewed again."""
+    """The estimate. The most calls: three rounds of verification, the first two followed by repairs, and one revision
+    after the review, which is verified and reviewed again."""
     tasks = replied(work, "planner", "tasks")
     checks = {f"v-{name}": (1, 4) for name in ("build", "tests", "tasks", "feature")}
     checks |= {f"r-{name}": (1, 2) for name in ("quality", "security", "testing", "knowledge")}

@@ -1,4 +1,4 @@
-"""Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each.
+"""Pipeline: research, spec, design, critique, plan, waves, verification, review. Each cluster has a decision table.
 
 Patterns A, B and C are those of `run/clusters.py`.
 """

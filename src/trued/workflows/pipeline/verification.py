@@ -51,7 +51,7 @@ class CheckResult:
     said: Mapping[str, Memory | None]  # the agents' own statements
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
-    beyond: tuple[Finding, ...] = ()  # those of the gaps that the proof of the contract does not contain
+    beyond: tuple[Finding, ...] = ()  # those gaps that no proof of the contract finds
 
     @property
     def settled(self) -> bool:
@@ -59,7 +59,7 @@ class CheckResult:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Agents that were asked and gave no good answer: they crashed, or say ERROR."""
+        """See `silent_agents`."""
         return silent_agents(self)
 
     @property
@@ -127,8 +127,8 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
-    """The findings and the unfinished tasks in a reply. If there are none and the status is not DONE: its key
-    findings, else its summary. Nothing from the knowledge role."""
+    """The findings and the unfinished tasks in a reply. If there are none and the status is not DONE: its key findings,
+    else its summary. Empty for the knowledge role, which decides nothing."""
     if name == KNOWLEDGE:
         return ()
     found: list[Finding] = [one.model_copy(update={"by": name}) for one in reply.findings]
@@ -353,7 +353,7 @@ def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
 
 
 def silent_agents(checked: CheckResult) -> tuple[str, ...]:
-    """Agents that were asked and gave no good answer: they crashed, or say ERROR."""
+    """Agents, without the knowledge role, that were asked and gave no good answer: they crashed, or say ERROR."""
     return tuple(name for name, back in checked.returned.items() if not back.good and name != KNOWLEDGE)
 
 

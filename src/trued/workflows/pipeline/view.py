@@ -332,7 +332,8 @@ class PipelineView(WorkflowView):
         return pieces
 
     def _part(self, stage: PipelineStage, calls: Sequence[CallRow]) -> str:
-        """How many agents of the step have ended; for implementation, how many tasks are merged."""
+        """What follows the step's name. While it runs: how many agents have ended, or, for implementation, how many
+        tasks are merged. Otherwise: how often it ran, or how many waves it took."""
         stages, building = self.stages, stage.name == "implementation"
         wave = stages.wave if building else 0
         if stage.state != "running":

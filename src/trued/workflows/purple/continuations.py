@@ -14,7 +14,7 @@ ROUNDS = 3  # how many rounds the suggested command grants: as many as a chunk g
 
 @dataclass(slots=True)
 class JudgedChunk:
-    """The newest verdict on a chunk, and for which chunks the judged commit has work."""
+    """The newest verdict on a chunk, and the chunks whose work is in the judged commit."""
 
     verdict: VerdictReached
     # Chunks for which files had been changed before this verdict.

@@ -27,7 +27,7 @@ MARKS: dict[ChunkStatus, str] = {
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # at most this many characters in one entry: people are to read the log
-# The most characters in a brief of people's sections, of earlier runs and of this run. The file has the rest.
+# At most this many characters of people's sections, of earlier runs and of this run are in a brief; the file has all.
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000
 # At the start of a line, these could begin a heading, a list, a rule, a fence or a table.
 AT_LINE_START = (
@@ -176,7 +176,7 @@ def render(existing: str, sections: Iterable[ChunkSection]) -> str:
     new = {section.chunk: section for section in sections}
     known = frozenset(new)
     parts = [f"{new.pop(chunk).continuing(text)}\n" if chunk in new else text for chunk, text in log]
-    if log and log[-1][0] in known:  # no part follows, so its separating line is removed
+    if log and log[-1][0] in known:  # the last part needs no separating line
         parts[-1] = parts[-1].removesuffix("\n")
     if not log:
         gap = "" if not before or before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"

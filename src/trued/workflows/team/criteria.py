@@ -84,8 +84,8 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 
 
 def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
-    """The id of a criterion that is not in the contract: its own, or, if a requirement with other words has that, the
-    next one for an edited criterion. "" if such an edited criterion with the same words is in the contract."""
+    """An id for a criterion that is not in the contract: its own or, if a requirement has that already, the first free
+    one with the suffix `-edited`. "" if a requirement with that suffix has the same words."""
     texts = {one.id: _comparable(one.text) for one in contract.requirements}
     for number in count():
         name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"

@@ -30,7 +30,8 @@ class Migration(Value):
 
 
 def is_flat_plan(text: str) -> bool:
-    """Whether a text is a list of tasks to tick, and neither a plan of chunks nor a backlog of features."""
+    """Whether a text is a list of tasks to tick (at least half of its list items are), and not a backlog of
+    features."""
     items = [item for block in parse(text) if isinstance(block, List) for item in block.walk()]
     boxes = [item for item in items if _state(item)[0] is not None]
     named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)

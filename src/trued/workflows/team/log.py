@@ -14,7 +14,7 @@ class Log(Value):
     pages: int = 0
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # how many pages earlier runs filled
-    given: int = 0  # how many entries earlier runs numbered, except those on pages after `first`
+    given: int = 0  # how many entries earlier runs numbered, without those that `count` adds for pages after `first`
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
@@ -26,7 +26,7 @@ class Log(Value):
         page = f"{body}\n" if body else ""
         if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
             return cls(pages=pages, first=pages, given=given, earlier=page)
-        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # `pages` counts its entries
+        return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # `count` adds PAGE for this page
 
     def with_entry(self, text: str) -> "Log":
         if len(self.entries) < PAGE:

@@ -340,7 +340,7 @@ class Crew(Value):
         # Without those that were reopened: they are work of this run.
         earlier = tuple(one for one in self.earlier if one not in again - before)
         update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
-        if again - before:  # they and the whole goal have to be proven again
+        if again - before:  # the reopened features and the whole goal have to be proven again
             update["proven"] = tuple(one for one in self.proven if one != "plan" and one not in again)
         return self.model_copy(update=update)
 

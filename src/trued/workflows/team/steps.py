@@ -190,7 +190,7 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
 
 
 async def apply_edits(run: Run, crew: Crew) -> Crew:
-    """Apply what a person changed in the backlog since the last task, as far as the sealed contract allows."""
+    """Apply a person's new edit of the backlog, if there is one, as far as the sealed contract allows."""
     edit = await run.branch.read_edit(f"{FOLDER}{BACKLOG}", _problem_in)
     return crew if edit is None else await _with_edit(run, crew, edit)
 
@@ -270,7 +270,7 @@ def _show_progress(run: Run, crew: Crew) -> None:
 
 
 async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Sequence[Finding]) -> Crew:
-    """Record how an attempt ended: done, put off, to be tried again with the gaps, or failed."""
+    """Record how an attempt ended: the task is done, postponed, sent back with the gaps, or failed."""
     work.gaps = tuple(gaps)
     if work.unchanged and gaps and crew.has_other_work(work.task):
         return await _put_off(run, crew, work)

@@ -41,7 +41,7 @@ class TaskInProgress:
     title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what must hold after this task: its feature, the whole plan
     changed: tuple[str, ...] = ()  # files that git shows as changed by this task, in all of its attempts
-    unchanged: bool = False  # this attempt changed no file, except those of the engine
+    unchanged: bool = False  # no attempt changed a file, except those of the engine
     retested: Tested | None = None  # QA's reply after it saw the evidence
     shown: bool = False  # evidence shows every criterion of its feature
 
@@ -123,7 +123,8 @@ class TaskInProgress:
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
-        """A gap for each requirement in `covering` (it covers a criterion of the feature) that does not hold."""
+        """A gap for each requirement in `covering` that does not hold. These requirements cover the feature's
+        criteria."""
         due = [one for one in verdict.beside if one.id in covering and not one.holds and not one.missing]
         return tuple(
             gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)

@@ -120,7 +120,7 @@ def _task(one: TaskSeen) -> dict[str, Any]:
 
 
 def now(team: Team) -> str:
-    """What the team works on: `feature 2/5 search: Find by name · T7 Index the titles, attempt 3/10 · QA failed`."""
+    """What the team works on: `feature 2/5 F2: Search · task F2-T7: Index the titles, attempt 3/10 · QA failed`."""
     feature, task = team.features.get(team.feature), team.tasks.get(team.task)
     parts = []
     if feature:
@@ -237,7 +237,7 @@ def _feature(team: Team, event: TeamReported) -> _Lines:
 
 
 def _worked(team: Team, event: TeamReported) -> _Lines:
-    """Lines about a task: who begins it, and each result of its QA."""
+    """Lines about a task: each result of its QA, and its failure."""
     name = event.task
     if not name:
         return

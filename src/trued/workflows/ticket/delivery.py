@@ -1,4 +1,4 @@
-"""Delivery of a ticket: a preview for its verifier, comparing claims with git, pictures, and a pull request."""
+"""Delivery of a ticket: previews for its verifier, claims compared with git, pictures, and the pull request."""
 
 import asyncio
 import http.client

@@ -81,7 +81,7 @@ def _line_of_missing(title: str, found: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Report each section that comes too late, once, with the first section above it that should come after it."""
+    """Report each section that comes too late, with the first section above it that belongs below it."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:

@@ -155,8 +155,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last one is code that contains sections of the convention, these become blocks, too. A
-    fence inside another one closes it by mistake, and then everything that follows can become code."""
+    """The same blocks; if the last one is code that contains sections of the convention, it is parsed as text. A fence
+    inside another one closes the outer one by mistake, and then everything that follows can become code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

@@ -51,7 +51,7 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
         for found in ENDING.finditer(text):
             before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
             path, after = f"{before[0] if before else ''}.md", found.end()
-            if not path.startswith("//"):  # one that does is the end of a URL
+            if not path.startswith("//"):  # otherwise it is the end of a URL
                 yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
 
 

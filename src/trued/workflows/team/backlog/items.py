@@ -539,8 +539,8 @@ def _lead(part: "Part", name: str, indent: int) -> str:
 
 
 def _next_indentation(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
-    """The indentation of the next piece that a person wrote. A piece inserted before it needs the same, else the next
-    one would become part of it."""
+    """The indentation of the next piece that a person wrote. A piece inserted before it needs the same indentation,
+    else the next piece would become part of it."""
     for name, piece in order[at + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):

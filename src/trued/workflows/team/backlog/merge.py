@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without those new lines that are already in `before`. They are not added again: they were added when
-    `before` was read, and have ids by now."""
+    """`after` without those new lines that `before` has, too: they were added, with ids, when `before` was read, and
+    are not added again."""
     known = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
         features=tuple(_without(one, {words for of, words in known if of == one.id}) for one in after.features)
@@ -348,7 +348,7 @@ class _Needs:
 
 
 class _Index:
-    """Everything of a backlog, by id and in order."""
+    """All parts of a backlog by id, in the order of the file."""
 
     def __init__(self, backlog: Backlog) -> None:
         self.backlog = backlog

@@ -218,7 +218,7 @@ class _BacklogReading:
         self._mark(draft, "line", item.line, item.words_end, lead)
 
     def _in_feature(self) -> _Draft:
-        if self.feature is None:  # cannot happen: the area is one of a feature
+        if self.feature is None:  # cannot happen: items outside features are skipped
             raise self._bad("this is in no feature", 1, "put it below a heading such as `## F1: name`")
         return self.feature
 
