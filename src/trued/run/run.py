@@ -51,7 +51,7 @@ class Run:
     - `parallel`: parts that work concurrently, and merging them
     - `clusters`: several agents on one step
 
-    `scope` names a part of the run; its steps carry that name.
+    `scope` names a stretch of the run; its steps carry that name.
     """
 
     def __init__(self, context: RunContext, steps: Steps | None = None) -> None:
@@ -83,7 +83,7 @@ class Run:
         return self.steps.state.position.live
 
     def scope(self, name: str) -> "Run":
-        """A named part of the run: its steps carry the name, and are counted per name."""
+        """A named stretch of the run: its steps carry the name, and are counted per name."""
         return Run(self.context, self.steps.below(name))
 
     def part(self, name: str) -> "Run":
