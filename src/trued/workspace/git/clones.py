@@ -41,7 +41,7 @@ class CloneState:
     tree: str
     token: str
     when: float
-    packs: tuple[tuple[str, int], ...] = ()  # name and size of the engine's packs in its object folder
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of each pack in its object folder
 
 
 class Clone:
@@ -174,7 +174,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # with the objects that the agent added: they do no harm, because only the agent uses this folder
+        if reused:  # it may contain objects of the agent; they do no harm, because only the agent uses it
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -247,8 +247,8 @@ class Clones:
     # -- removing ---------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
-        """Save work that is only in this clone under a rescue ref. Returns the commit, or "" if there is no such
-        work."""
+        """Make a commit of the work that exists only in this clone, under a rescue ref. Returns the commit, or "" if
+        there is no such work."""
         clone = self[name]
         state = clone.state
         if not state or not clone.work.is_dir():
@@ -303,7 +303,7 @@ def _index_hash(index: Path, head: str) -> str:
 
 
 def _has_all(packs: Path, state: CloneState) -> bool:
-    """Whether the object folder still has all of the engine's packs, so that only new objects have to be added."""
+    """Whether the folder still has all packs of this state, so that only new objects have to be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False
     try:

@@ -82,10 +82,10 @@ async def end_process(process: Process) -> None:
 
 
 class Git:
-    """Runs git on one folder (`--git-dir`) that only the engine writes.
+    """Runs git on one repository: `folder` is its `--git-dir`.
 
-    Every git process holds `lock` (shared) while it lives. It may outlive a killed engine for a moment, and the next
-    engine has to wait for its last write.
+    If there is a `lock`, every git process holds it (shared) while it lives. A process may outlive a killed engine for
+    a moment, and the next engine has to wait for its last write.
     """
 
     def __init__(self, folder: Path, lock: Path | None = None) -> None:

@@ -22,7 +22,7 @@ MAIN = (
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
-_EXPLICIT = ("./", "../", "/", "~")  # beginnings of a path that no revision can have
+_EXPLICIT = ("./", "../", "/", "~")  # what begins like this is a path, never a revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
     if not given:
         raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
     inside = await _repository_around(here)
-    # Git reads `@`, `@~1`, `@^` and `@{1}` as HEAD and what comes before it. Any other `@REV` is REV here: a ref may be
-    # called `@REV`, and whoever makes one must not decide what is meant.
+    # Git reads the `@` of `@`, `@~1`, `@^` and `@{1}` as HEAD. Any other `@REV` means REV here, even if there is a ref
+    # called `@REV`: whoever creates such a ref must not decide what is meant.
     name = given[1:] if given.startswith("@") and given[1:2] not in ("", "~", "^", "{") else given
     if inside and (own := await _commit_if_any(inside, name)):
         return own

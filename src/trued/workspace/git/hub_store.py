@@ -218,7 +218,7 @@ class HubStore:
                 return out
             why = _last(stderr)
             if code is None and may_begin_again and _WENT_OVER.search(stderr.encode()):
-                # The store did answer, so the time to retry begins again, but only once.
+                # The store did answer, so the time limit for retries starts anew, but only once.
                 until, may_begin_again = time.monotonic() + self.patience_s, False
             if code is not None and _REFUSED.search(stderr):
                 raise StateFailed(f"cannot {doing} the store {self.name}: {_sentence(stderr)}")

@@ -30,6 +30,6 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The file's content in `commit`, one of the two merged commits. If both could not keep their file at PATH, git has
-    renamed one to PATH~COMMIT in the merge. In its own commit, that file is at PATH."""
+    """The file's content in `commit`, one of the two merged commits. `path` is its path in the merge: PATH~COMMIT if
+    git renamed the file there, because the other commit has something else at PATH, such as a folder."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

@@ -24,7 +24,7 @@ class RebaseResult:
     commit: str = ""
     conflicts: tuple[str, ...] = ()
     at: str = ""  # first line of the commit that could not be applied
-    replaced: tuple[str, ...] = ()  # files of the target that files of the head replaced
+    replaced: tuple[str, ...] = ()  # the target's files that were replaced by the head's
 
 
 @dataclass(frozen=True, slots=True)

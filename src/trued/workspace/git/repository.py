@@ -104,7 +104,7 @@ class BranchStart:
 
     base: str = ""
     why: str = ""
-    landed: bool = False  # all its commits are already on a branch of the user
+    landed: bool = False  # all commits of the run's branch are already on a branch of the user
 
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
@@ -216,7 +216,7 @@ def _dirty(root: Path) -> tuple[str, ...]:
 def _only_users_filters(root: Path) -> dict[str, str]:
     """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
     with the repository. The user's own filters are used, except one to which the repository adds a `process`: git
-    cannot unset that, so neither runs."""
+    cannot unset that, so it runs neither the `process` nor the user's commands for this filter."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

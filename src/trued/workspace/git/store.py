@@ -21,7 +21,7 @@ from trued.workspace.git.removal import remove_tree_now
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 LINK = "120000"  # git's mode of a symbolic link
-UNDONE_READ = 50  # at most this many undone files whose content is read: no reader needs more
+UNDONE_READ = 50  # how many undone files are read at most: nobody needs the content of more
 AT_ONCE = 32  # most git processes at a time for the files of a commit: each needs some of the engine's file descriptors
 LISTED = 7  # how many commits' file lists are cached, because base, start and head are read again and again
 REMEMBERED, SMALL = 512, 1 << 16  # how many contents are cached (manifests, settings, tests), and the most bytes of one

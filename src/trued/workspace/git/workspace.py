@@ -50,8 +50,9 @@ LOOPBACK = "loopback"
 ROOMS, INDEX = "rooms", "index"
 ALONE, CONNECTED = "x", "y"  # first letter of a command's folder: without and with the host's network
 SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
-# A short load, such as the end of the last sandbox, should not prevent a parallel run. So it waits for idle cores: for
-# this share of the time that it would save, at most this many seconds, with this pause between two looks.
+# A brief load, such as the end of the last sandbox, should not keep two commands from running at once. So
+# `can_run_side_by_side` waits for idle cores: for this share of the time that would be saved, but at most this many
+# seconds, with this pause between two looks.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
 SET_UP_BYTES = 1 << 20  # a set-up that prints more bytes than this is stopped
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
@@ -77,8 +78,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
         self._looking_inside = asyncio.Lock()
-        # room → its path inside the sandbox, once something has run in it; the path may differ for commands with
-        # `avoided` folders (True) and without (False)
+        # room → its path inside the sandbox, from the first command on: for commands with `avoided` folders (True), and
+        # for those without (False)
         self._shown: dict[Path, dict[bool, str]] = {}
         self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run

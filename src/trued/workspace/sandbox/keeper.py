@@ -16,7 +16,7 @@ import time
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # they are reset, or the program would ignore them, too
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset in the child; otherwise the program would ignore them, too
 DYING_S = 0.02
 ENDING_S = 10.0  # seconds for killing all descendants; some may fork faster than they are killed
 

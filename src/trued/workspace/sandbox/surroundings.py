@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trued.workspace.sandbox.visible_folders import SYSTEM, folder_contains
 
-OTHER_USERS = (1, 65534, 2)  # ids that exist on every Unix, since programs look up their user's name
+OTHER_USERS = (1, 65534, 2)  # ids with a name on every Unix, because programs look up their user's name
 EAST, WEST = ("Pacific/Kiritimati", "<+14>-14", 14), ("Etc/GMT+12", "<-12>12", -12)
 PORTS = 8  # how many ports a check may use: enough for a server and the programs that it talks to
 ZONES = Path("/usr/share/zoneinfo")

@@ -11,7 +11,7 @@ from pathlib import Path
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 # Nearly every program needs /etc. But these files in it are secret, and visible if root runs the engine.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
-LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # needed for the network, and often outside /etc, by links
+LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; often outside /etc, through links
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
