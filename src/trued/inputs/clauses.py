@@ -41,9 +41,10 @@ def clauses(text: str) -> list[str]:
 
 
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
-    """The parts of the text that no quotation covers, verbatim. What is left of a partly quoted clause is dropped if it
-    has fewer than MEANINGFUL words besides "and", "the" and the like. A wholly unquoted clause needs only one such
-    word, or code.
+    """The parts of the text that no quotation covers, verbatim.
+
+    The rest of a partly quoted clause counts if it has at least MEANINGFUL words of meaning, which "and", "the" and the
+    like are not. A clause of which nothing is quoted counts if it has one such word, or code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)

@@ -21,7 +21,8 @@ SHIP = _set(
 )
 SHIP_PHRASES = ("done when", "ship when", "definition of done", "done if", "ready when", "test plan", "tests to pass")
 NOT_ASKED = ("nongoal", "non goal", "anti goal", "not goal", "out of scope", "not in scope", "future work")
-# Titles of sections that ask for nothing: ASIDE if any word matches, PROBLEM if all words match.
+# A section asks for nothing if its title has a word of ASIDE, has only words of PROBLEM (besides FILLER), or begins
+# with one of OPENERS.
 ASIDE = _set(
     "question questions research reference references risk risks changelog history glossary appendix "
     "alternatives decisions links resources notes note rationale approach architecture comparison diagram "
@@ -92,7 +93,7 @@ def section_kind(title: str) -> str:
     """The kind of a section or label with this title: goal | constraint | ship | nongoal | problem | aside | "".
 
     Words that ask for something outweigh others: "Constraints and assumptions" are constraints. If a part of the title
-    names work, such as "steps", the kind is "".
+    has no kind but names work, such as "steps", the kind is "".
     """
     parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]

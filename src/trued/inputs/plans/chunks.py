@@ -93,7 +93,8 @@ def _from_prose(outline: Outline) -> None:
     busy = _busy(outline.drafts)
     numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
     made: dict[int, Draft] = {}
-    for section in reversed(outline.sections):  # inner sections first, so that no phase around a new chunk becomes one
+    # Inner sections first: if a phase becomes a chunk, the phases around it do not.
+    for section in reversed(outline.sections):
         if not section.phase or id(section) in busy:
             continue
         number = NUMBER.search(section.title)

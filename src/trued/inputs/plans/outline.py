@@ -9,7 +9,7 @@ from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph,
 
 NUMBERING = vocabulary.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
-PROSE = ("problem", "aside")  # kinds of labels that do not count in a section of criteria: its text stays criteria
+PROSE = ("problem", "aside")  # labels of these kinds are ignored in a section of criteria: its text stays criteria
 BACKGROUND = (*PROSE, "nongoal")
 LABEL_WORDS = 5
 BOLD_PHASE = 7  # the level of a bold line that names a phase: below every heading, whose levels are 1 to 6

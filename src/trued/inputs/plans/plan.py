@@ -10,8 +10,8 @@ from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
 
-PHASE_LIMIT = 4000  # at most this many characters of a phase's own text that each of its chunks gets as context
-OWN_LIMIT = 12000  # at most this many characters of a chunk's own lines that its agent gets
+PHASE_LIMIT = 4000  # characters of a phase's own text that each of its chunks gets as context, at most
+OWN_LIMIT = 12000  # characters of a chunk's own lines that its agent gets, at most
 CONTEXT_LIMIT = 8000
 ID_LIMIT = 40
 CUT = "[… cut here; the rest stands in the plan]"

@@ -253,7 +253,7 @@ def makefile_of(names: Collection[str]) -> str:
 
 
 def make_targets(makefile: str) -> frozenset[str]:
-    """The targets that a Makefile's text names one to a line. (`test := x` sets a variable and names no target.)"""
+    """The targets with a rule of their own in a Makefile's text, such as `test:`. (`test := x` sets a variable.)"""
     return frozenset(_TARGET.findall(makefile))
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from trued.inputs.project.manifests import FOR_TESTS, REQUIREMENTS, Inside, Project, table, toml
 
-LOOKED = 8  # at most this many test files that are read; one is nearly always enough
-PACKAGES = 6  # at most this many packages that a command names one by one; with more, it names the whole folder
+LOOKED = 8  # at most this many test files are read; one is nearly always enough
+PACKAGES = 6  # a command names at most this many packages one by one; with more, it names the whole folder
 STARTED = ("main.py", "app.py")
 DEPENDENCY_FILES = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
 TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 CommandWords: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
 
-TEXT_LIMIT = 50_000  # characters of a command line that are read; the rest is ignored
-DEPTH = 4  # at most this many levels of shells within shells that are read
+TEXT_LIMIT = 50_000  # only this many characters of a command line are read
+DEPTH = 4  # shells within shells are read down to this level
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 BEFORE = {  # programs that start another one → how many arguments of their own come before it
     "sudo": 0,

@@ -11,7 +11,7 @@ from trued.inputs.validation import validate
 from trued.model import Requirement, Requirements, TestsCheck
 from trued.support.located import Located, read_json, read_text, read_toml, read_yaml
 
-CARRIED_BYTES = 16 * 2**20  # at most this many bytes of all files together that come with a contract
+CARRIED_BYTES = 16 * 2**20  # the files that come with a contract may have this many bytes together
 
 READERS: dict[str, Callable[[str, str], Located]] = {
     ".toml": read_toml,

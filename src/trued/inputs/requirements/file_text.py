@@ -8,7 +8,7 @@ from trued.inputs.requirements.file import parse_requirements
 from trued.model import Check, DependenciesCheck, ExamplesCheck, Requirement, Requirements, TestsCheck
 
 CONFIRM = "Confirm that this is true"  # the step of a manual check for words that no other check covers
-COVERED = 6  # at most this many functions, and most routes, that a scaffold shows as examples
+COVERED = 6  # a scaffold has examples for at most this many functions, and as many routes
 
 
 def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:

@@ -25,7 +25,8 @@ LimitChange: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" 
 
 
 def parse_limits(given: Iterable[str], where: str = "--limit") -> list[LimitChange]:
-    """Parse `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9`, `task:usd=1`, `purple-team-a:calls=9`; or BadInput."""
+    """Parse limits such as `usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9` or `purple-team-a:calls=9`. Raises
+    BadInput."""
     return [_change(one.strip(), where) for one in given]
 
 
@@ -46,7 +47,8 @@ def _change(text: str, where: str) -> LimitChange:
 
 
 def read_amount(what: str, value: Any) -> float:
-    """A number, or one with a unit: 2M tokens, 90 min. Whole numbers come back as int. Raises RuleBroken."""
+    """The amount that a number, or a text such as "2M" or "90 min", stands for. It is an int if `what` is one of
+    WHOLE_NUMBERS. Raises RuleBroken."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if isinstance(value, str):
         number = _with_units(what, value.strip().lstrip("$").lower())

@@ -12,13 +12,13 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-LIMIT = 256 * 1024  # at most this many characters of a ticket; trackers allow fewer
+LIMIT = 256 * 1024  # most characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
 FILE_KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10})(?![^\W_])")  # only capitals: notes-2.md is no ticket
 TEACH = "write a header with key and summary, or a heading and sentences below it"
-# Name of a header field or JSON key → the part of a ticket that it is.
+# Part of a ticket → the names that its header field or JSON key may have.
 NAMES = {
     "key": ("key", "id", "ticket"),
     "summary": ("summary", "title"),
