@@ -13,7 +13,7 @@ from trued.support.redaction import plain
 
 TIMEOUT_S = 20.0  # timeout of one request
 TRIES = 2  # at most this many tries of a request that changes nothing
-WORDS_LIMIT = 200  # at most this many characters of a server's message that we quote
+WORDS_LIMIT = 200  # we quote at most this many characters of a server's message
 LOCAL = ("127.0.0.1", "localhost", "::1")
 FAR = 366 * 86400  # at most this many seconds until a rate limit ends; a server that announces more is wrong
 
@@ -51,8 +51,8 @@ def service_of(name: str, url: str, token_env: str, environ: Mapping[str, str], 
 
 
 def check_address(url: str, name: str) -> str:
-    """Return the address. Raises BadInput if it is not an HTTP address, contains a password, or would get the token
-    unencrypted without being on this machine."""
+    """Return the address. Raises BadInput if it is not an HTTP address, contains a password, or is on another machine
+    that would get the token unencrypted."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 Node: TypeAlias = Mapping[str, Any]
 Pictures: TypeAlias = Mapping[str, str]  # name of an attached file → its address
 
-DEPTH = 60  # at most this many levels of nested blocks that are read: nobody nests deeper by hand
+DEPTH = 60  # nested blocks are read down to this level: nobody nests deeper by hand
 LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
 RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
 # Text that Markdown would take for the start of a block.
