@@ -26,7 +26,7 @@ class Role(Value):
     origin: str = "packaged"  # packaged | user | project, with the path
     writes: bool = True  # it has the tool `edit`, and its changes are committed
     form: RoleForm = "trued"
-    notes: tuple[str, ...] = ()  # parts of its file that are ignored or read differently
+    notes: tuple[str, ...] = ()  # parts of its file that are ignored, or read otherwise than by the tool of its form
 
 
 class Limit(Value):
@@ -164,9 +164,9 @@ class Settings(Value):
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
     # per cent of lines: a target that coders are told; no grade depends on it
     coverage_target: float = Field(default=80.0, ge=0, le=100)
-    rounds: int = Field(default=3, ge=1)  # at most: the second catches most gaps, and the third is the last attempt
+    rounds: int = Field(default=3, ge=1)  # at most this many; most gaps are caught in the second
     cap: int = Field(default=4, ge=1)
-    parallel: int = Field(default=1, ge=1)  # at most this many tasks that a team works on at the same time
+    parallel: int = Field(default=1, ge=1)  # a team works on at most this many tasks at the same time
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
