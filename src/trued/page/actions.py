@@ -297,7 +297,7 @@ class Actions:
     def _start(self, command: tuple[str, ...]) -> str:
         """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
 
-        If the command fails at once, raises BadInput with the command's message.
+        Raises BadInput, with the command's message, if the command refuses its input at once.
         """
         with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What the processes of one call wrote, line by line, read from the spool in windows: a line's number never changes."""
+"""Reads from the spool what the processes of one call wrote, some lines at a time. A line's number never changes."""
 
 from array import array
 from dataclasses import dataclass

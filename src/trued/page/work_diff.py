@@ -24,15 +24,15 @@ from trued.workspace.git.store import Store
 
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
-AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time between two reads of a clone, and the same after a timeout
+AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time until a clone is read again: usually, and after a timeout
 FIRST_S = 0.3  # wait at most this long for the first read of a clone
 CLONES = 32  # at most this many clones' diffs are kept
 MOST = 8_000_000  # at most this many bytes that git prints are read
 SHOWN = 200_000  # maximum length of one diff, in characters
 CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary, so git does not compare their lines
-# Submodules are ignored: an agent can change the settings of one in its clone, and git would run their filters to
-# compare it.
+# Submodules are ignored: an agent can change the settings of a submodule in its clone, and git would run the filters
+# that they name.
 PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all")
 
 HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
@@ -213,7 +213,7 @@ def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
 def diff_parts(text: str) -> DiffParts:
     """The diff as parts, each with neighbouring lines of one sort; git's own headings are left out."""
     found: list[tuple[str, list[str]]] = []
-    in_heading = False  # elsewhere, a removed line `-- x` of the file looks like the heading `--- x`
+    in_heading = False  # elsewhere, `--- x` is no heading, but a removed line `-- x` of the file
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):  # not splitlines: in a diff, only a newline ends a line
         sort = line[:1] if line[:1] in "+-@" else ""
         if line.startswith("diff --git "):

@@ -98,7 +98,7 @@ def history(reader: Reader, params: Params) -> PageView:
         "parts": piece("history/parts.html.j2", parts=parts, most=ROWS, total=found.total, names=names),
         "runs": _runs(reader, paged(found.runs, params, *given, size=ROWS)),
     }
-    # a verification has no workflow, agent or role: if one of these is chosen, none is listed
+    # a verification has no workflow, agent or role: if one of these is chosen, no verification is listed
     if not (wanted.workflow or wanted.agent or wanted.role):
         where = Path(wanted.repository) if wanted.repository else None
         verified = [one for one in VerificationLog(reader.home).records(where) if one.at >= wanted.since]

@@ -30,7 +30,7 @@ QUIET_S = 86_400.0
 TAIL = 40  # the last lines of the transcript, shown beside the ledger
 STORY = 40  # at most this many lines of the story
 NOTICES = 12
-TOLD = 8  # at most this many of the gaps that the running agent was told are shown
+TOLD = 8  # at most this many gaps of the last verdict are shown, while an agent works
 
 
 def run(reader: Reader, params: Params) -> PageView:

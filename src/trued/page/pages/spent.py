@@ -11,7 +11,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.spending import spent as by_role
 from trued.reporting.html.spending import spent_by_all
 
-LINES = 200  # at most this many sums of tasks and roles
+LINES = 200  # each list has at most this many lines
 _COMMAS = re.compile(r"(?<=\d),(?=\d{3})")
 STEERABLE = ("running", "queued", "limited", "interrupted", "waiting", "planned")  # states in which limits still count
 

@@ -32,7 +32,7 @@ class VerdictRow:
     judged: int
     turns: tuple[GradeChange, ...]  # compared with the previous verdict on each requirement
     gaps: tuple[str, ...]
-    seconds: float  # of the checks that this run ran; evidence on the same commit can be older
+    seconds: float  # only of checks in this run: evidence on the same commit may be from an earlier one
 
 
 def verdicts(reader: Reader, params: Params) -> PageView:
@@ -54,7 +54,7 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, at most TURNS requirements whose grade differs from their last one."""
+    """For each proof, at most TURNS requirements whose grade differs from the one that they had before."""
     grades: dict[str, str] = {}
     found = []
     for one in proofs:
