@@ -157,7 +157,7 @@ def calls(
         else _reported_call(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
         for place, row in enumerate(rows)
     ]
-    judged = known if is_judged else ()  # these need no second look: without a new verdict, no other claim is refuted
+    judged = known if is_judged else ()  # without a new verdict, nothing can refute the claims of these calls
     fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
     fell = _refutations(fresh, material.proofs) if fresh else {}
     changed = {

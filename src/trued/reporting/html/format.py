@@ -52,7 +52,7 @@ def agent_name(agent: str) -> str:
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name. Where names would be equal, the folder is added, or else the full name is used."""
+    """Agent → its name. Equal names get their folder, too; if they are still equal, the full name is used."""
     every = list(dict.fromkeys(agents))
     found = {one: agent_name(one) for one in every}
     for longer in (_with_folder, str):

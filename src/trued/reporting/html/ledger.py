@@ -28,7 +28,7 @@ OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what each may always have
 NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # at most this many rows of met requirements, and twice as many of unmet ones
+MOST_ROWS = 1_000  # rows for this many met and twice as many unmet requirements; unmet ones may take them all
 # HTML elements for evidence: the most, and what is always allowed. A browser lays out a page of 30,000 elements without
 # a delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000

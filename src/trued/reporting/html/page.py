@@ -28,7 +28,7 @@ DOCUMENT, DOCUMENTS = 200_000, 800_000  # the most characters of one document, a
 # shown first; the other facts are folded, because on a phone they fill a screen
 FIRST_FACTS = ("repository", "branch", "commit", "success is")
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # events of calls that kept working while the engine was dead
-# states of a run without a grade, even if its parts have one
+# in these states a run has no grade, even if its parts have one
 ON_THE_WAY = ("running", "queued", "interrupted", "limited")
 STATES = {
     "not proven": "Not everything is proven.",

@@ -14,7 +14,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(one: Verification) -> str:
-    """The XML. Met: passed. Refuted or below the bar: failed. Unjudged: an error. Only an approval missing: skipped."""
+    """The XML. A test case passes if its requirement is met, is an error if it is unjudged, and is skipped if only a
+    person's approval is missing; otherwise it fails."""
     sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),
