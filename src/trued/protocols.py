@@ -75,7 +75,7 @@ class Command:
     temporary: Path | None = None  # a folder to move into its TMPDIR; its path in the command line is replaced
     avoided: Sequence[str] = ()  # paths at which the room must not be shown: there, its code would be found by accident
     mount_points: Sequence[str] = ()  # those of `readable` for which the room has an empty folder
-    # folder → a second path, below HOME, at which to show it if the sandbox can; then the command is given that path
+    # folder → its path below HOME, at which the sandbox also shows it, if it can; the command then gets that path
     aliases: Mapping[str, str] = field(default_factory=dict)
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
@@ -141,7 +141,7 @@ class Workspace(Protocol):
 
     base: str  # the commit that the run started from
     start: str  # where clones begin: the base, or the head of a branch that the run continues
-    repository: str  # which repository cached facts belong to: those of one clone are never used for another
+    repository: str  # the one that cached facts belong to: facts about one clone are never used for another
     kept: Path | None  # folder for facts that outlive the run; None: nothing is kept
     environments: Path | None  # folder for built environments that outlive the run; None: none are built
 
@@ -297,13 +297,14 @@ class Workspace(Protocol):
         """Run a command confined, without network unless it asks for one, in a fresh HOME.
 
         Where the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room elsewhere.
-        The paths of the room and of aliased folders in the command line, the variables and the input are replaced.
+        In the command line, the variables and the input, paths of the room and of aliased folders are replaced by those
+        that the command sees.
         """
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The other paths at which commands saw this room: one for commands that avoid some places, one for others.
-        Empty if none has run in it, or if the sandbox can only show its own path."""
+        """The paths inside the sandbox at which commands saw this room: one for commands with `avoided` paths, one for
+        those without. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:

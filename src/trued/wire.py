@@ -110,7 +110,7 @@ class Spend:
 
     call: str
     attempt: int
-    step: str  # the key of the call, the same after it continued from a wait or a question
+    step: str  # the call's key; it stays the same when the call continues after a wait or a question
     task: str  # the part of the run: "chunk 1A"; empty: the run itself
     role: str
     agent: str
