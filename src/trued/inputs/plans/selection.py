@@ -77,8 +77,8 @@ def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirem
 
 
 def stands_for_part(one: Requirement, plan: Plan, part: Plan) -> bool:
-    """Whether a requirement of the whole plan's contract is only about this part: about its chunks or criteria, or the
-    user's own requirement without `covers`. A requirement with `parts` is about the whole plan."""
+    """Whether a requirement of the whole plan's contract is only about this part: it is about chunks or criteria of the
+    part, or it is the user's own and covers nothing. A requirement with `parts` is about the whole plan."""
     if len(part.tasks) == len(plan.tasks):
         return True
     if one.parts:
