@@ -63,7 +63,7 @@ def is_examiners(key: str, role: str = "") -> bool:
 
 
 def call_name(key: str) -> str:
-    """A call's name with its scopes. It has no number, so every ask has the same: `feature F1/dev` for
+    """A call's name with its scopes, without its number, so that it is the same for every ask: `feature F1/dev` for
     `feature F1/dev#3`."""
     return key.partition("#")[0]
 
