@@ -18,7 +18,7 @@ from trued.reporting.views.rows import Call, CallOutcome
 TRANSCRIPTS = 1_200_000  # the most characters of all calls' texts together, so that the page opens at once
 LINES, FEWEST_LINES = 2_000, 5  # at most about LINES lines of all transcripts together, but always FEWEST_LINES of each
 SHOWN = 60  # at most this many calls have brief, reply and transcript: the most interesting, then the newest
-LONGEST, SHORTEST = 60_000, 1_500  # characters for the texts of one call: the most, and what each may always have
+LONGEST, SHORTEST = 60_000, 1_500  # characters for the texts of one call: the most, and what is always allowed
 INCIDENTS = {  # kind of event → what happened to the call; its own report does not say so
     "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",

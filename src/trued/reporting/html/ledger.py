@@ -25,7 +25,7 @@ from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views import HELD_BACK
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
-LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what each may always have
+LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what is always allowed
 NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
 MOST_ROWS = 1_000  # rows for this many met and twice as many unmet requirements; unmet ones may take them all
