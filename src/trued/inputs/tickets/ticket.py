@@ -12,7 +12,7 @@ from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
 from trued.support.redaction import plain
 
-LIMIT = 256 * 1024  # most characters of a ticket; trackers allow fewer
+LIMIT = 256 * 1024  # at most this many characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
