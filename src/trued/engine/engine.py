@@ -264,7 +264,8 @@ class Engine:
                 return
             await asyncio.sleep(0.1)
         if queue := self.store.journal.queue_of(record.id):
-            raise Busy(f"run {record.id} is cancelled, and ends when a worker takes it from {queue}")
+            who = f"the worker that has it, or takes it from {queue} next"
+            raise Busy(f"run {record.id} is marked as cancelled; {who}, will end it")
         if self.store.hub:
             raise Busy(f"run {record.id} is still driven elsewhere (epoch {driver}): end it there, and cancel again")
         raise Busy(f"process {driver} still drives run {record.id}: kill it, and cancel again")

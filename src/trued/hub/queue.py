@@ -68,9 +68,9 @@ class DriveQueue:
         self._client: DBOSClient | None = None
 
     def listen(self, drive: Callable[[str, int], None]) -> None:
-        """Call `drive` for every drive that is moved to this queue, each in its own thread.
+        """Take drives from this queue: for each one, call `drive` with its run and number, in a thread of its own.
 
-        Raises StateFailed if the queues are not those of this version.
+        Raises StateFailed if DBOS cannot start, for example because its tables are of another version.
         """
         from dbos import DBOS, DBOSPortableJSONSerializer
 

@@ -408,8 +408,8 @@ _Counts = list[tuple[Check, _Count]]
 
 
 def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """Grade, reasons, and what only a person can add: "attest" or "approve"; "" if nothing is lacking; "nothing" if no
-    approval would help."""
+    """The grade, the reasons, and what a person can still do: "attest" or "approve"; "" if that is not needed;
+    "nothing" if it would not help."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()

@@ -23,7 +23,7 @@ FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class _NothingNew(Exception):
-    """There is no edit; raised so that no step is recorded."""
+    """No person has edited anything since; raised so that no step is recorded."""
 
 
 class SetUp(Value):

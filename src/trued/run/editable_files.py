@@ -101,8 +101,8 @@ class LiveCopies:
         return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
 
     def _written(self, path: str) -> dict[int, bytes]:
-        """What the engine wrote, by number: the last version, and the one before it if the engine was killed in
-        between."""
+        """The stored versions of what the engine wrote, by version number: only the last one, unless the engine was
+        killed before it deleted the one before."""
         kept = self._versions_folder(path)
         numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
         return {number: (kept / str(number)).read_bytes() for number in numbers}

@@ -107,8 +107,9 @@ def read_agent_copy(home: Path, name: str) -> bytes | None:
 def _sync_file(
     folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
-    """Sync one file. The result: the hash of the content that both HOMEs now have, events, and why a change was not
-    copied. `place` writes the agent's copy; None: the agent has ended and needs none."""
+    """Sync one file between the user's HOME and the agent's. Returns the hash of the last content that both had, the
+    events to record, and why the agent's change was not copied back. `place` writes the agent's copy; it is None after
+    the agent has ended."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:

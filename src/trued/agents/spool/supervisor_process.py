@@ -18,7 +18,7 @@ VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH
 
 class Supervisor:
     """One supervisor in its own process session. It inherits our lock on the call, so that the lock is
-    never free in between."""
+    not free for a moment when we close ours."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder

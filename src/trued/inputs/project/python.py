@@ -99,7 +99,7 @@ class PythonCommands:
         return "python3" if program == "python" else f"python3 -m {program}"
 
     def _uv_flags(self) -> Iterator[str]:
-        """The option for the group or extra with pytest, if uv does not install it by default."""
+        """The option of `uv run` that installs the group or extra with pytest; none if uv installs it by default."""
         groups = table(self._manifest, "dependency-groups")
         extras = table(self._manifest, "project", "optional-dependencies")
         for option, named in (("--group", groups), ("--extra", extras)):

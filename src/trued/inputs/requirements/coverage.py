@@ -63,9 +63,9 @@ def _with_manual_checks_only(one: Requirement) -> Requirement:
 
 
 def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """The requirements with the visible checks that a plan brings for its tasks.
+    """The requirements in `asked`, each with the visible checks that the same requirement has in the plan.
 
-    If a requirement covers a criterion, it also gets the criterion's page checks, which can refute it.
+    A requirement that covers others of the plan also gets their browser checks; a failed one refutes it.
     """
     planned = tuple(planned)
     checks = {(one.id, one.text): one.checks for one in planned}

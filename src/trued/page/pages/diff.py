@@ -26,7 +26,7 @@ def diff(reader: Reader, params: Params) -> PageView:
     owned = verdict.owned if verdict and verdict.owned else reader.store.owned_files(record.id)
 
     def place(one: ChangedFile) -> tuple[bool, bool, str]:
-        """Sort key: files that need trust first, files that the engine writes last."""
+        """Sort key: sensitive files come first; in both groups, files that the engine writes come last."""
         return not sensitivity_of(one.path), any(is_below(one.path, each) for each in owned), one.path
 
     shown = sorted((one for one in files or () if words in one.path.lower()), key=place)

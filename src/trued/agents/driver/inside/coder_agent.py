@@ -55,7 +55,7 @@ DUMPABLE, DEATH_SIGNAL = 4, 1  # options of prctl(2)
 
 
 def main() -> int:
-    """Run the turn of the order on stdin; return the exit code."""
+    """Read an order from stdin and carry it out as one turn of the agent; return the exit code."""
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # output of libraries goes to the log
     return asyncio.run(CoderTurn(read_order_secretly(), events).run())

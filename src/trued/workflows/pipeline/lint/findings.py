@@ -8,7 +8,7 @@ RULES = {
     "TS-1.1": "the file of an aggregator is gone, or holds a deprecation notice alone",
     "TS-1.2": "no file names an aggregator",
     "TS-2": "no file names `analysis.md`, `design_critical_review.md`, `verifier.md` or `review.md`",
-    "TS-3.1": "the researcher has one mode: nothing of a mode 2 or of synthesis",
+    "TS-3.1": "the researcher has one mode: its file names neither a mode 2 nor a synthesis",
     "TS-3.2": "the orchestrator has no step 1.2 and calls nobody for a synthesis",
     "TS-4.1": "the agent's outputs name `memory/<its name>.mem.md`, and no other agent's",
     "TS-4.2": "the agent's workflow has a step that gives key findings for its memory",
