@@ -166,6 +166,57 @@ class CountedJournal(PostgresRunJournal):
 
 
 @pytest.mark.spec("HUB-5")
+async def test_a_call_that_waits_for_its_own_run_takes_no_room_from_another_run(hub: Hub, tmp_path: Path) -> None:
+    one, two = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    two.add(record("r-two"))
+    hub.execute("update run set place = null")
+    hub.execute("insert into cap values ('claude', 3, null)")
+    with one.claim("r-one"), two.claim("r-two"):
+        wide, other = Budget(one.of("r-one"), Settings(), at_once=1), Budget(two.of("r-two"), Settings())
+        begun, ended = list[str](), asyncio.Event()
+
+        async def call(budget: Budget, name: str, agent: str = "claude:opus") -> None:
+            async with budget.reserve(CallRequest(name, 1, f"{name}#1", "dev", agent, "")):
+                begun.append(name)
+                await ended.wait()
+
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            tasks.create_task(call(wide, "first"))
+            tasks.create_task(call(wide, "second"))
+            await asyncio.sleep(0.1)
+            tasks.create_task(call(other, "of the other run"))
+            await asyncio.sleep(2)
+            assert begun == ["first", "of the other run"]
+            ended.set()
+        assert begun == ["first", "of the other run", "second"]
+
+
+@pytest.mark.spec("HUB-5")
+async def test_a_call_that_waits_for_a_cap_takes_no_place_from_another_agent(hub: Hub, tmp_path: Path) -> None:
+    one, two = hub.opened("w1#1", home=tmp_path / "a"), hub.opened("w2#1", home=tmp_path / "b")
+    two.add(record("r-two"))
+    hub.execute("update run set place = null")
+    hub.execute("insert into cap values ('claude', 1, null)")
+    with one.claim("r-one"), two.claim("r-two"):
+        held = replace(CALL, call="held", step="held#1")
+        reserve(two, "r-two", held)
+        budget, begun = Budget(one.of("r-one"), Settings(), at_once=1), list[str]()
+
+        async def call(name: str, agent: str) -> None:
+            async with budget.reserve(CallRequest(name, 1, f"{name}#1", "dev", agent, "")):
+                begun.append(name)
+
+        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+            tasks.create_task(call("waits", "claude:opus"))
+            await asyncio.sleep(0.1)
+            tasks.create_task(call("begins", "codex"))
+            await asyncio.sleep(2)
+            assert begun == ["begins"]
+            settle(two, "r-two", held)
+        assert begun == ["begins", "waits"]
+
+
+@pytest.mark.spec("HUB-5")
 async def test_of_many_calls_that_wait_for_a_cap_one_asks_a_second_and_all_begin_as_soon_as_there_is_room(
     hub: Hub, tmp_path: Path
 ) -> None:

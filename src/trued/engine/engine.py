@@ -5,6 +5,7 @@ landing. This module loads everything that drives a run, so only commands that d
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext, suppress
@@ -313,7 +314,8 @@ class Engine:
     def _context(self, record: RunRecord, inputs: Inputs, workspace: GitWorkspace) -> RunContext:
         workflow = descriptor(inputs.settings.workflow)
         journal, travel = self.store.writer(record), self.store.travel(record)
-        budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings))
+        at_once = inputs.settings.cap if self.store.hub else sys.maxsize
+        budget = Budget(journal, inputs.settings, record.id, price_lookup(inputs.settings), at_once=at_once)
         budget.set_windows(subscription_windows(self.store, record.id))
         context = RunContext(
             run=record.id,

@@ -1,7 +1,9 @@
 """Budget: reserves money, tokens, calls and time for every agent call of a run before it starts."""
 
 import asyncio
+import random
 import statistics
+import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -120,12 +122,14 @@ class CapQueue:
         self._turn = asyncio.Lock()
 
     async def wait_for_turn(self) -> None:
-        """Wait until a postponed call may ask the hub again. Each second only one call of the queue asks, in turn,
-        because each request costs the hub a transaction. After a call has got room, the next one asks at once."""
+        """Wait until a postponed call may ask the hub again. About once a second one call of the queue asks, in
+        turn, because each request costs the hub a transaction. After a call has got room, the next one asks at once.
+
+        The time is random: if all runs asked at the same moment, room that becomes free would be unused until then."""
         async with self._turn:  # whoever waits longest gets it
             self.has_room.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(LOOK_S * random.uniform(0.5, 1.5)):  # noqa: S311  (no secret)
                     await self.has_room.wait()
 
 
@@ -138,12 +142,17 @@ class Budget:
         settings: Settings,
         run: str = "RUN",
         price: Callable[[str, str], Price] = lambda agent, model: Price(),
+        *,
+        at_once: int = sys.maxsize,
     ) -> None:
+        """`at_once`: how many calls may hold a reservation at the same time. On a hub this is the run's own cap of
+        agents: a call that waits for that cap must not take room from other runs."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
+        self._places = asyncio.Semaphore(at_once)
         self._queues: dict[str, CapQueue] = defaultdict(CapQueue)  # kind of agent → its queue: a cap is for a kind
 
     @asynccontextmanager
@@ -163,6 +172,7 @@ class Budget:
             yield Reservation(self, request, row.reserved, price)
         finally:
             self._at_work.discard((request.call, request.attempt))
+            self._places.release()
             self._freed.set()
 
     def existing_reservation(self, request: CallRequest) -> "Reservation":
@@ -213,6 +223,7 @@ class Budget:
     # -- reserve -------------------------------------------------------------------------------------------------------
 
     async def _wait_for_room(self, request: CallRequest) -> Spend:
+        """Wait until the call has a reservation and one of the run's places, which the caller releases."""
         looked, reported = False, ""
         for turn in count():
             self._freed.clear()
@@ -220,7 +231,7 @@ class Budget:
                 await self._journal.available()
                 self._apply_changed_limits()
             try:
-                row, short = self._try_to_reserve(request)
+                row, short = await self._try_in_a_place(request)
             except Postponed as why:
                 if str(why) != reported:
                     reported = str(why)
@@ -242,6 +253,17 @@ class Budget:
             else:
                 raise LimitReached(self._limit_message(request, short))
         raise AssertionError("there is always a next turn")
+
+    async def _try_in_a_place(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
+        """Wait for one of the run's places, then try to reserve. The place is kept only with a reservation."""
+        await self._places.acquire()
+        row = None
+        try:
+            row, short = self._try_to_reserve(request)
+        finally:
+            if row is None:
+                self._places.release()
+        return row, short
 
     def _try_to_reserve(self, request: CallRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual_amount(request) if any(self._limits_of(request)) else Amount()
