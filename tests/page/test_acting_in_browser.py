@@ -1,6 +1,7 @@
 """A person at the page: answers, decides, types while the page changes; two tabs answer one question."""
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,7 +36,7 @@ def _ended(folder: Path) -> None:
 
 
 def _entered(browser: Browser, served: Served, address: str) -> tuple[BrowserContext, Page]:
-    context = browser.new_context()
+    context = browser.new_context(locale="en-US")  # where others write 2:05 PM
     context.set_default_timeout(15_000)
     tab = context.new_page()
     tab.goto(served.enter_file.as_uri())
@@ -144,6 +145,7 @@ def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path
         form.get_by_role("button", name="Accept").click()
         asked = tab.locator("#asked")
         expect(asked).to_contain_text("Ann Lee accepts look")
+        expect(asked).to_contain_text(re.compile(r"by \d\d:\d\d:\d\d\. It will record"))  # no AM, no PM
         number = asked.locator("b").inner_text()
         assert served.reads("press Enter to refuse").count("Ann Lee accepts look") == 1
         tab.goto(f"{served.url}/history")  # whoever comes back finds the number, on every page

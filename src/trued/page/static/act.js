@@ -1,7 +1,7 @@
 // Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
 // data-sure asks before); the result is written into its element with data-said. The form stays until the journal has
 // recorded the decision: then the server sends the page without it.
-import { asks } from "./live.js";
+import { asks, clock } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
 
@@ -84,7 +84,7 @@ function announce(words, state, more = "") {
 
 async function finished(told) {
   watching = true;
-  announce(["Type ", made("b", told.number), ` into the terminal where trued page runs, by ${new Date(told.until).toLocaleTimeString()}. It will record:`], "number", told.words);
+  announce(["Type ", made("b", told.number), ` into the terminal where trued page runs, by ${clock(told.until)}. It will record:`], "number", told.words);
   for (;;) {
     await new Promise((passed) => setTimeout(passed, ASK_MS));
     let now;

@@ -6,11 +6,13 @@ const POLL_MS = 2000, HIDDEN_MS = 20000;
 let newest = document.body.dataset.event ?? "0", named = document.title, waiting = 0, heard = Number(newest), stream = null, timer = 0, since = 0, wait = 500, polls = 0;
 const known = new Map(); // element id → the HTML that was put there last
 
+export const clock = (at) => new Date(at).toLocaleTimeString("en-GB"); // 14:05:07 in the time of this machine, as in the terminal
+
 // -- the state of the connection, in words --
 function say(state) {
   const place = document.getElementById("connection");
   since = state === "not connected" ? since || Date.now() : 0;
-  const words = since ? `not connected since ${new Date(since).toLocaleTimeString()}` : state;
+  const words = since ? `not connected since ${clock(since)}` : state;
   document.documentElement.dataset.connection = state.replaceAll(" ", "-");
   if (place && place.textContent !== words) place.textContent = words;
 }
