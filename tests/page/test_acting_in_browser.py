@@ -166,6 +166,34 @@ def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path
         context.close()
 
 
+def test_every_open_tab_of_the_session_shows_the_number_and_the_result_of_a_decision(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
+        beside.submit(_ended, tmp_path).result()
+    with page(tmp_path / "state", terminal=True) as served:
+        context, tab = _entered(browser, served, f"/r/{ENDED}")
+        other = _opened(context, served, "/history")
+        other.wait_for_function("sessionStorage.getItem('tab-key')")
+        for who in ("Ann Lee", "Bob Ray"):  # the second follows before the tabs have asked what became of the first
+            form = tab.locator("form[data-do=approve]").first
+            form.locator("input[name=who]").fill(who)
+            form.locator("input[name=reason]").fill("it is crooked")
+            form.get_by_role("button", name="Reject").click()
+            served.reads(f"{who} rejects look")
+            expect(tab.locator("#asked")).to_contain_text(f"{who} rejects look")
+            number = tab.locator("#asked b").inner_text()
+            expect(other.locator("#asked")).to_contain_text(f"{who} rejects look")
+            expect(other.locator("#asked b")).to_have_text(number)
+            if who == "Ann Lee":
+                served.types("")
+                served.reads("nothing was recorded")
+        other.get_by_role("button", name="Withdraw it").click()
+        for one in (tab, other):
+            expect(one.locator("#asked")).to_contain_text("not recorded: withdrawn on the page")
+        context.close()
+
+
 def test_a_new_tab_gets_the_key_from_another_one_and_a_stranger_gets_none(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:

@@ -5,12 +5,14 @@ import { asks, clock } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
 
-// -- the key of this browser's tabs: a new tab asks the others for it --
+// -- the key of this browser's tabs: a new tab asks the others for it. A tab that proposes something tells the others, and
+// they ask the server for its number --
 const tabs = new BroadcastChannel("trued");
 const key = () => sessionStorage.getItem("tab-key");
 tabs.onmessage = ({ data }) => {
   if (data.wanted && key()) tabs.postMessage({ key: key() });
   if (data.key && !key()) { sessionStorage.setItem("tab-key", data.key); pending(); }
+  if (data.proposed) pending();
 };
 if (!key()) tabs.postMessage({ wanted: true });
 
@@ -59,6 +61,7 @@ const settle = (form, before, said) => setTimeout(() => document.body.dataset.ev
 
 // -- decisions that the person confirms in the terminal --
 async function confirmed(form, told) {
+  tabs.postMessage({ proposed: true });
   const before = document.body.dataset.event;
   say(form, "your terminal asks for the number above", "waiting");
   const now = await finished(told);
@@ -71,7 +74,7 @@ const asked = document.getElementById("asked");
 
 const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
 const coded = (text) => text.split("`").map((part, number) => (number % 2 ? made("code", part) : part));
-let watching = false;
+let watched = ""; // the id of the proposal that the bar shows
 
 function announce(words, state, more = "") {
   const [said, rest, button] = asked.children;
@@ -83,7 +86,7 @@ function announce(words, state, more = "") {
 }
 
 async function finished(told) {
-  watching = true;
+  watched = told.proposal;
   announce(["Type ", made("b", told.number), ` into the terminal where trued page runs, by ${clock(told.until)}. It will record:`], "number", told.words);
   for (;;) {
     await new Promise((passed) => setTimeout(passed, ASK_MS));
@@ -95,20 +98,23 @@ async function finished(told) {
     }
     if (["asked", "doing"].includes(now.state)) continue;
     if (now.state !== "done" && now.state !== "lost") now.said = `not recorded: ${now.said}`;
-    watching = false;
-    announce(now.said, now.state === "done" ? "sent" : "refused");
+    if (watched === told.proposal) { // else the bar shows a newer one
+      watched = "";
+      announce(now.said, now.state === "done" ? "sent" : "refused");
+    }
     return now;
   }
 }
 
 const post = (path) => fetch(path, { method: "POST", headers: { "Content-Type": "application/json", "X-Tab-Key": key() }, body: "{}" });
 
-// A page that is opened meanwhile shows the open decision again, but only in the session that proposed it.
+// A page that is opened meanwhile, or is open in another tab, shows the open decision, too, but only in the session that
+// proposed it.
 async function pending() {
-  if (!asked || watching || !key()) return;
+  if (!asked || !key()) return;
   try {
     const told = await (await post("/pending")).json();
-    if (told.proposal && !watching) finished(told);
+    if (told.proposal && told.proposal !== watched) finished(told);
   } catch { /* nothing is shown, nothing is lost */ }
 }
 asked?.querySelector("button").addEventListener("click", () => post("/withdraw"));
