@@ -89,6 +89,26 @@ def test_an_answer_is_settled_by_the_journal_and_the_form_goes(
         context.close()
 
 
+def test_that_the_run_continues_after_an_answer_is_announced_where_a_screen_reader_listens(
+    browser: Browser, journal: SqliteJournal, tmp_path: Path
+) -> None:
+    with page(tmp_path / "state") as served:
+        context, tab = _entered(browser, served, f"/r/{RUN}")
+        spoken = tab.get_by_role("log", name="Announcements")
+        tab.evaluate("globalThis.place = document.getElementById('spoken')")
+        form = tab.locator("form[data-do=answer]")
+        form.get_by_label("yes").check()
+        form.locator("button").click()
+        told = "answered: yes; the run continues when it is resumed"
+        expect(tab.locator("#asked")).to_contain_text(told)
+        expect(spoken).to_contain_text(told)
+        expect(spoken).not_to_contain_text("The run continues.")
+        with journal.claim(RUN):  # somebody resumes it
+            expect(spoken).to_contain_text("The run continues.")
+        assert tab.evaluate("place.isConnected")  # a new element would not be announced
+        context.close()
+
+
 def test_focus_open_rows_and_half_typed_words_outlive_many_updates(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:

@@ -172,7 +172,7 @@ def test_the_second_answer_to_a_question_is_told_whose_answer_stands(store: RunS
     actions = _actions(store)
     both = [actions.prepare(store, "answer", {"run": RUN, "key": "go on#1", "answer": one}) for one in ("yes", "stop")]
     assert not any(one.needs_confirmation for one in both)
-    assert both[0].do(store) == "Ann Lee answered: yes"
+    assert both[0].do(store) == "Ann Lee answered: yes; the run continues when it is resumed"
     with pytest.raises(BadInput, match="Ann Lee has answered go on#1 already: yes"):
         both[1].do(store)
     store.close()

@@ -29,6 +29,7 @@ from trued.engine.approvals import Decision, answer_question, decide, is_settled
 from trued.engine.comments import record_comment
 from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.limits import LimitStep, change_limits, limit_steps
+from trued.engine.pending import STOP
 from trued.engine.run_store import RunStore
 from trued.engine.trust import files_to_trust
 from trued.errors import BadInput
@@ -152,7 +153,11 @@ class Actions:
 
         def do(store: RunStore) -> str:
             question = answer_question(store, record.id, answer, comment=comment, who=self.who, key=key)
-            return f"{question.who} answered: {question.answer}"
+            if question.options and question.answer == STOP:
+                return f"{question.who} answered: {STOP}"
+            goes_on = store.journal.driver(record.id) or store.journal.queue_of(record.id)
+            then = "the run continues" if goes_on else "the run continues when it is resumed"
+            return f"{question.who} answered: {question.answer}; {then}"
 
         words = ("trued", "answer", record.id, "--question", key, answer)
         said = visible(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
@@ -181,7 +186,9 @@ class Actions:
             raise BadInput(f"run {record.id} is running already")
         if record.has_ended:
             raise BadInput(f"run {record.id} is {record.state}: there is nothing to resume")
-        return self._command_action(f"resume {record.id}", ("trued", "resume", record.id))
+        return self._command_action(
+            f"resume {record.id}", ("trued", "resume", record.id), started=f"the run {record.id} was resumed"
+        )
 
     def _limit(self, store: RunStore, fields: Fields) -> Action:
         """A limit is lowered at once; raising it may cost more and needs confirmation."""
@@ -288,16 +295,21 @@ class Actions:
             raise BadInput(f"there is no run {name!r}")
         return record
 
-    def _command_action(self, words: str, command: tuple[str, ...], *, needs_confirmation: bool = False) -> Action:
+    def _command_action(
+        self, words: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
+    ) -> Action:
+        """`started`: the sentence to return if the command continues to run."""
+
         def do(store: RunStore) -> str:
-            return self._start(command)
+            return self._start(command, started)
 
         return Action(words, command, do, needs_confirmation)
 
-    def _start(self, command: tuple[str, ...]) -> str:
+    def _start(self, command: tuple[str, ...], started_words: str = "") -> str:
         """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
 
-        Raises BadInput, with the command's message, if the command refuses its input at once.
+        Returns a sentence about its result, or `started_words` if it continues to run. Raises BadInput, with the
+        command's message, if the command refuses its input at once.
         """
         with tempfile.TemporaryFile() as said:
             started = subprocess.Popen(
@@ -311,7 +323,7 @@ class Actions:
             try:
                 code = started.wait(AT_ONCE_S)
             except subprocess.TimeoutExpired:
-                return f"started: {join(command)}"
+                return started_words or f"started: {join(command)}"
             said.seek(0)
             lines = plain(said.read().decode("utf-8", "replace")).strip().splitlines() or [f"exit code {code}"]
         if code == BadInput.code:

@@ -1,7 +1,7 @@
 // Sends what a person decides. A form with data-do="answer" is posted to /do/answer (a button may name another action, and
 // data-sure asks before); the result is written into its element with data-said. The form stays until the journal has
 // recorded the decision: then the server sends the page without it.
-import { asks, clock } from "./live.js";
+import { asks, clock, speak } from "./live.js";
 
 const NOT_HEARD_MS = 5000, ASK_MS = 700;
 
@@ -51,11 +51,17 @@ async function send(form, button) {
   say(form, `sent: ${told.said}`, "sent");
   done = { form, said: told.said };
   settle(form, before, told.said);
+  conclude(); // the page may have shown it already: a command that is started is answered late
 }
 
 // When the journal has recorded a decision, its form disappears; the result stays above the page until the next load.
 let done = null;
-document.addEventListener("shown", () => { if (done && !current(done.form)) { announce(done.said, "sent"); done = null; } });
+function conclude() {
+  if (!done || current(done.form)) return;
+  announce(done.said, "sent");
+  done = null;
+}
+document.addEventListener("shown", conclude);
 
 const settle = (form, before, said) => setTimeout(() => document.body.dataset.event === before && say(form, `not confirmed yet: ${said}`, "waiting"), NOT_HEARD_MS);
 
@@ -83,6 +89,7 @@ function announce(words, state, more = "") {
   rest.textContent = more;
   button.hidden = state !== "number";
   asked.hidden = false;
+  speak(`${said.textContent} ${more}`);
 }
 
 async function finished(told) {

@@ -17,6 +17,15 @@ function say(state) {
   if (place && place.textContent !== words) place.textContent = words;
 }
 
+// -- what a screen reader announces. It ignores changes of elements that are replaced, so they are repeated in one that stays --
+const SPOKEN = 5, stateOf = () => document.getElementById("head")?.dataset.state;
+export function speak(words) {
+  const place = document.getElementById("spoken"), line = document.createElement("p");
+  line.textContent = words;
+  place?.append(line);
+  if (place?.childElementCount > SPOKEN) place.firstElementChild.remove();
+}
+
 const entitle = () => { document.title = waiting ? `(${waiting}) ${named}` : named; };
 
 // -- what a person did to an element survives its replacement; elements are matched by what they are, not by position --
@@ -124,7 +133,7 @@ for (const piece of document.querySelectorAll("main > [id]")) held.observe(piece
 
 export function show(sent) {
   look();
-  const main = document.querySelector("main"), was = new Map(), fresh = [];
+  const main = document.querySelector("main"), was = new Map(), fresh = [], before = stateOf();
   for (const [id, html] of Object.entries(sent.pieces)) if (known.get(id) !== html) { known.set(id, html); fresh.push([document.getElementById(id), made(html)]); }
   const changed = fresh.filter(([old, next]) => next && !old?.isEqualNode(next));
   const gone = [...main.children].filter((one) => one.id && !sent.order.includes(one.id));
@@ -144,6 +153,8 @@ export function show(sent) {
   newest = document.body.dataset.event = String(sent.event);
   named = `${sent.title} · trued`;
   entitle();
+  const now = stateOf();
+  if (before && now && now !== before) speak(`The run ${now === "is at work" && before !== "is queued" ? "continues" : now}.`);
   document.dispatchEvent(new CustomEvent("shown", { detail: sent.order }));
   stay();
 }
