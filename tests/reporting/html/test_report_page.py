@@ -256,6 +256,15 @@ def test_what_lowers_trust_stands_first() -> None:
     assert page(material()).notices == ()
 
 
+@pytest.mark.spec("LAW-8", "PUR-5")
+def test_a_loop_without_progress_is_not_called_early_because_it_may_have_been_its_last_round() -> None:
+    stuck = told(5, "chunk 1A", "no progress", gaps=["count: it fails"])
+    (notice,) = page(replace(material(), events=[*material().events, stuck])).notices
+    assert "no progress" in notice.lower()
+    assert "count: it fails" in notice
+    assert "early" not in notice  # the question whether to go on says that the rounds are used up
+
+
 @pytest.mark.spec("RUN-8")
 def test_who_approved_and_who_answered_is_said() -> None:
     given_word = [Approval(requirement="*", who="ada", why="I wrote it", at=START)]

@@ -158,7 +158,8 @@ class CaseDisclosed(JournalEvent, kind="disclosed"):
 
 
 class NoProgress(JournalEvent, kind="no progress"):
-    """A loop ended early: two rounds in a row had the same gaps as the round before, and changed nothing."""
+    """Two rounds in a row had the same gaps as the round before, and changed nothing: the loop ends, even if it has
+    rounds left."""
 
     gaps: tuple[str, ...] = ()
 

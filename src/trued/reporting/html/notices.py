@@ -19,7 +19,7 @@ WARNINGS: dict[type[JournalEvent], str] = {
     run.TicketIncomplete: "What the ticket does not say",
     landing.PullRequestWithheld: "The work was not offered as a pull request",
     run.EditNotUnderstood: "A person's edit could not be read; it stays in the live copy and has no effect",
-    proof.NoProgress: "A loop ended early: the last round had the same gaps as before and changed nothing",
+    proof.NoProgress: "No progress: the last round had the same gaps as before and changed nothing",
 }
 
 
