@@ -37,6 +37,7 @@ def many(home: Path, runs: int) -> None:
                 "state": "done",
                 "ended": at + 1,
                 "reply": {"status": "DONE"},
+                "tokens": {"in": 900, "out": 100, "estimated": agent != "claude"},
             }
             events.append((name, at + 1, key, "answered", json.dumps(data)))
             spends.append((name, key, key, f"team-{place}", agent, at))
@@ -69,6 +70,18 @@ def test_the_first_figure_is_how_often_each_agents_done_was_false(tmp_path: Path
     assert re.search(r"scripted: agents.py \d+ % \d 6\b", words[first:then])
     bars = read.having("rect", "fell")
     assert [one["width"] for one in bars if one["width"] == "20.00%"]
+    reader.close()
+
+
+@pytest.mark.spec("PAGE-10", "AGT-6")
+def test_tokens_that_are_estimated_are_marked(tmp_path: Path) -> None:
+    demo(tmp_path)
+    many(tmp_path, 10)
+    reader = Reader(tmp_path, {})
+    html = html_of(reader, "/history?since=all")
+    by_agent = html[html.index("<h3>By agent") : html.index("<h3>By role")]
+    marks = dict(re.findall(r'<th scope="row">(\w+).*?data-name="tokens">(~?)\d', by_agent))
+    assert (marks["claude"], marks["codex"]) == ("", "~")
     reader.close()
 
 

@@ -88,7 +88,7 @@ def stats(
 def _cells(one: "Total") -> list[str]:
     per = f"{one.met_per_usd:g}" if one.met_per_usd is not None else ""
     spent = money(one.usd, "computed" if one.is_estimated else "")
-    used = tokens(one.tokens, estimated=False)
+    used = tokens(one.tokens, estimated=one.has_estimated_tokens)
     proven, met = f"{one.proven}/{one.runs}", f"{one.met}/{one.requirements}"
     return [line(one.name, 40), proven, met, false_claims(one), used, spent, per]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trued.hub.short_events import claims
+from trued.hub.short_events import ESTIMATED, claims
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ContractSealed, VerdictReached
 from trued.model.history import StoredAnswer, StoredVerdict
@@ -29,10 +29,11 @@ def answers(rows: Iterable[Row]) -> list[StoredAnswer]:
     found = []
     for row in rows:
         facts = json.loads(row["bare"])
-        claimed = row["claims"] or claims(CallAnswered.KIND, json.loads(row["whole"])) or "{}"
+        claimed = json.loads(row["claims"] or claims(CallAnswered.KIND, json.loads(row["whole"])) or "{}")
+        estimated = claimed.pop(ESTIMATED, True)
         names = (facts.get("role") or "", facts.get("agent") or "", facts.get("state") or "")
         ended = float(facts.get("ended") or row["at"])
-        found.append(StoredAnswer(row["run"], row["key"], *names, ended, json.loads(claimed)))
+        found.append(StoredAnswer(row["run"], row["key"], *names, ended, claimed, estimated))
     return found
 
 

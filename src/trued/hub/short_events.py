@@ -11,6 +11,7 @@ from trued.model.history import CLAIMING_FIELDS
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 WORDS = 300  # at most this many characters of a claim or a summary are kept in the lean form
 CLAIM = 40  # at most this many characters of a claim are kept for histories
+ESTIMATED = "estimated"  # stored beside the claims, and only as false: the agent itself reported its tokens
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
@@ -41,16 +42,18 @@ def bare(data: Mapping[str, Any]) -> str:
 
 
 def claims(kind: str, data: Mapping[str, Any]) -> str | None:
-    """The claims in the reply of an ended call, and whether it asks something, as JSON; None for other events."""
+    """What histories need of an ended call, as JSON: the claims in its reply, whether it asks something, and whether it
+    reported its tokens. None for other events."""
     if kind != CallAnswered.KIND:
         return None
-    reply = data.get("reply")
+    reply, tokens = data.get("reply"), data.get("tokens")
+    known = {ESTIMATED: False} if isinstance(tokens, Mapping) and tokens.get("estimated") is False else {}
     if not isinstance(reply, Mapping):
-        return "{}"
+        return _compact(known)
     given = {name: reply[name] for name in CLAIMING_FIELDS if reply.get(name) is not None}
     short = {name: value if isinstance(value, bool) else (_words(value) or "")[:CLAIM] for name, value in given.items()}
     asks = reply.get("asks")
-    return _compact({**short, **({} if asks is None or asks is False else {"asks": True})})
+    return _compact({**short, **({} if asks is None or asks is False else {"asks": True}), **known})
 
 
 def folded(kind: str, data: str) -> str:

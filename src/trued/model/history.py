@@ -19,6 +19,7 @@ class StoredAnswer(NamedTuple):
     state: str
     ended: float
     claims: Mapping[str, object]  # CLAIMING_FIELDS that the reply has, shortened; `asks` if it asks something
+    is_estimated: bool = True  # the agent did not report its tokens, so their number is an estimate
 
 
 class StoredVerdict(NamedTuple):

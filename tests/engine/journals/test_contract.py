@@ -147,12 +147,12 @@ def test_every_event_is_there_for_whoever_looks_later(
     assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("resumed", "")]
 
 
-def answered(reply: dict[str, object] | None) -> CallAnswered:
+def answered(reply: dict[str, object] | None, *, estimated: bool = True) -> CallAnswered:
     told = dict.fromkeys(("role", "agent", "kind", "why", "commit", "cost"), "")
     counts = dict.fromkeys(("attempts", "asks", "reaped", "requests", "compactions"), 1)
     times = dict.fromkeys(("cost_usd", "began", "ended"), 0.0)
     parts = {**told, **counts, **times, "state": "done", "resumed": False, "changed": ()}
-    return CallAnswered.model_validate({**parts, "reply": reply})
+    return CallAnswered.model_validate({**parts, "reply": reply, "tokens": {"estimated": estimated}})
 
 
 @pytest.mark.spec("PAGE-2", "PAGE-3")
@@ -388,8 +388,9 @@ async def story(store: JournalStore) -> None:
         run = store.of("r-one")
         run.emit(CallAsked(role="dev", agent="claude", brief="the Brief", chars=9, resume=True), "chunk 1/dev#1")
         for number, reply in enumerate(ODD):
-            run.emit(answered(reply), f"chunk 1/dev#{number}")
-        run.emit(answered(None), "examiner#1")
+            run.emit(answered(reply, estimated=number % 2 == 0), f"chunk 1/dev#{number}")
+        for number in range(2):
+            run.emit(answered(None, estimated=number == 0), f"examiner#{number}")
         run.emit(CallAsked(role="examiner", agent="codex", brief="b", chars=1, resume=False), "other#1")
         run.emit(ContractSealed(contract="k", requirements=3, held_out=True, why="tried"))
         for grade in (Grade.REFUTED, Grade.TESTED):

@@ -47,12 +47,20 @@ def add(store: RunStore, name: str, workflow: str = "purple", repository: str = 
     return one
 
 
-def answer(store: RunStore, clock: Clock, run: RunRecord, key: str, agent: str, reply: dict[str, Any]) -> None:
+def answer(
+    store: RunStore,
+    clock: Clock,
+    run: RunRecord,
+    key: str,
+    agent: str,
+    reply: dict[str, Any],
+    tokens: TokenCount = TokenCount(),  # noqa: B008  (frozen)
+) -> None:
     clock.now += 1
     role = key.rpartition("/")[2].partition("#")[0]
     fields: dict[str, Any] = dict.fromkeys(("kind", "why", "commit", "cost"), "")
     numbers = dict.fromkeys(("attempts", "asks", "reaped", "requests", "compactions"), 1)
-    more = {"state": "done", "resumed": False, "changed": (), "tokens": TokenCount(), "cost_usd": 0.5}
+    more = {"state": "done", "resumed": False, "changed": (), "tokens": tokens, "cost_usd": 0.5}
     times = {"began": clock.now - 1, "ended": clock.now}
     event = CallAnswered.model_validate(
         {"role": role, "agent": agent, "reply": reply, **fields, **numbers, **more, **times}
@@ -95,6 +103,19 @@ def shop(store: RunStore, clock: Clock) -> None:
     answer(store, clock, team, "feature F1/uat#1", "claude", {"passed": False})
     answer(store, clock, team, "feature F1/uat#2", "claude", {"passed": True})
     judge(store, clock, team, "feature F1/prove#1", F1="examined")
+
+
+@pytest.mark.spec("PAGE-10", "AGT-6")
+def test_a_sum_of_tokens_says_whether_some_of_them_are_estimated(store: RunStore, clock: Clock) -> None:
+    run = add(store, "r-1")
+    answer(store, clock, run, "chunk 1/purple-team-a#1", "codex", DONE)
+    answer(store, clock, run, "chunk 1/purple-team-b#1", "claude", DONE, TokenCount(tokens_in=9, estimated=False))
+    found = add_up(history(store, HistoryFilter()))
+    assert {one.name: one.has_estimated_tokens for one in found.agents} == {"codex": True, "claude": False}
+    assert found.total.has_estimated_tokens
+    of_claude = add_up(history(store, HistoryFilter(agent="claude")))
+    assert not of_claude.total.has_estimated_tokens
+    assert of_claude.runs[0].data["has_estimated_tokens"] is False
 
 
 @pytest.mark.spec("PAGE-10")

@@ -21,7 +21,8 @@ _TYPES = ", ".join(f"json_type(data, '$.reply.{name}')" for name in CLAIMING_FIE
 ANSWERS = f"""
     select run, key, at, json_extract(data, '$.role') as role, json_extract(data, '$.agent') as agent,
         json_extract(data, '$.state') as state, json_extract(data, '$.ended') as ended,
-        json_array({_TEXTS}) as claims, json_array({_TYPES}) as types, json_type(data, '$.reply.asks') as asks
+        json_array({_TEXTS}) as claims, json_array({_TYPES}) as types, json_type(data, '$.reply.asks') as asks,
+        coalesce(json_extract(data, '$.tokens.estimated'), 1) as estimated
     from event where kind = '{ANSWERED}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
 VERDICTS = f"""
     select run, key, at, (
@@ -50,7 +51,8 @@ def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
             asks = {} if given[2] in ("", "null", "false") else {"asks": True}
             read[given] = {**dict(_claimed(json.loads(given[0]), json.loads(given[1]))), **asks}
         names = (row["role"] or "", row["agent"] or "", row["state"] or "")
-        found.append(StoredAnswer(row["run"], row["key"], *names, float(row["ended"] or row["at"]), read[given]))
+        ended = float(row["ended"] or row["at"])
+        found.append(StoredAnswer(row["run"], row["key"], *names, ended, read[given], bool(row["estimated"])))
     return found
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
+from trued.model.history import StoredAnswer
 from trued.model.step_keys import is_final_verdict, is_landing
 from trued.reporting.views import all_as_seen
 from trued.reporting.views.claims import CallEnd, VerdictFact, done_claims
@@ -19,7 +20,8 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
     if not runs:
         return []
     these = (wanted.since, wanted.workflow)
-    answers, verdicts, spends = _answers(store, these), _verdicts(store, these), _spends(store, these)
+    ended, verdicts, spends = store.journal.answers_since(*these), _verdicts(store, these), _spends(store, these)
+    answers, estimated = _answers(ended), _estimated_calls(ended)
     approved, accepts = store.journal.runs_with_approvals(), accepted_grades(store)
     sealed = store.journal.sealed_since(*these)
     found = []
@@ -28,7 +30,8 @@ def history(store: RunStore, wanted: HistoryFilter) -> list[RunFacts]:
         grades = (one.id in approved and grades_with_approvals(store, one)) or _last_grades(own)
         met = met_of(grades, accepts.get(one.id))
         claims = tuple(done_claims(answers.get(one.id, ()), (each for each in own if not is_landing(each.key))))
-        found.append(RunFacts(one, met, max(len(grades), sealed.get(one.id, 0)), spends.get(one.id, ()), claims))
+        total = max(len(grades), sealed.get(one.id, 0))
+        found.append(RunFacts(one, met, total, spends.get(one.id, ()), claims, estimated.get(one.id, frozenset())))
     return [kept for one in found if (kept := wanted.part_of(one)) is not None]
 
 
@@ -55,10 +58,19 @@ def choices(store: RunStore) -> dict[str, list[str]]:
     }
 
 
-def _answers(store: RunStore, these: tuple[float, str]) -> dict[str, list[CallEnd]]:
+def _answers(ended: Sequence[StoredAnswer]) -> dict[str, list[CallEnd]]:
     found: dict[str, list[CallEnd]] = defaultdict(list)
-    for one in store.journal.answers_since(*these):
+    for one in ended:
         found[one.run].append(CallEnd(one.key, one.role, one.agent, one.state, one.ended, one.claims))
+    return found
+
+
+def _estimated_calls(ended: Sequence[StoredAnswer]) -> dict[str, set[str]]:
+    """Run → the keys of its calls whose tokens are estimated."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for one in ended:
+        if one.is_estimated:
+            found[one.run].add(one.key)
     return found
 
 

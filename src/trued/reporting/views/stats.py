@@ -4,7 +4,7 @@ These functions are pure: they read no journal."""
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class RunFacts:
     requirements: int
     spends: Sequence[Spend] = ()
     claims: Sequence[DoneClaim] = ()
+    estimated: Collection[str] = frozenset()  # keys of the calls whose tokens are estimated
 
     @property
     def data(self) -> dict[str, object]:
@@ -88,6 +89,7 @@ class Total:
     requirements: int = 0
     calls: int = 0
     tokens: int = 0
+    has_estimated_tokens: bool = False
     usd: float = 0.0
     is_estimated: bool = False  # some cost was computed or is a ceiling
     met_per_usd: float | None = None  # None if nothing was paid
@@ -110,6 +112,7 @@ class Total:
             self.met, self.requirements = self.met + run.met, self.requirements + run.requirements
         self.calls += len({row.step for row in rows})
         self.tokens += sum(row.spent.tokens for row in rows)
+        self.has_estimated_tokens |= any(row.spent.tokens and row.step in run.estimated for row in rows)
         self.usd += sum(row.spent.usd for row in rows)
         self.is_estimated |= any(row.cost != "reported" and row.spent.usd for row in rows)
         self.met_per_usd = round(self.met / self.usd, 2) if self.usd > 0 else None
