@@ -162,7 +162,27 @@ def test_the_ledger_has_the_public_shape_and_the_worst_grade() -> None:
     assert (second["id"], second["evidence"]) == ("cli", [])
     (evidence,) = first["evidence"]
     assert (evidence["id"], evidence["passed"], evidence["failed"]) == ("ev-1", 1, 1)
-    assert evidence["tried"][1]["detail"] == "got 'secret'"
+    assert [(one["outcome"], one["detail"]) for one in evidence["tried"]] == [
+        ("failed", "got 'secret'"),
+        ("passed", "got 'secret'"),
+    ]
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize("over", [True, False])
+def test_a_second_run_in_another_order_lists_its_cases_in_the_order_of_the_first(over: bool) -> None:
+    first = fact("ev-1", Outcomes.PASSED, Outcomes.FAILED, Outcomes.PASSED, Outcomes.FAILED)
+    second = first.model_copy(update={"id": "ev-2", "turn": 2, "tried": first.tried[::-1]})
+    verdict = Verdict(
+        subject="1A",
+        commit="c" * 40,
+        requirements=(judged("slug", Grade.REFUTED, "ev-1", "ev-2"),),
+        evidence=(first, second),
+    )
+    turns = ledger(verdict, None, over=over)["requirements"][0]["evidence"]
+    names = ["slugify('x1')", "slugify('x3')", "slugify('x0')", "slugify('x2')"]  # failed ones first
+    numbers = ["case 2", "case 4", "case 1", "case 3"]
+    assert [[one["id"] for one in turn["tried"]] for turn in turns] == [names if over else numbers] * 2
 
 
 @pytest.mark.spec("LAW-7")

@@ -240,14 +240,10 @@ def _results(one: dict[str, Any]) -> tuple[object, ...]:
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
 
-def _worst_first(tried: Mapping[str, Any]) -> int:
-    return [*MARKS].index(tried["outcome"]) if tried["outcome"] in MARKS else -1
-
-
 def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
-    """Print at most CASES cases, failed ones first: expected and actual result, or the failure text as it was
-    printed."""
-    for tried in sorted(every, key=_worst_first)[:CASES]:
+    """Print at most CASES cases, failed ones first, as the evidence lists them: expected and actual result, or the
+    failure text as it was printed."""
+    for tried in every[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):
             for told in case_lines(failed, "    ", console):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import START, call, history, long_run, material, told
 from trued.engine.pending import Wait
-from trued.model import Approval, Goal, Grade, Question, RunRecord, Settings
+from trued.model import Approval, Goal, Grade, Outcomes, Question, RunRecord, Settings
 from trued.reporting.html.calls import calls
 from trued.reporting.html.material import Material, Spooled
 from trued.reporting.html.page import ReportPage, page
@@ -124,6 +124,21 @@ def test_what_a_check_printed_after_a_held_out_case_had_run_is_shown_only_when_t
     for state, shown in (("running", False), ("done", True)):
         _, html, _ = report(material(state=state, history=(proved, *rest)))
         assert ("quotes it" in html) is shown
+
+
+@pytest.mark.spec("RUN-10")
+def test_the_cases_of_every_run_are_listed_in_the_order_of_the_first_and_failed_ones_first() -> None:
+    sealed = material()
+    first, *rest = history()
+    turn = first.verdict.evidence[1]  # the second: the engine runs cases in another order then
+    failing = turn.tried[1].model_copy(update={"outcome": Outcomes.FAILED})
+    reverse = turn.model_copy(update={"tried": turn.tried[::-1]})
+    failed = turn.model_copy(update={"id": "ev-3", "turn": 3, "tried": (turn.tried[0], failing)})
+    facts = (first.verdict.evidence[0], reverse, failed)
+    proved = replace(first, verdict=first.verdict.model_copy(update={"evidence": facts}))
+    row = next(one for one in page(replace(sealed, history=(proved, *rest))).rows if one.id == "slug")
+    shown = [[case.id for case in trial.cases] for trial in row.stages[0].trials]
+    assert shown == [["case 1", "case 2"], ["case 1", "case 2"], ["case 2", "case 1"]]
 
 
 def test_a_claim_that_the_engine_refuted_has_a_red_diamond_on_both_agents_and_on_the_engine() -> None:

@@ -23,6 +23,7 @@ from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views import HELD_BACK
+from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what is always allowed
@@ -235,9 +236,10 @@ class _Proofs:
 
     def row(self, judged: Judged, sealed: Requirement | None, anchor: str) -> LedgerRow:
         stages, base = self._stages.get(judged.id, []), self._base.get(judged.id, [])
-        newest = self._stage(*stages[-1]) if stages else None
-        before = self._trials(base)
-        older = [self._stage(*one) for one in reversed(stages[:-1])]
+        numbers = case_numbers((*base, *(fact for _, _, facts in stages for fact in facts)))
+        newest = self._stage(*stages[-1], numbers) if stages else None
+        before = self._trials(base, numbers)
+        older = [self._stage(*one, numbers) for one in reversed(stages[:-1])]
         every = tuple(reversed([newest, *older])) if newest else ()
         return LedgerRow(
             id=judged.id,
@@ -259,19 +261,19 @@ class _Proofs:
             in_brief="" if before or any(one.trials for one in every) else _evidence_line(base, stages),
         )
 
-    def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence]) -> VerdictStage:
-        trials, why = self._trials(facts), "; ".join(judged.why)
+    def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence], numbers: CaseNumbers) -> VerdictStage:
+        trials, why = self._trials(facts, numbers), "; ".join(judged.why)
         pictures = self._album.of(facts) if trials else ()
         left_out = len(facts) - len(trials)
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
-    def _trials(self, facts: Sequence[Evidence]) -> tuple[Trial, ...]:
+    def _trials(self, facts: Sequence[Evidence], numbers: CaseNumbers) -> tuple[Trial, ...]:
         """All of these as trials, or none if there is not room for all, because half a proof is useless."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()
         self._left -= size
-        return tuple(map(self._trial_maker.trial, facts))
+        return tuple(self._trial_maker.trial(one, numbers) for one in facts)
 
 
 def _evidence_line(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
@@ -308,13 +310,13 @@ class _TrialMaker:
         }
         self._words: dict[str, dict[str, str]] = {}  # check → case → its description
 
-    def trial(self, one: Evidence) -> Trial:
+    def trial(self, one: Evidence, numbers: CaseNumbers) -> Trial:
         hidden = one.held_out and not self._ended
         # whether the output may quote a held-out case that must not be shown yet
         quotes = hidden or (one.tainted and not self._ended)
         counts = Counter(tried.outcome for tried in one.tried)
         good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
-        shown = () if hidden else one.tried[:SHOWN]
+        shown = [] if hidden else in_order(one, numbers)[:SHOWN]
         return Trial(
             id=one.id,
             side=one.side,

@@ -8,6 +8,7 @@ from trued.model import Event, Grade, Outcomes, Question, RunRecord
 if TYPE_CHECKING:
     from trued.model import Contract, Evidence, Judged, Verdict
     from trued.protocols import JournalStore
+    from trued.reporting.views.cases import CaseNumbers
     from trued.reporting.views.rows import Call
 
 HELD_BACK = "(held out until the run has ended)"
@@ -111,12 +112,16 @@ def min_grade(grades: Iterable[str]) -> str:
 
 
 def _judged_row(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> dict[str, Any]:
+    from trued.reporting.views.cases import case_numbers  # imported here, because `ls` shows no evidence
+
+    own = [facts[name] for name in one.evidence if name in facts]
+    numbers = case_numbers(own)
     return {
         "id": one.id,
         "grade": str(one.grade),
         "why": "; ".join(one.why),
-        "evidence": [evidence(facts[name], over=over) for name in one.evidence if name in facts],
-        "pictures": _pictures([facts[name] for name in one.evidence if name in facts], over=over),
+        "evidence": [evidence(fact, numbers, over=over) for fact in own],
+        "pictures": _pictures(own, over=over),
         "text": one.text,
         "source": one.source,
         "holds": one.holds,
@@ -156,18 +161,22 @@ def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]
     ]
 
 
-def evidence(fact: "Evidence", *, over: bool) -> dict[str, Any]:
-    """One run of one check. Unless the run is `over` (see `ledger`), the content of held-out cases is left out."""
-    row = fact.model_dump(mode="json", exclude={"tried", "output"})
+def evidence(fact: "Evidence", numbers: "CaseNumbers", *, over: bool) -> dict[str, Any]:
+    """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), the content of
+    held-out cases is left out."""
+    from trued.reporting.views.cases import in_order  # imported here, as in `_judged_row`
+
+    row, tried = fact.model_dump(mode="json", exclude={"tried", "output"}), in_order(fact, numbers)
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
     row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)
     row["failed"] = len(fact.tried) - row["passed"] - row["skipped"]
-    row["tried"] = [one.model_dump(mode="json") for one in fact.tried]
+    row["tried"] = [one.model_dump(mode="json") for one in tried]
     row["output"] = fact.output
     row.setdefault("pictures", [])
     if fact.held_out and not over:
         hidden = [
-            {"id": f"case {n}", "outcome": str(one.outcome), "kind": one.kind} for n, one in enumerate(fact.tried, 1)
+            {"id": f"case {numbers[fact.check, one.id]}", "outcome": str(one.outcome), "kind": one.kind}
+            for one in tried
         ]
         row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden, pictures=[])
     return row

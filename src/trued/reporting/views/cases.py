@@ -2,22 +2,47 @@
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
 
 if TYPE_CHECKING:
-    from trued.model import Case
+    from trued.model import Case, Evidence, Tried
 
+CaseNumbers: TypeAlias = Mapping[tuple[str, str], int]  # hash of a check and id of a case → the case's number
+LAST = ("skipped", "passed")  # outcomes that are listed last, in this order
 ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 
 def base_outcomes(cases: Mapping[str, int]) -> str:
     """The outcomes of cases on the base: `14 red, 2 guards`."""
     return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
+
+
+def case_numbers(facts: "Iterable[Evidence]") -> CaseNumbers:
+    """The cases of each check, numbered from 1 in the order of its first run. Later runs have another order: the engine
+    reverses it to find cases that depend on others."""
+    found, counts = dict[tuple[str, str], int](), Counter[str]()
+    for fact in facts:
+        for one in fact.tried:
+            if (fact.check, one.id) not in found:
+                counts[fact.check] += 1
+                found[fact.check, one.id] = counts[fact.check]
+    return found
+
+
+def in_order(fact: "Evidence", numbers: CaseNumbers) -> "list[Tried]":
+    """The results of a check run in the order in which every view lists them: failed cases first, then skipped ones,
+    then those that passed; among these by number."""
+
+    def place(one: "Tried") -> tuple[int, int]:
+        return LAST.index(one.outcome) if one.outcome in LAST else -1, numbers[fact.check, one.id]
+
+    return sorted(fact.tried, key=place)
 
 
 def described(one: "Case") -> str:
