@@ -5,6 +5,7 @@ import subprocess
 import tarfile
 from collections.abc import Iterator
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Route
 
 from tests.browser.conftest import browser as browser
 from tests.page.made_up import add_run, addresses, demo, html_of
+from tests.page.test_history_page import many as many_runs
 from tests.reporting.html.sample import events, long_run
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.page.reader import Reader
@@ -23,6 +25,9 @@ pytestmark = [pytest.mark.spec("PAGE-8"), pytest.mark.slow]
 AXE = "axe-core@4.10.2"
 CALL = "chunk 1B/purple-team-a#1"
 ORIGIN = "http://page.test"
+SIZES = (
+    """every => every.map((one) => one.getBoundingClientRect()).map((at) => [at.left, at.right, at.top, at.bottom])"""
+)
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 
 
@@ -216,6 +221,33 @@ def test_the_call_at_work_is_seen_without_scrolling(browser: Browser, tmp_path: 
     context.close()
     own.close()
     journal.close()
+
+
+@pytest.mark.spec("PAGE-10")
+@pytest.mark.parametrize("width", [1400, 720, 390, 320])
+def test_plots_of_half_a_year_are_seen_whole_with_labels_that_can_be_read(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    demo(tmp_path)
+    many_runs(tmp_path, 400)
+    own, context = Reader(tmp_path, {}), browser.new_context(viewport={"width": width, "height": 900})
+    serve(context, own)
+    page = context.new_page()
+    page.goto(f"{ORIGIN}/history?since=all")
+    plots = page.locator(".plot svg[role=img]").all()
+    assert len(plots) == 2
+    for plot in plots:
+        box = plot.bounding_box()
+        assert box
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        labels = sorted(plot.locator("text:visible").evaluate_all(SIZES))
+        assert len(labels) >= 3
+        assert min(bottom - top for _, _, top, bottom in labels) >= 11
+        assert box["x"] <= labels[0][0]
+        assert labels[-1][1] <= box["x"] + box["width"] + 1
+        assert all(one[1] < next_one[0] for one, next_one in pairwise(labels))
+    context.close()
+    own.close()
 
 
 def test_printed_it_is_light_has_its_bars_and_nothing_to_press(browser: Browser, reader: Reader) -> None:

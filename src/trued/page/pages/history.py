@@ -21,7 +21,11 @@ CHOICES = 200  # at most this many choices of one filter are offered
 ROWS = 50  # at most this many rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
-WIDTH, HEIGHT, LEFT, TOP, FOOT = 720.0, 150.0, 56.0, 10.0, 20.0  # measures of a plot, in SVG units
+# Measures of a plot: pixels from top to bottom, per cent of its width from left to right. So letters have the same size
+# on every screen.
+HEIGHT, TOP, FOOT = 170.0, 10.0, 22.0
+LABELS, FEW_LABELS = 7, 3  # at most this many weeks have a label, and on a narrow screen
+EDGE = 10.0  # a label this near to the left or right edge begins or ends at its week
 DAY = 86400.0
 
 
@@ -35,7 +39,7 @@ class Line:
 
     @property
     def path(self) -> str:
-        return " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in self.points)
+        return " ".join(f"{x:.2f},{y:.1f}" for x, y, _ in self.points)
 
 
 @dataclass(frozen=True)
@@ -50,17 +54,28 @@ class WeekBar:
 
 
 @dataclass(frozen=True)
+class WeekLabel:
+    """The name of a week below the plots."""
+
+    x: float
+    name: str
+    is_wide: bool  # only on a wide screen there is room for it
+
+    @property
+    def anchor(self) -> str:
+        return "start" if self.x < EDGE else "end" if self.x > 100 - EDGE else "middle"
+
+
+@dataclass(frozen=True)
 class Plot:
     """Two plots over the same weeks, and the labels of their axes."""
 
-    weeks: tuple[tuple[float, str], ...]  # x and label; "": no room for it
+    labels: tuple[WeekLabel, ...]
     lines: tuple[Line, ...]
     columns: tuple[WeekBar, ...]
     most_share: float
     most_usd: float
-    width: float = WIDTH
     height: float = HEIGHT
-    left: float = LEFT
     top: float = TOP
     foot: float = HEIGHT - FOOT
 
@@ -114,8 +129,8 @@ def _runs(reader: Reader, paging: Paging[RunFacts]) -> str:
 def plotted(found: Stats) -> Plot:
     """The geometry of both plots: shares of false claims as lines, cost as columns."""
     weeks = sorted(found.weeks, key=lambda one: one.name)[-WEEKS:]
-    step = (WIDTH - LEFT) / max(1, len(weeks))
-    places = {one.name: LEFT + step * (number + 0.5) for number, one in enumerate(weeks)}
+    step = 100 / max(1, len(weeks))
+    places = {one.name: step * (number + 0.5) for number, one in enumerate(weeks)}
     agents = sorted(found.agents, key=lambda one: -one.claims)[:LINES]
     shares = [one.false_share or 0.0 for agent in agents for one in found.agent_weeks[agent.name]]
     most_share = max([0.1, *shares])
@@ -136,10 +151,16 @@ def plotted(found: Stats) -> Plot:
         for one in weeks
         if most_usd
     )
-    # only each `every`-th week has a label, because a label needs a ninth of the width
-    every = max(1, -(-len(weeks) // 9))
-    labels = tuple((places[one.name], one.name if number % every == 0 else "") for number, one in enumerate(weeks))
+    labels = tuple(_labels([one.name for one in weeks], places))
     return Plot(labels, tuple(one for one in lines if one.points), tuple(columns), most_share, most_usd)
+
+
+def _labels(weeks: Sequence[str], places: dict[str, float]) -> Iterator[WeekLabel]:
+    """Labels of the newest week and of as many others, at equal distances, as there is room for."""
+    named = weeks[:: -max(1, -(-len(weeks) // LABELS))]
+    few = max(1, -(-len(named) // FEW_LABELS))
+    for number, name in enumerate(named):
+        yield WeekLabel(places[name], name, is_wide=number % few != 0)
 
 
 def _points(weeks: Sequence[Total], places: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
