@@ -233,6 +233,37 @@ async def test_dependencies_that_must_stay_unchanged_are_compared_with_their_ver
     assert found["another Python"] is Grade.TESTED  # a number may be a version
 
 
+OF_DATA = {
+    "json": ('{"a": "evil 1.0"}\n', '{"dependencies": {"evil": "1"}}\n'),
+    "toml": ("a = 'evil 1.0'\n", "[dependencies]\nevil = '1'\n"),
+    "yaml": ("a: evil 1.0\n", "dependencies:\n  evil: '1'\n"),
+}
+
+
+@pytest.mark.spec("DAY-9")
+@pytest.mark.parametrize("was", [None, "", "\n"], ids=["new", "empty", "blank"])
+@pytest.mark.parametrize("sort", OF_DATA)
+async def test_data_that_only_code_reads_is_no_list_of_packages_in_any_format(sort: str, was: str | None) -> None:
+    path, (plain, listing) = f"data/more.{sort}", OF_DATA[sort]
+    before = {"tiny.py": f"WORDS = open('data/more.{sort}').read()\n"} | ({} if was is None else {path: was})
+    assert await read({path: plain}, before) == "proven"
+    assert await read({path: listing}, before) == f"unread {path}"
+    assert await read({path: f"{plain}{{"}, before) == f"unread {path}"
+
+
+@pytest.mark.spec("DAY-9")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pyproject.toml", "[project]\nname = 'a'\nversion = '1'\ndependencies = ['evil']\n"),
+        ("Cargo.toml", "[package]\nname = 'a'\n[dependencies]\nevil = '1'\n"),
+        ("Pipfile", "[packages]\nevil = '*'\n"),
+    ],
+)
+async def test_a_new_manifest_declares_its_packages(path: str, text: str) -> None:
+    assert await read({path: text}, {"tiny.py": "a = 1\n"}) == "declares evil"
+
+
 def test_the_hash_of_an_older_check_stays_valid() -> None:
     assert DependenciesCheck().model_dump(mode="json") == {"kind": "dependencies"}
 

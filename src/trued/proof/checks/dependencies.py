@@ -307,8 +307,10 @@ async def _with_packages(
 
 def _declares(path: str, was: str, now: str) -> bool:
     """Whether the file names new packages or a new address, or cannot be parsed."""
-    try:
-        before, after = (frozenset(packages_in(parsed(path, one), exact=True)) for one in (was or "{}", now))
+    try:  # an empty file has no packages, although it is not valid in every format
+        before, after = (
+            frozenset(packages_in(parsed(path, one), exact=True) if one.strip() else ()) for one in (was, now)
+        )
     except (ValueError, RecursionError):
         return True
     return not after <= before or any(map(_ADDRESS.search, _added_lines(was, now)))
