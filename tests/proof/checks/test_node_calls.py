@@ -62,6 +62,7 @@ export const everything = async (given) => [
   kit.slug("Foo & Bar 42"), await kit.add(2, 3), kit.nothing(), kit.sparse(), kit.big(), kit.odd(), kit.map(),
   kit.set(given[0]), kit.date(), kit.bytes(given[1]), kit.floats(), kit.point(), kit.lazy(), kit.tools.twice(4),
   caught(() => kit.strict("long")), kit.slug, Symbol("x"), /a/g, new String("a"), new Proxy({}, {}),
+  new ArrayBuffer(1), [class undefined extends Error {}].map((Kind) => new Kind())[0],
 ];
 """
 ALL = [
@@ -69,6 +70,7 @@ ALL = [
     *({"a": [1], "2": True}, {"$set": [3, 1, 2]}, {"$object": "Date 1970-01-01T00:00:00.000Z"}, {"$bytes": "cba"}),
     *([1, 2.5], {"x": 1, "y": 2}, {"$iterator": [1, "b"]}, 8, {"$object": "TooLong"}, {"$object": "function"}),
     *({"$object": "symbol"}, {"$object": "RegExp /a/g"}, {"$object": "String"}, {"$object": "Proxy"}),
+    *({"$object": "ArrayBuffer"}, {"$object": "[object undefined]"}),
 ]
 
 

@@ -16,6 +16,7 @@ from trued.proof.checks.values import (
     UnfitAnswer,
     UnsoundRendering,
     matches,
+    matches_json,
     read_rendering,
     show_value,
     value_flaw,
@@ -103,10 +104,17 @@ OTHER: list[tuple[Any, Any]] = [
     ({"$tuple": [1]}, [1]),
     ({"$set": [1, 2]}, {1}),
     ({"$bytes": "a"}, "a"),
+    ({"$bytes": "a"}, bytearray(b"a")),
+    ({"$bytes": "a"}, memoryview(b"a")),
     ("a", b"a"),
     ({"a": 1}, {"a": 2}),
     ({"a": 1}, {"a": 1, "b": 2}),
     ({"1": "x", "2": "y"}, {1: "x", "1": "y"}),
+    ({"1": "y"}, {1: "x", "1": "y"}),
+    ({"1": "x"}, {1: "x", "1": "x"}),
+    ({"true": 1}, {True: 0, "true": 1}),
+    ({"null": 1}, {None: 0, "null": 1}),
+    ({"a": 1}, {"a": 1, (1,): 2, (2,): 3}),
     (math.nan, 1.0),
     ("x", Liar("x")),
     ("", Liar("")),
@@ -130,6 +138,37 @@ def test_an_answer_that_only_looks_alike_is_another_one(expected: Any, value: An
     node = answered(value)
     assert not matches(expected, node)
     assert show_value(node)
+
+
+UNDEFINED, AN_OBJECT = [13, "undefined"], [13, "Thing"]
+
+
+@pytest.mark.spec("LAW-7")
+def test_an_entry_of_a_map_is_not_hidden_by_one_whose_key_is_the_same_text() -> None:
+    """In Node, a Map may have the keys 1 and "1", or objects as keys; a field that is undefined counts as missing."""
+    for flat in (
+        ["a", "y", 10, "1", "z", "1", "x"],
+        ["1", "x", 10, "1", *UNDEFINED, "a", "y"],
+        ["a", "y", "1", "x", *AN_OBJECT, "z", *AN_OBJECT, *UNDEFINED],
+        ["a", "y", "1", "x", *AN_OBJECT, *UNDEFINED],
+    ):
+        assert not matches({"a": "y", "1": "x"}, read_rendering([5, *flat, 0])), flat
+    for flat in (["a", "y", 10, "1", "x"], ["a", "y", "1", "x", "b", *UNDEFINED]):
+        assert matches({"a": "y", "1": "x"}, read_rendering([5, *flat, 0])), flat
+
+
+def test_a_set_may_contain_exactly_undefined() -> None:
+    expected = {"$set": [{"$object": "undefined"}, 1]}
+    assert matches(expected, read_rendering([3, 10, "1", *UNDEFINED, 0]))
+    assert not matches(expected, read_rendering([3, 10, "1", None, 0]))
+
+
+@pytest.mark.spec("LAW-7")
+def test_printed_json_with_a_key_twice_equals_nothing() -> None:
+    """`json.dumps({1: "x", "1": "y"})` prints such an object."""
+    assert matches_json({"a": {"1": "y"}}, b'{"a": {"1": "y"}}')
+    assert not matches_json({"a": {"1": "y"}}, b'{"a": {"1": "x", "1": "y"}}')
+    assert not matches_json({"a": 1}, b'{"a": 1, "a": 1}')
 
 
 data = some.recursive(

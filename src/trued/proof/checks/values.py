@@ -89,11 +89,18 @@ def show_value(node: Any) -> str:
 
 
 def matches_json(expected: Any, text: bytes) -> bool:
-    """Whether the text is JSON with the value `expected`."""
+    """Whether the text is JSON with the value `expected`. An object that has a key twice equals no expected value."""
     try:
-        return matches(expected, render_json(json.loads(text)))
+        return matches(expected, render_json(json.loads(text, object_pairs_hook=_with_each_key_once)))
     except (ValueError, RecursionError):
         return False
+
+
+def _with_each_key_once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(entries)
+    if len(found) < len(entries):
+        raise ValueError("a key occurs twice")
+    return found
 
 
 def render_json(data: Any) -> Any:
@@ -158,6 +165,8 @@ def _hint(expected: Any, depth: int = 0) -> Any:
         inner: Any = expected.get(tag)
         if tag == "$float":
             return _hint(float(inner))
+        if [tag, inner] == ["$object", "undefined"]:
+            return None
         return _hints("q", inner, depth, _hint) if tag in _TAGS else ""
     return None if expected != expected else expected
 
@@ -193,11 +202,13 @@ def _tagged(expected: dict[str, Any], node: Any) -> bool | None:
 
 
 def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
-    if not _is(node, "d") or len(node) - 1 < len(expected):
+    if not _is(node, "d"):
         return False
-    found = {_key(pair[0]): pair[1] for pair in node[1:]}
-    lost = {key for key, value in found.items() if value == UNDEFINED and key not in expected}
-    found = {key: value for key, value in found.items() if key not in lost}
+    entries = [(_key(key), value) for key, value in node[1:]]
+    entries = [one for one in entries if one[1] != UNDEFINED or one[0] is None or one[0] in expected]
+    found = dict(entries)
+    if len(found) < len(entries):  # two keys are the same text, such as 1 and "1"; no JSON object has a key twice
+        return False
     return found.keys() == expected.keys() and all(matches(value, found[key]) for key, value in expected.items())
 
 

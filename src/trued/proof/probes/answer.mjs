@@ -141,6 +141,11 @@ function object(name) {
   return `${OBJECT},${said.json(name)}`;
 }
 
+// An object whose name the project chose. It must not pass for undefined, which stands for a missing field, too.
+function titled(name) {
+  return object(name === "undefined" ? "[object undefined]" : name);
+}
+
 function float(value) {
   if (NotANumber(value)) return "nan";
   if (sameValue(value, -0)) return "-0.0";
@@ -171,13 +176,13 @@ function alone(text) {
 function special(value) {
   if (isDate(value)) return alone(object(NotANumber(time(value)) ? "Date invalid" : `Date ${iso(value)}`));
   if (isRegExp(value)) return alone(object(`RegExp ${source(value)}`));
-  if (isAnyArrayBuffer(value)) return alone(bytes(new Uint8Array(value)));
+  if (isAnyArrayBuffer(value)) return alone(object("ArrayBuffer"));
   if (isTypedArray(value)) {
     if (typedTag(value) === "Uint8Array") return alone(bytes(value));
     return { __proto__: null, text: OPEN.l, next: numbers(value) };
   }
-  if (isNativeError(value) || hasInstance(Error, value)) return alone(object(lineage(value)[0] ?? "Error"));
-  if (isBoxedPrimitive(value)) return alone(object(slice(zone(value), 8, -1)));
+  if (isNativeError(value) || hasInstance(Error, value)) return alone(titled(lineage(value)[0] ?? "Error"));
+  if (isBoxedPrimitive(value)) return alone(titled(slice(zone(value), 8, -1)));
   const lazy = isGeneratorObject(value) || isMapIterator(value) || isSetIterator(value) || test(LAZY, zone(value));
   return lazy ? { __proto__: null, text: OPEN.g, next: drawn(value) } : null;
 }

@@ -155,8 +155,8 @@ def scalar(value: Any) -> str | None:
         return f'{FLOAT},"{float.__repr__(value)}"'
     if value is None or kind is bool:
         return "null" if value is None else "true" if value else "false"
-    if kind is bytes or kind is bytearray:
-        return f'{BYTES},"{bytes(value).hex()}"'
+    if kind is bytes:
+        return f'{BYTES},"{value.hex()}"'
     return None
 
 
