@@ -1,6 +1,7 @@
 """Environments that the engine builds: code of their packages runs only in the sandbox, and replaces no Python."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.proof.room.test_additions import CASES, registry, wheel  # noqa: F401
 from tests.proof.trial import Trial, only
 from trued.errors import CannotJudge
 from trued.model import Grade
-from trued.proof.room.environment import ABOUT
+from trued.proof.room.environment import ABOUT, Recipe, build_environment, is_built
 from trued.proof.room.interpreter import environment_interpreter, find_interpreter
 from trued.proof.room.virtualenv import TRUSTED, make_virtualenv, put_behind, replaced_folder, write_programs
 
@@ -34,6 +35,23 @@ async def test_what_a_package_runs_at_every_start_of_python_runs_in_the_sandbox_
     assert any(one.versions.get("evil") == "1.0" for one in verdict.evidence)
     assert [*(tmp_path / "kept").glob(f"environments/*/{ABOUT}")]
     assert not escaped.exists()
+
+
+@pytest.mark.spec("DAY-2")
+async def test_versions_that_must_be_exact_are_not_taken_from_an_environment_that_relaxed_them(
+    tmp_path: Path,
+    registry: Path,  # noqa: F811
+) -> None:
+    for version in ("1.0", "2.0"):
+        wheel(registry / "kit", "kit", {"kit.py": f"V = '{version}'\n"}, version)
+    caller, recipe = await find_interpreter(), Recipe(("kit>=2",), pinned=("kit==1.0",))
+    trial = Trial(tmp_path / "t", {"a.py": ""}, [{"id": "r", "text": "up", "checks": [CASES]}])
+    made, why = await build_environment(trial.workspace, caller, recipe, tmp_path / "kept")
+    assert made is not None, why
+    assert made.versions["kit"] == "2.0"
+    assert is_built(caller, recipe, tmp_path / "kept")
+    assert not is_built(caller, replace(recipe, exact=True), tmp_path / "kept")
+    assert (await build_environment(trial.workspace, caller, replace(recipe, exact=True), tmp_path / "kept"))[0] is None
 
 
 @pytest.mark.spec("LAW-4", "DAY-2")

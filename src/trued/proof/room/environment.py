@@ -323,6 +323,7 @@ def is_built(caller: Interpreter, recipe: Recipe, home: Path) -> bool:
 def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
     parts = [caller.base, list(caller.version), recipe.requirements, recipe.locked, recipe.pinned]
     parts += [recipe.over] if recipe.over else []
+    parts += ["exact"] if recipe.exact else []  # otherwise the folder may hold other versions than the pinned ones
     return home / FOLDER / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
