@@ -45,8 +45,9 @@ class ProposedDecision:
 class Confirmations:
     """Asks about one proposal at a time. The proposal's number is shown in the browser and typed in the terminal.
 
-    An attacker with a stolen session can propose. But only the attacker's browser shows that proposal's number, so the
-    person at the terminal cannot type it.
+    An attacker with a stolen session can propose and learns the number, but cannot type it. The person's own pages show
+    it, too, if they belong to that session; so the terminal shows exactly what would be recorded before the person
+    types. Pages of other sessions do not show the number.
     """
 
     def __init__(
