@@ -7,9 +7,24 @@ import pytest
 
 from tests.stored_events import writer
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
-from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
-from trued.reporting.views import HELD_BACK, as_seen, ledger, run_data, run_row
+from trued.model import (
+    Contract,
+    Event,
+    Evidence,
+    Finding,
+    Grade,
+    Judged,
+    Outcomes,
+    Requirement,
+    RunRecord,
+    Shot,
+    Tried,
+    Verdict,
+)
+from trued.model.evidence import HELD_BACK
+from trued.reporting.views import as_seen, ledger, ledger_for_agents, run_data, run_row
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.red_green import case_outcomes
 from trued.reporting.views.rows import Call, Checks, Remark
 
 TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
@@ -199,6 +214,47 @@ def test_held_out_values_are_shown_only_when_the_run_is_over() -> None:
     assert (hidden["command"], hidden["tried"]) == (HELD_BACK, [{"id": "case 1", "outcome": "failed", "kind": ""}])
     assert visible["command"] == "call slugify('x')"
     assert "secret" in json.dumps(ledger(verdict, None, over=True))
+
+
+TOLD = Tried(id="tests/secret.py::t", outcome=Outcomes.FAILED, kind="module secret", detail="got 'secret'")
+SHOT = Shot(name="screenshot.png", sha256="a" * 64, page="/secret", url="http://localhost/secret")
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize("flag", ["held_out", "tainted"])
+def test_nothing_that_the_head_wrote_after_it_saw_held_out_cases_is_shown_before_the_run_is_over(flag: str) -> None:
+    """A visible check whose run came after held-out cases in the same room may quote them like these themselves."""
+    one = fact("ev-1", held_out=False).model_copy(
+        update={"kind": "tests", "command": "pytest", "tried": (TOLD,), "pictures": (SHOT,), flag: True}
+        | {"exit_code": 77, "why_void": "the build prints: secret"}
+    )
+    row = judged("slug", Grade.REFUTED, "ev-1")
+    row = row.model_copy(
+        update={"why": ("tests/secret.py::t: it fails",), "gaps": (Finding(what="slug: a test fails"),)}
+    )
+    verdict = Verdict(subject="1A", commit="c" * 40, requirements=(row,), evidence=(one,))
+    agents = ledger_for_agents(verdict, None)
+    assert "secret" not in json.dumps(agents)
+    assert (agents["requirements"][0]["why"], agents["requirements"][0]["pictures"]) == ("slug: a test fails", [])
+    (hidden,) = agents["requirements"][0]["evidence"]
+    assert hidden["tried"] == [{"id": "case 1", "outcome": "failed", "kind": "module"}]
+    assert (hidden["failed"], hidden["exit_code"], hidden["why_void"]) == (1, None, HELD_BACK)
+    assert hidden["command"] == ("pytest" if flag == "tainted" else HELD_BACK)
+    (case,) = case_outcomes([one], over=False)
+    assert (case.name, case.head, case.says) == ("case 1", ("failed",), "module")
+    (case,) = case_outcomes([one], over=True)
+    assert (case.name, case.says) == (TOLD.id, TOLD.detail)
+    assert ledger(verdict, None, over=True)["requirements"][0]["evidence"][0]["tried"][0]["detail"] == TOLD.detail
+
+
+def test_a_visible_case_keeps_its_name_and_what_its_first_run_said() -> None:
+    first = fact("ev-1", held_out=False).model_copy(update={"tried": (TOLD,)})
+    again = first.model_copy(update={"turn": 2, "tainted": True, "tried": (TOLD.model_copy(update={"detail": "x"}),)})
+    (case,) = case_outcomes([first, again], over=False)
+    assert (case.name, case.head, case.says) == (TOLD.id, ("failed", "failed"), TOLD.detail)
+    good = first.model_copy(update={"tried": (TOLD.model_copy(update={"outcome": Outcomes.PASSED}),)})
+    (case,) = case_outcomes([good, again], over=False)
+    assert (case.name, case.head, case.says) == (TOLD.id, ("passed", "failed"), "module")
 
 
 @pytest.mark.spec("LAW-2")

@@ -172,12 +172,14 @@ def test_21_bidirectional_ansi_and_nul_characters_are_seen(tmp_path: Path) -> No
     reader.close()
 
 
-def with_pictures(home: Path, *contents: bytes, held_out: bool = False, state: str = "done") -> list[str]:
+def with_pictures(home: Path, *contents: bytes, hidden: str = "", state: str = "done") -> list[str]:
     """A run whose evidence names these contents as pictures. Returns their hashes."""
     first, *rest = history()
     hashes = [hashlib.sha256(one).hexdigest() for one in contents]
     shots = tuple(Shot(name="shot", sha256=one, page="/", viewport="1280x800", trace=hashes[-1]) for one in hashes[:-1])
-    evidence = first.verdict.evidence[0].model_copy(update={"pictures": shots, "held_out": held_out})
+    evidence = first.verdict.evidence[0].model_copy(
+        update={"pictures": shots, "held_out": False, **({hidden: True} if hidden else {})}
+    )
     proved = type(first)(first.key, first.at, first.verdict.model_copy(update={"evidence": (evidence,)}))
     add_run(home, material(state=state, history=(proved, *rest)))
     folder = home / "runs" / "r-demo" / "artifacts"
@@ -203,8 +205,9 @@ def test_22_and_24_only_a_png_is_ever_given_out_as_a_picture(tmp_path: Path) -> 
     reader.close()
 
 
-def test_22_a_picture_that_no_evidence_names_or_that_is_held_out_is_not_given_out(tmp_path: Path) -> None:
-    png, _ = with_pictures(tmp_path, PNG, TRACE, held_out=True, state="running")
+@pytest.mark.parametrize("hidden", ["held_out", "tainted"])
+def test_22_a_picture_that_no_evidence_names_or_that_is_held_out_is_not_given_out(tmp_path: Path, hidden: str) -> None:
+    png, _ = with_pictures(tmp_path, PNG, TRACE, hidden=hidden, state="running")
     other = hashlib.sha256(b"other").hexdigest()
     (tmp_path / "runs" / "r-demo" / "artifacts" / other).write_bytes(PNG)
     reader = Reader(tmp_path, {})

@@ -51,7 +51,7 @@ from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 from trued.proof.contract import exit_code
-from trued.reporting.views import ledger
+from trued.reporting.views import ledger_for_agents
 from trued.support.plurals import counted
 from trued.support.processes import agent_around
 from trued.support.redaction import plain
@@ -327,8 +327,7 @@ def _print_verdict(site: GateSite, gate: Gate, found: JudgedTree, *, as_json: bo
     problems = find_problems(site, gate)
     if as_json:
         contract = site.store.contract(gate)
-        # hide held-out cases: the caller may be the agent whose work is checked
-        data = ledger(found.verdict, contract, over=False)
+        data = ledger_for_agents(found.verdict, contract)
         more = {"state": found.outcome.state, "accept": str(gate.accept), "tree": found.tree, "dirty": found.dirty}
         print_json({**data, **more, "contract": gate.contract, "base": gate.base, "troubles": problems})
         return

@@ -24,7 +24,7 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views import ledger
+from trued.reporting.views import ledger_for_agents
 from trued.reporting.views.junit import safe
 from trued.support.markdown_escape import escaped
 from trued.support.redaction import plain
@@ -79,7 +79,7 @@ def ci(  # noqa: PLR0913 - each is a flag
         )
         done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_drop_event))
     _report(done, settings.accept, as_json=as_json)
-    data, sentence = ledger(done.verdict, done.contract, over=False), headline(done.outcome, settings.accept)
+    data, sentence = ledger_for_agents(done.verdict, done.contract), headline(done.outcome, settings.accept)
     if junit:
         _write(junit, junit_table(sentence, data, settings.accept))
     if summary_file:
@@ -152,7 +152,7 @@ def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
     sentence = headline(done.outcome, accept)
     lines = [] if done.outcome.state == "done" else reasons(done.verdict, accept)
     if as_json:
-        print_json({**ledger(done.verdict, done.contract, over=False), "state": done.outcome.state})
+        print_json({**ledger_for_agents(done.verdict, done.contract), "state": done.outcome.state})
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     for line in lines:
         err().print(Text(f"  {plain(line)}"), soft_wrap=True)
@@ -164,7 +164,7 @@ def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
         for line in lines:
             print(f"::error title=trued gate::{_escape(line)}")
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append_summary(Path(place), summary(sentence, ledger(done.verdict, done.contract, over=False)))
+        _append_summary(Path(place), summary(sentence, ledger_for_agents(done.verdict, done.contract)))
 
 
 def summary(sentence: str, data: dict[str, Any]) -> str:

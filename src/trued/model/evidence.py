@@ -10,6 +10,8 @@ from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
 from trued.model.value import Value, newer_fields
 
+HELD_BACK = "(held out until the run has ended)"
+_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
 Lacks: TypeAlias = Literal["", "attest", "approve"]  # what only a person can add: attest, or approve the contract
 
 
@@ -21,6 +23,12 @@ class Tried(Value):
     kind: str = ""  # how it failed: returned, raised, missing, exit, stdout, time, …
     detail: str = ""  # what the head printed or returned; for held-out cases it never leaves the engine
     seconds: float = 0.0
+
+    def without_text(self, name: str) -> Self:
+        """The result under another name, with nothing but its outcome and kind: no word that the head could choose."""
+        first = self.kind.split(" ")[0]
+        kind = first if first in _OPEN_ENDED else self.kind
+        return self.model_copy(update={"id": name, "kind": kind, "detail": "", "seconds": 0.0})
 
 
 class Shot(Value):
@@ -75,6 +83,27 @@ class Evidence(Value):
     held_out: bool = False
     tainted: bool = False  # held-out cases ran in the same place before: the output may quote them
     why_void: str = ""  # why this run of the check does not count: a canary passed, nothing was collected, …
+
+    @property
+    def may_quote_held_out(self) -> bool:
+        """Whether the head had seen held-out cases when it ended. Everything that it wrote may quote them."""
+        return self.held_out or self.tainted
+
+    def shown(self, *, over: bool) -> Self:
+        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, nothing is left
+        of evidence that may quote held-out cases but what the engine itself says: outcomes, kinds of failure, times.
+        """
+        if over or not self.may_quote_held_out:
+            return self
+        hidden: dict[str, object] = {
+            "command": HELD_BACK if self.held_out else self.command,
+            "exit_code": None if self.exit_code else self.exit_code,  # the head chooses the number of a failure
+            "tried": tuple(one.without_text(f"case {number}") for number, one in enumerate(self.tried, 1)),
+            "output": HELD_BACK,
+            "pictures": (),
+            "why_void": HELD_BACK if self.why_void else "",
+        }
+        return self.model_copy(update=hidden)
 
 
 class MissingFromEnvironment(Value):

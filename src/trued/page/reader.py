@@ -670,7 +670,7 @@ class Reader:
 
     def picture(self, sha256: str) -> bytes | None:
         """The engine's screenshot with this hash, as PNG bytes. None if there is none, if it is not a PNG, or if it
-        shows a held-out case of a run that is not over."""
+        may show a held-out case of a run that is not over."""
         if not HASH.fullmatch(sha256) or self.is_empty:
             return None
         for record in self.runs():
@@ -682,4 +682,4 @@ class Reader:
 
     def _shown_pictures(self, record: RunRecord) -> set[str]:
         over, runs = record.has_ended, self.material(record).check_runs
-        return {picture for one in runs if over or not one.held_out for picture in one.pictures}
+        return {picture for one in runs if over or not one.may_quote_held_out for picture in one.pictures}

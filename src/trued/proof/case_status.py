@@ -13,7 +13,6 @@ MARKED = "marked"
 # Evidence keeps the real id.
 HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
-_OPEN_ENDED = ("exit", "module", "path", "program")  # kinds of failure that end with a word that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 # Kinds of failure of the engine itself. They are believed even on the head, because a head's output cannot imitate
 # them.
@@ -138,7 +137,9 @@ def on_head(
             if one.outcome is Outcomes.PASSED:
                 continue
             unjudged = _is_unjudged(one, name, lacks)  # the base has the same problem, or the engine itself failed
-            bad.append((one.model_copy(update=_SILENT) if unjudged else _without_text(one)) if fact.tainted else one)
+            bad.append(
+                (one.model_copy(update=_SILENT) if unjudged else one.without_text(HUSHED)) if fact.tainted else one
+            )
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
         return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # results that agents may read come first
@@ -164,13 +165,6 @@ def _is_marked_as_skipped(one: Tried) -> bool:
     """Whether a mark in the user's own file skips the test. A skip that is raised while the test runs does not count,
     because the head may have caused it."""
     return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
-
-
-def _without_text(one: Tried) -> Tried:
-    """The result with nothing but its kind. The head has run held-out cases, so all text that the head wrote may quote
-    them."""
-    first = one.kind.split(" ")[0]
-    return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
 
 
 def _is_unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:

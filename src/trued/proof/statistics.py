@@ -101,7 +101,7 @@ def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit:
     """
     found: dict[str, Tried] = {}
     name = check_hash(check)
-    open_ones = [one for one in evidence if not one.held_out and not one.tainted]
+    open_ones = [one for one in evidence if not one.may_quote_held_out]
     for fact in [one for one in open_ones if one.check == name and one.commit == commit]:
         for one in fact.tried:
             passed = one.outcome is Outcomes.PASSED

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.reporting.html.reading import Read
 from tests.reporting.html.sample import START, call, history, long_run, material, told
 from trued.engine.pending import Wait
-from trued.model import Approval, Goal, Grade, Outcomes, Question, RunRecord, Settings
+from trued.model import Approval, Goal, Grade, Outcomes, Question, RunRecord, Settings, Tried
 from trued.reporting.html.calls import calls
 from trued.reporting.html.material import Material, Spooled
 from trued.reporting.html.page import ReportPage, page
@@ -119,11 +119,14 @@ def test_what_an_examiner_was_told_and_said_is_shown_only_when_the_run_has_ended
 @pytest.mark.spec("PAGE-6")
 def test_what_a_check_printed_after_a_held_out_case_had_run_is_shown_only_when_the_run_has_ended() -> None:
     first, *rest = history()
-    tainted = first.verdict.evidence[0].model_copy(update={"held_out": False, "tainted": True, "output": "quotes it"})
+    tried = Tried(id="test_quotes it", outcome=Outcomes.FAILED, kind="module quotes it", detail="E quotes it")
+    update = {"held_out": False, "tainted": True, "output": "quotes it", "tried": (tried,), "why_void": "quotes it"}
+    tainted = first.verdict.evidence[0].model_copy(update=update)
     proved = replace(first, verdict=first.verdict.model_copy(update={"evidence": (tainted,)}))
     for state, shown in (("running", False), ("done", True)):
         _, html, _ = report(material(state=state, history=(proved, *rest)))
         assert ("quotes it" in html) is shown
+        assert tainted.command in html
 
 
 @pytest.mark.spec("RUN-10")

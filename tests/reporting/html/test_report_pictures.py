@@ -35,11 +35,11 @@ def seen(side: str, picture: str, *, passed: bool, held_out: bool = False) -> Ev
     )
 
 
-def with_pages(*, held_out: bool = False) -> Material:
+def with_pages(*, held_out: bool = False, tainted: bool = False) -> Material:
     one = material()
     assert one.contract is not None
     base, head = seen("base", "a" * 64, passed=False, held_out=held_out), seen("head", "b" * 64, passed=True)
-    head = head.model_copy(update={"held_out": held_out})
+    head = head.model_copy(update={"held_out": held_out, "tainted": tainted})
     contract = one.contract.model_copy(update={"base_facts": (*one.contract.base_facts, base)})
     history = [
         replace(each, verdict=each.verdict.model_copy(update={"evidence": (*each.verdict.evidence, head)}))
@@ -72,6 +72,16 @@ def test_pictures_of_held_out_cases_are_shown_when_the_run_has_ended_and_not_bef
     html = rendered(page(going))
     assert "<img" not in html
     assert "/collection" not in html
+
+
+def test_a_picture_taken_after_held_out_cases_ran_is_shown_when_the_run_has_ended_and_not_before() -> None:
+    over = with_pages(tainted=True)
+    assert rendered(page(over)).count("<img") == 2
+    going = replace(over, record=over.record.model_copy(update={"state": "running"}))
+    assert [one for one in HASHES if f"artifacts/{one}" in rendered(page(replace(going, kept=lambda name: b"")))] == [
+        "a" * 64,
+        "c" * 64,
+    ]  # only that of the base, with its recording
 
 
 def test_a_picture_that_is_too_large_or_gone_is_named_by_its_place() -> None:

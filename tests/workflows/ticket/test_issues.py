@@ -109,6 +109,17 @@ def test_of_a_held_out_case_an_issue_tells_no_more_than_an_implementer_may_know(
     )
 
 
+@pytest.mark.spec("TIC-8", "LAW-7")
+def test_no_issue_has_what_a_page_showed_after_held_out_cases_ran() -> None:
+    found = verdict(held_out=False)
+    tainted = [one.model_copy(update={"tainted": True}) for one in found.evidence]
+    (issue,) = failed_checks(found.model_copy(update={"evidence": tuple(tainted)}))
+    assert (issue.screenshot, issue.actual) == ("", "")
+    clean = found.evidence[0].model_copy(update={"id": "f"})
+    (issue,) = failed_checks(found.model_copy(update={"evidence": (*tainted, clean)}))
+    assert issue.screenshot == "abc"
+
+
 @pytest.mark.spec("TIC-2")
 def test_each_claim_that_git_does_not_bear_out_is_a_gap_of_its_own() -> None:
     honest = ImplementerClaims(branch="fix/X-1", commit="abc", files=("./a.py",))

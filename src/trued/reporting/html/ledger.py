@@ -18,11 +18,11 @@ from trued.model import (
     RunCase,
     Tried,
 )
+from trued.model.evidence import HELD_BACK
 from trued.reporting.html.calls import Text
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
-from trued.reporting.views import HELD_BACK
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
@@ -295,7 +295,7 @@ def _counts(one: Evidence) -> str:
 
 
 class _TrialMaker:
-    """Turns evidence into trials for the report, without cases that are still held out."""
+    """Turns evidence into trials for the report, without what may quote cases that are still held out."""
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         # imported here, because only evidence that is shown in full needs it
@@ -311,9 +311,8 @@ class _TrialMaker:
         self._words: dict[str, dict[str, str]] = {}  # check → case → its description
 
     def trial(self, one: Evidence, numbers: CaseNumbers) -> Trial:
-        hidden = one.held_out and not self._ended
-        # whether the output may quote a held-out case that must not be shown yet
-        quotes = hidden or (one.tainted and not self._ended)
+        seen = one.shown(over=self._ended)
+        hidden = seen is not one
         counts = Counter(tried.outcome for tried in one.tried)
         good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
         shown = [] if hidden else in_order(one, numbers)[:SHOWN]
@@ -324,12 +323,12 @@ class _TrialMaker:
             kind=one.kind,
             counts=_counts(one),
             good=good,
-            void=one.why_void,
+            void=seen.why_void,
             held_out=one.held_out,
-            facts=tuple(_facts(one, hidden)),
+            facts=tuple(_facts(seen)),
             cases=tuple(self._case(one, tried) for tried in shown),
             cases_left_out=0 if hidden else len(one.tried) - len(shown),
-            output=Text.of("" if quotes else one.output, self._room),
+            output=Text.of("" if hidden else one.output, self._room),
             seconds=one.seconds,
             when=one.began,
         )
@@ -351,8 +350,10 @@ def _exit(code: int | None) -> str:
     return "ended by the engine" if code is None else f"exit code {code}"
 
 
-def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
-    yield "command", HELD_BACK if hidden else one.command
+def _facts(one: Evidence) -> Iterator[tuple[str, str]]:
+    yield "command", one.command
+    if one.output == HELD_BACK != one.command:
+        yield "cases and output", HELD_BACK
     yield "commit", one.commit
     yield "tree", one.tree
     yield "interpreter", one.interpreter

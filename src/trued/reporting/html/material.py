@@ -69,7 +69,7 @@ class CheckRun:
     tried: int
     passed: int
     is_void: bool
-    held_out: bool
+    may_quote_held_out: bool
     pictures: tuple[str, ...]  # hashes of the screenshots
 
     @classmethod
@@ -87,7 +87,7 @@ class CheckRun:
             tried=len(tried),
             passed=sum(one["outcome"] == Outcomes.PASSED for one in tried),
             is_void=bool(stored.get("why_void")),
-            held_out=bool(stored.get("held_out")),
+            may_quote_held_out=bool(stored.get("held_out") or stored.get("tainted")),
             pictures=tuple(one["sha256"] for one in stored.get("pictures", ())),
         )
 
@@ -103,7 +103,7 @@ class CheckRun:
             tried=len(one.tried),
             passed=sum(tried.outcome is Outcomes.PASSED for tried in one.tried),
             is_void=bool(one.why_void),
-            held_out=one.held_out,
+            may_quote_held_out=one.may_quote_held_out,
             pictures=tuple(shot.sha256 for shot in one.pictures),
         )
 

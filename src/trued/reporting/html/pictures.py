@@ -40,14 +40,14 @@ class Album:
 
     def __init__(self, material: Material) -> None:
         self._read, self._folder = material.kept, material.folder / "artifacts"
-        self._hidden = not material.record.has_ended
+        self._over = material.record.has_ended
         self._address = material.picture_address
         self._left = {"image/png": MOST_BYTES, "application/zip": MOST_BYTES}
         self._seen: dict[str, str] = {}
 
     def of(self, evidence: Iterable[Evidence]) -> tuple[Figure, ...]:
-        """The pictures that may be shown: none of held-out cases before the run has ended."""
-        shown = [one for one in evidence if not (one.held_out and self._hidden)]
+        """The pictures that may be shown (see `Evidence.shown`)."""
+        shown = [one.shown(over=self._over) for one in evidence]
         return tuple(self._figure(one) for one in evidence_pictures(shown))
 
     def _figure(self, one: Picture) -> Figure:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from trued.reporting.views.cases import CaseNumbers
     from trued.reporting.views.rows import Call
 
-HELD_BACK = "(held out until the run has ended)"
-
 
 def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
     """The run with the state to show to people, and its reason. It can differ from the recorded state: a run without a
@@ -107,6 +105,16 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
     }
 
 
+def ledger_for_agents(verdict: "Verdict", contract: "Contract | None") -> dict[str, Any]:
+    """`ledger` for the gate, whose reader may be the agent whose work is checked. A requirement that is not met has the
+    reasons that agents may read: the others may name held-out tests (see `Judged.reason`)."""
+    found = ledger(verdict, contract, over=False)
+    unmet = {one.id: one.reason for one in (*verdict.requirements, *verdict.suites) if not one.holds}
+    for row in (*found["requirements"], *found["existing_tests"]):
+        row["why"] = unmet.get(row["id"], row["why"])
+    return found
+
+
 def min_grade(grades: Iterable[str]) -> str:
     return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
 
@@ -152,31 +160,28 @@ def _not_judged_yet(name: str, text: str, source: str) -> dict[str, Any]:
 
 
 def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:
-    """Pictures before and after; none of held-out cases unless the run is `over` (see `ledger`)."""
+    """Pictures before and after, as far as they may be shown (see `Evidence.shown`)."""
     # imported here, because the command line imports this package even to print help
     from trued.proof.screenshots import evidence_pictures
 
-    return [
-        one.model_dump(mode="json") for one in evidence_pictures(fact for fact in facts if over or not fact.held_out)
-    ]
+    return [one.model_dump(mode="json") for one in evidence_pictures(fact.shown(over=over) for fact in facts)]
 
 
 def evidence(fact: "Evidence", numbers: "CaseNumbers", *, over: bool) -> dict[str, Any]:
-    """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), the content of
+    """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), what may quote
     held-out cases is left out."""
     from trued.reporting.views.cases import in_order  # imported here, as in `_judged_row`
 
-    row, tried = fact.model_dump(mode="json", exclude={"tried", "output"}), in_order(fact, numbers)
+    shown, tried = fact.shown(over=over), in_order(fact, numbers)
+    row = shown.model_dump(mode="json", exclude={"tried", "output"})
     row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
     row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)
     row["failed"] = len(fact.tried) - row["passed"] - row["skipped"]
-    row["tried"] = [one.model_dump(mode="json") for one in tried]
-    row["output"] = fact.output
+    if shown is fact:
+        row["tried"] = [one.model_dump(mode="json") for one in tried]
+    else:
+        bare = [one.without_text(f"case {numbers[fact.check, one.id]}") for one in tried]
+        row["tried"] = [one.model_dump(mode="json", include={"id", "outcome", "kind"}) for one in bare]
+    row["output"] = shown.output
     row.setdefault("pictures", [])
-    if fact.held_out and not over:
-        hidden = [
-            {"id": f"case {numbers[fact.check, one.id]}", "outcome": str(one.outcome), "kind": one.kind}
-            for one in tried
-        ]
-        row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden, pictures=[])
     return row

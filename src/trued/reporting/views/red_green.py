@@ -31,31 +31,30 @@ class CaseOutcomes:
 
 
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
-    """All cases of this evidence, those that fail on the head first. Until the run has ended, held-out cases have only
-    a number.
+    """All cases of this evidence, those that fail on the head first. Until the run has ended, a case has only a number
+    if it is held out, or if only runs after held-out cases name it.
     """
     found: dict[tuple[str, str], dict[str, list[Tried]]] = {}
-    hidden: set[tuple[str, str]] = set()
+    named: set[tuple[str, str]] = set()
     for fact in facts:
-        for one in fact.tried:
+        shown = fact.shown(over=over)
+        for one, result in zip(fact.tried, shown.tried, strict=True):
             place = (fact.check, one.id)
-            found.setdefault(place, {"base": [], "head": []}).setdefault(fact.side, []).append(one)
-            if fact.held_out and not over:
-                hidden.add(place)
+            found.setdefault(place, {"base": [], "head": []}).setdefault(fact.side, []).append(result)
+            if shown is fact:
+                named.add(place)
     rows = [
         CaseOutcomes(
-            name=f"case {number}" if place in hidden else place[1],
+            name=place[1] if place in named else f"case {number}",
             base=tuple(str(one.outcome) for one in sides["base"]),
             head=tuple(str(one.outcome) for one in sides["head"]),
-            says=_says(sides["head"], hidden=place in hidden),
+            says=_says(sides["head"]),
         )
         for number, (place, sides) in enumerate(found.items(), 1)
     ]
     return sorted(rows, key=lambda row: (row.is_green, not row.head))
 
 
-def _says(tried: Iterable[Tried], *, hidden: bool) -> str:
+def _says(tried: Iterable[Tried]) -> str:
     failed = next((one for one in tried if one.outcome is not Outcomes.PASSED), None)
-    if failed is None:
-        return ""
-    return str(failed.kind or failed.outcome) if hidden else str(failed.detail or failed.kind or failed.outcome)[:300]
+    return str(failed.detail or failed.kind or failed.outcome)[:300] if failed else ""

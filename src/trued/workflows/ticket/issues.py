@@ -125,7 +125,10 @@ def _issues_of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
     seen = [
         (fact, tried)
         for fact in evidence
-        if fact.requirement == judged.id and fact.side == "head" and fact.kind == "browser" and not fact.held_out
+        if fact.requirement == judged.id
+        and fact.side == "head"
+        and fact.kind == "browser"
+        and not fact.may_quote_held_out
         for tried in fact.tried
         if tried.outcome in (Outcomes.FAILED, Outcomes.MISSING)
     ]
