@@ -19,11 +19,12 @@ from trued.engine.continuations import next_steps
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import Wait
 from trued.engine.run_store import RunStore
+from trued.model import Finding, Grade, Judged, Verdict
 from trued.model.step_keys import asked_again
 from trued.page.reader import BATCH, STORY, TOLD, Reader
 from trued.page.render import piece, question_first
 from trued.page.story import story_lines as lines_of
-from trued.reporting.html.material import ProofSummary
+from trued.reporting.html.material import ProofSummary, Proved
 from trued.reporting.views.event_kinds import typed
 
 CALL = "chunk 1B/purple-team-a#1"
@@ -259,6 +260,33 @@ def test_the_bar_of_a_call_at_work_grows_to_now_though_nothing_happens(tmp_path:
     assert ">2m00s<" not in stopped  # nobody drives it: it ends with its newest event
     assert ">2m00s<" in grown
     assert 'class="bar open"' in grown
+
+
+@pytest.mark.spec("PAGE-1")
+def test_an_agent_at_work_is_shown_with_the_gaps_that_its_brief_names_and_no_others(tmp_path: Path) -> None:
+    gaps = {"1A": "slug: it joins with _", "1B": "count: it counts commas\nE  assert 1 == 2", "2A": "count: it is slow"}
+    ended = []
+    for chunk, gap in gaps.items():
+        row = Judged(id=gap[:4], text="x", grade=Grade.REFUTED, why=("x",), gaps=(Finding(what=gap),), holds=False)
+        ended.append(Proved(f"chunk {chunk}/prove#1", 1.0, Verdict(subject=chunk, commit="c", requirements=(row,))))
+    asked = {"role": "purple-team-a", "agent": "scripted:x", "chars": 9, "resume": False}
+    briefs = {
+        "chunk 1B/purple-team-a#1": ("Build it.", set[str]()),
+        "chunk 1B/purple-team-a#2": (f"# Gaps that are left\n\n- what: {gaps['1B']}\n", {"1B"}),
+        "fix/lead#1": (f"# Gaps that are left\n\n- what: {gaps['2A']}\n", {"2A"}),
+        "chunk 3A/purple-team-a#1": ("Build that.", set[str]()),
+    }
+    for number, (key, (brief, expected)) in enumerate(briefs.items()):
+        home = tmp_path / str(number)
+        home.mkdir()
+        begun = (told(0, "", "run began", title="x", workflow="purple", branch="b", level="none"),)
+        demo(home, state="running", events=(*begun, told(1, key, "asked", brief=brief, **asked)), history=tuple(ended))
+        with closing(SqliteJournal(home / "journal.db")) as journal:
+            journal.announce("r-demo")
+            with closing(Reader(home, {})) as reader:
+                html = view_of(reader, "/r/r-demo").pieces["call"]
+        assert {chunk for chunk, gap in gaps.items() if gap.partition("\n")[0] in html} == expected, key
+        assert ("Gaps in its brief" in html) is bool(expected), key
 
 
 @pytest.mark.spec("PAGE-3")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trued.engine.limits import limits_in_force
 from trued.engine.stored_evidence import evidence_about
 from trued.model import Evidence, RunRecord
+from trued.model.step_keys import scope_of
 from trued.page.pages.common import paged, run_page, story_piece
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
@@ -30,7 +31,7 @@ QUIET_S = 86_400.0
 TAIL = 40  # the last lines of the transcript, shown beside the ledger
 STORY = 40  # at most this many lines of the story
 NOTICES = 12
-TOLD = 8  # at most this many gaps of the last verdict are shown, while an agent works
+TOLD = 8  # at most this many gaps in an agent's brief are shown, while it works
 
 
 def run(reader: Reader, params: Params) -> PageView:
@@ -176,7 +177,7 @@ def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
     """Screenshots of the newest work on a requirement; if there is no evidence about it, of the whole run."""
     every = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(every, {requirement}), every):
-        if shown := [one for one in facts if material.ended or not one.held_out]:
+        if shown := [one for one in facts if material.ended or not one.may_quote_held_out]:
             return evidence_pictures([one for one in shown if one.side == "head"])
     return ()
 
@@ -195,24 +196,28 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
     running = [one for one in every if one.state == "at work"] if record.state == "running" else []
     call = running[0] if running else (every[-1] if every else None)
     transcript = reader.transcript(record, call) if call else None
-    told = dict.fromkeys(
-        gap
-        for proved in material.history[-1:]
-        if call and running
-        for one in proved.verdict.requirements
-        for gap in [f"{one.id}: {each.what.partition(chr(10))[0]}" for each in one.gaps]
-    )
     return piece(
         "run/call.html.j2",
         record=record,
         call=call,
         running=bool(running),
         others=running[1:9],
-        told=list(told)[:TOLD],
+        told=_gaps_in_brief(reader, record, call, material)[:TOLD] if call and running else (),
         window=transcript.window(most=TAIL) if transcript else None,
         diff=reader.clones.of(reader.store, record, call) if call and running and not call.held_back else "",
         can_steer=reader.can_steer,
     )
+
+
+def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, material: Material) -> list[str]:
+    """The gaps that the call's brief names, of the newest verdict and of the newest one in the call's own scope: while
+    several agents work, the two can differ."""
+    brief, _ = reader.texts(record, call)
+    every = range(len(material.proofs)) if brief else range(0)
+    own = [place for place in every if scope_of(material.proofs[place].key) == scope_of(call.key)]
+    judged = [one for place in sorted({*own[-1:], *every[-1:]}) for one in material.history[place].verdict.requirements]
+    gaps = [(one.id, gap.what.partition("\n")[0]) for one in judged for gap in one.gaps]
+    return list(dict.fromkeys(f"{name}: {what}" for name, what in gaps if what in brief))
 
 
 def _first_ledger(reader: Reader, record: RunRecord, ledger: list[LedgerLine]) -> str:
