@@ -53,7 +53,7 @@ ATTRIBUTES = {
     *("patternunits", "patterntransform"),
     *("aria-label", "aria-labelledby", "aria-hidden", "aria-current", "aria-live", "download"),
     *("data-do", "data-said", "data-ago", "data-since", "data-follow", "data-name", "data-address", "data-event"),
-    *("data-ended", "data-binds", "selected", "viewbox", "points", "cx", "cy"),
+    *("data-ended", "data-binds", "data-state", "selected", "viewbox", "preserveaspectratio", "points", "cx", "cy"),
 }
 
 
