@@ -58,6 +58,38 @@ def test_an_agent_is_not_let_go_while_it_is_red_and_is_when_it_is_green(yard: Ya
     assert yard.stop(active=True)["decision"] == "block"
 
 
+# It saves each text that it is called with, and quotes them all when an existing test calls it again.
+QUOTING = """import pathlib
+
+SEEN = pathlib.Path(__file__).with_name("seen.txt")
+
+
+def slugify(text):
+    seen = SEEN.read_text() if SEEN.exists() else ""
+    if text == "kept" and seen:
+        raise ValueError(seen)
+    if text != "kept":
+        SEEN.write_text(seen + text)
+    return "-".join(text.lower().split())
+"""
+
+
+@pytest.mark.spec("LAW-7")
+def test_an_agent_that_asks_the_gate_itself_is_not_told_what_its_code_quotes(yard: Yard) -> None:
+    yard.write(
+        "tests/test_kept.py", "from slug import slugify\n\n\ndef test_kept():\n    assert slugify('kept') == 'kept'\n"
+    )
+    yard.git("add", ".")
+    yard.git("commit", "-qm", "a test")
+    yard.install("claude")
+    yard.write("slug.py", QUOTING)
+    asked = yard.trued("gate", "--json")
+    found = json.loads(asked.stdout)
+    runs = [one for row in found["existing_tests"] for one in row["evidence"] if one["side"] == "head"]
+    assert any(one["tainted"] and one["failed"] for one in runs), runs
+    assert not any(word in asked.stdout + asked.stderr for word in ("Quux", SECRET))
+
+
 def test_the_cap_lets_it_go_loudly_and_a_tree_is_judged_once(yard: Yard) -> None:
     yard.install("claude", more=("--attempts", "2"))
     answers = [yard.stop(active=number > 0) for number in range(4)]
