@@ -219,6 +219,24 @@ async def test_a_build_that_fails_closes_the_gate_and_the_next_round_opens_it(be
 
 
 @pytest.mark.slow
+@pytest.mark.spec("PIPE-6", "PIPE-8")
+async def test_where_only_an_answer_is_missing_it_is_asked_for_again_and_nothing_is_built_again(
+    before_verification: Halt,
+) -> None:
+    crew = Crew(v_build=[crashes] * TRIES, planner={"tasks": [], "failures": []})
+    async with before_verification.gone_on(crew) as (_, engine, record):
+        assert (record.state, record.code) == ("done", 0)
+        assert [result for cluster, result in decided(engine, record) if cluster == "verification"] == [
+            "ERROR",
+            "NEEDS_REVISION",  # `triple` is found to be wrong
+            "DONE",
+        ]
+        built = [one for one in crew.asked if one.startswith("implementer")]
+        assert built == ["implementer-T01", "implementer-T02"]  # once, for what the second round found
+        assert crew.asked.index("v-tests") < crew.asked.index(built[0])
+
+
+@pytest.mark.slow
 @pytest.mark.spec("PIPE-14")
 async def test_what_the_engine_cannot_build_does_not_build_whatever_v_build_says(line: Line) -> None:
     def broken(order: Order) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from trued.workflows.pipeline.decision_tables import ClusterDecision
 from trued.workflows.pipeline.feature_folder import FeatureFolder
 from trued.workflows.pipeline.memory import Memory, SharedMemory
 from trued.workflows.pipeline.orchestrator import Orchestrator
-from trued.workflows.pipeline.replies import Critique
+from trued.workflows.pipeline.replies import Critique, Verified
 from trued.workflows.pipeline.task_plan import Work
 from trued.workflows.pipeline.verification import CheckResult as Looked
 from trued.workflows.pipeline.verification import (
@@ -81,3 +81,19 @@ def test_whoever_objected_and_then_fell_silent_has_taken_nothing_back(name: str,
 def test_what_is_said_of_one_task_is_not_laid_at_the_door_of_another_with_a_longer_name() -> None:
     found = gaps_by_task(lead(), [Finding(what="T1: it is slow")])
     assert [*found] == ["T1"]
+
+
+@pytest.mark.spec("PIPE-8")
+def test_a_missing_answer_gives_nobody_work_and_an_objection_without_a_finding_does() -> None:
+    decision = ClusterDecision(status=ERROR)
+
+    def gaps(memories: dict[str, Memory | None], **replies: Verified | None) -> dict[str, list[str]]:
+        returned = {name: Returned[Any](name, name, one) for name, one in zip(memories, replies.values(), strict=True)}
+        found = gaps_by_task(lead(), Looked(decision, memories, returned).findings)
+        return {task: [one.what for one in every] for task, every in found.items()}
+
+    assert gaps({"v-build": None}, build=None) == {}
+    assert gaps({"v-tests": None, "v-tasks": said("v-tasks", ERROR)}, tests=None, tasks=Verified(status=ERROR)) == {}
+    wordless = Memory(agent="v-tests", role="v-tests", status=REVISE)
+    every = {"T1": ["v-tests: NEEDS_REVISION"], "T10": ["v-tests: NEEDS_REVISION"]}
+    assert gaps({"v-tests": wordless}, tests=Verified(status=REVISE)) == every

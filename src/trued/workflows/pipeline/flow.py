@@ -165,12 +165,13 @@ async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = Non
 
 
 async def replan(lead: Orchestrator, found: CheckResult) -> bool:
-    """Have the planner read the verification files and assign every failure to a task, and have those tasks fixed."""
+    """Have the planner read the verification files and assign every failure to a task, and have those tasks fixed.
+    Returns whether to verify again: something was fixed, or an agent that gave no answer is to be asked again."""
     reads = (FEATURE, DESIGN, PLAN, *lead.task_files, *VERIFICATION)
     before = lead.tasks
     reply = await lead.make_plan(lead.errand("planner", TasksPlanned, reads, gaps=found.gaps), again=True)
     assigned = [(one.task, one.what) for one in reply.failures] if reply else []
-    return await fix(lead, verification.gaps_by_task(lead, found.findings, assigned, before))
+    return await fix(lead, verification.gaps_by_task(lead, found.findings, assigned, before)) or bool(found.silent)
 
 
 async def fix(lead: Orchestrator, gaps: Gaps) -> bool:

@@ -73,14 +73,19 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All open issues, found by the engine or by agents."""
+        """All open issues, found by the engine or by agents. If there is none, what agents that object told besides
+        findings. Empty if answers are missing and nobody objects: then there is nothing to fix."""
         said = (
             one
             for name, back in self.returned.items()
             for each in _replies_of(back)
             for one in _findings_of(name, each)
         )
-        return (*self.gaps, *said)
+        return (*self.gaps, *said) or tuple(
+            one.model_copy(update={"by": name})
+            for name, back in self.returned.items()
+            for one in (_open_findings(name, self) if back.good and name != KNOWLEDGE else ())
+        )
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
         """Ids of critiques of the design that agents found again in the work. If it is unclear which one an agent
@@ -436,7 +441,7 @@ def gaps_by_task(
     before a replan; tasks that are new since then are included.
 
     The engine assigns findings by requirement, file and task id. Findings about no particular task go to every task in
-    the result; if the result is empty, to all tasks of the plan.
+    the result; if the result is empty, to all tasks of the plan. Without any finding no task has something to fix.
     """
     found: dict[str, list[Finding]] = {}
     known = {one.id for one in lead.tasks}
@@ -452,7 +457,7 @@ def gaps_by_task(
         left += [finding] if not served else []
         for task in served:
             found.setdefault(task, []).append(finding)
-    for task in found or sorted(known):
+    for task in found or (sorted(known) if left else ()):
         found.setdefault(task, []).extend(left)
     return {task: gaps[:SHOWN] for task, gaps in found.items()}
 
