@@ -1,7 +1,7 @@
 """A call that breaks off: the next agent or session gets the work, the facts and the answers so far."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -88,10 +88,12 @@ class Place:
         more = {"person": person} if person else {}
         return self.ground.stack.enter_context(closing(Engine(RunStore(self.ground.home, {}), runtime=played, **more)))  # type: ignore[arg-type]
 
-    async def run(self, *turns: Turn, person: Person | None = None) -> tuple[Engine, RunRecord, Played]:
+    async def run(
+        self, *turns: Turn, person: Person | None = None, limits: Sequence[str] = ()
+    ) -> tuple[Engine, RunRecord, Played]:
         played = Played(*turns)
         engine = self.engine(played, person)
-        given: dict[str, Any] = {"agents": {"solo": "scripted:inside"}, "workflow": "solo"}
+        given: dict[str, Any] = {"agents": {"solo": "scripted:inside"}, "workflow": "solo", "limits": limits}
         return engine, await self.ground.run(engine, GOAL, **given), played
 
 
@@ -146,10 +148,17 @@ async def test_a_later_turn_that_dies_is_tried_again_with_all_facts(place: Place
     assert len(third.brief) > len(second.brief)
 
 
+def own_budget_after_some_work(order: Order) -> Report:
+    return replace(own_budget(order), usage=replace(USED, cost_usd=0.1), ended=1.0)
+
+
 @pytest.mark.spec("RUN-6")
 @pytest.mark.slow
-async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(place: Place) -> None:
-    _, record, played = await place.run(own_budget)
+@pytest.mark.parametrize("limits", [(), ("usd=5",)])
+async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(
+    place: Place, limits: tuple[str, ...]
+) -> None:
+    _, record, played = await place.run(own_budget_after_some_work, limits=limits)
     assert (record.state, record.code) == ("limited", 4)
     record = await place.engine(Played(built, before=played)).resume(record.id)
     assert (record.state, record.code) == ("done", 0)

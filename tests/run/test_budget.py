@@ -206,6 +206,27 @@ async def test_a_call_whose_time_is_used_up_is_no_failure_but_asks_for_more(jour
 
 
 @pytest.mark.spec("RUN-6")
+@pytest.mark.parametrize(
+    ("limits", "usage", "seconds", "used_up"),
+    [
+        ({"usd": 2.0}, paid(2.0), 1.0, True),
+        ({"usd": 2.0}, paid(1.99997), 1.0, True),  # an agent may round what it was given
+        ({"usd": 2.0}, paid(0.5), 1.0, False),
+        ({"tokens": 1000}, paid(0.5, 1001), 1.0, True),
+        ({"tokens": 1000}, paid(9.0, 10), 1.0, False),
+        ({"time": 600.0}, paid(9.0, 9000), 30.0, False),
+        ({"usd": 2.0, "tokens": 1000}, paid(0.5, 1001), 1.0, True),
+    ],
+)
+async def test_a_call_that_ends_below_its_reservation_has_used_up_a_budget_of_the_agents_own(
+    journal: SqliteJournal, limits: dict[str, Any], usage: Usage, seconds: float, *, used_up: bool
+) -> None:
+    house = budget(journal, call_usd=2.0, call_tokens=1000, **limits)
+    await called(house, "a#1", usage, state="failed", kind="budget", seconds=seconds)
+    assert house.has_used_up("a#1") is used_up
+
+
+@pytest.mark.spec("RUN-6")
 async def test_a_call_that_had_no_limit_of_ours_cannot_ask_for_more(journal: SqliteJournal) -> None:
     house = budget(journal)
     await called(house, "a#1", paid(0.1), state="failed", kind="budget")

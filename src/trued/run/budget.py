@@ -21,6 +21,7 @@ from trued.model.step_keys import feature_scope
 from trued.protocols import Journal
 from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
+USED_UP = 0.95  # a call that ended at its reservation used this share or more: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
 # A call may use this many times the median of past calls; then it is stopped, and continues if the limits leave room.
@@ -195,7 +196,7 @@ class Budget:
 
         def look(rows: Sequence[Spend]) -> None:
             mine = [row for row in rows if row.call == call]
-            found.append(any(row.reserved != Amount() and row.spent != Amount() for row in mine[-1:]))
+            found.append(any(_is_used_up(row, what) for row in mine[-1:] for what in UNITS))
 
         self._journal.spend(look)
         return found[0]
@@ -406,6 +407,11 @@ class Reservation:
         ):
             return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
         return usage
+
+
+def _is_used_up(row: Spend, what: str) -> bool:
+    reserved: float = getattr(row.reserved, what)
+    return reserved > 0 and getattr(row.spent, what) >= USED_UP * reserved
 
 
 def _generous_estimate(past: Sequence[float]) -> float:
