@@ -9,7 +9,7 @@ from trued.model import TeamSettings
 from trued.support.markdown import split_lines
 from trued.workflows.team.backlog import render
 from trued.workflows.team.backlog.reading import parse_backlog
-from trued.workflows.team.flat_plan import is_flat_plan, migrate
+from trued.workflows.team.flat_plan import is_flat_plan, is_list_of_tasks, migrate
 from trued.workflows.team.sheen_config import team_settings
 
 FLAT = """\
@@ -131,6 +131,33 @@ def test_a_list_of_boxes_is_told_from_other_plans() -> None:
     assert is_flat_plan(FLAT)
     assert not is_flat_plan("# Goal\n\nBuild a shop.\n\n- fast\n- small\n")
     assert not is_flat_plan(render(migrate(FLAT).backlog))
+
+
+TABLE = "| Chunk | Scope | Files |\n|---|---|---|\n| 1A | models | a.py |\n| 1B | routes | b.py |\n\n"
+BOXES = "- [ ] a user can log in\n- [ ] search finds words\n"
+
+
+@pytest.mark.spec("TEAM-12", "TEAM-1")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (FLAT, True),
+        (f"# P\n\n## Phase 1: login\n\n{BOXES}\n## Phase 2: more\n\n- [x] c\n", True),
+        (f"# P\n\n## 1. Login\n\n{BOXES}", True),
+        ("# P\n\n- [ ] 1A: models\n- [ ] 1B: routes\n", True),
+        (f"# P\n\n{TABLE}## Notes\n\n{BOXES}", False),
+        (f"# P\n\n{TABLE}## Ship criteria\n\n{BOXES}", False),
+        (f"# P\n\n{TABLE.replace('1B', '  ')}## Notes\n\n{BOXES}", False),
+        (f"# P\n\n### 1A: models\n\n{BOXES}\n### 1B: routes\n\n{BOXES}", False),
+        (f"# P\n\n### Task 1: models\n\n{BOXES}", False),
+        (f"# P\n\n- 1A: models\n- 1B: routes\n\n## Done when\n\n{BOXES}", False),
+        (f"# Shop\n\nBuild a shop.\n\n## Acceptance criteria\n\n{BOXES}", False),
+    ],
+)
+def test_only_a_goal_whose_boxes_are_its_tasks_needs_no_pm(text: str, expected: bool) -> None:
+    assert is_flat_plan(text)
+    assert is_list_of_tasks(text) is expected
+    assert not expected or list(migrate(text).backlog.tasks)
 
 
 CONFIG = """\

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from trued.errors import BadInput
+from trued.inputs.plans.outline import Outline
 from trued.inputs.vocabulary import bare_title, is_work, section_kind
 from trued.model import Criterion, Source, Value
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
@@ -36,6 +38,21 @@ def is_flat_plan(text: str) -> bool:
     boxes = [item for item in items if _state(item)[0] is not None]
     named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)
     return len(boxes) >= 2 and len(boxes) * 2 >= len(items) and not named
+
+
+def is_list_of_tasks(text: str) -> bool:
+    """Whether a goal is a flat plan whose checkboxes are the work, so that nobody has to break it down: they are not
+    only criteria, and no chunk that the text names stands anywhere else, such as in a table or a heading."""
+    if not is_flat_plan(text):
+        return False
+    blocks, outline = parse(text), Outline(NAME)
+    try:
+        outline.read(blocks, len(split_lines(text)))
+    except BadInput:  # a table of chunks with a mistake
+        return False
+    boxes = {item.line for block in blocks if isinstance(block, List) for item in block.walk() if _boxed_item(item)}
+    named = [one for one in (*outline.drafts, *outline.details) if one.id]
+    return bool(migrate(text).backlog.features) and all(one.line in boxes for one in named)
 
 
 def migrate(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:

@@ -32,7 +32,7 @@ from trued.workflows.team.events import (
     TeamReported,
 )
 from trued.workflows.team.files import FOLDER, Records, changed, context_notes
-from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrate
+from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, is_list_of_tasks, migrate
 from trued.workflows.team.quoting import quoted
 from trued.workflows.team.replies import Breakdown, Clarified, FeatureSpecified, Fixes, Validated
 from trued.workflows.team.reply_parts import Query
@@ -112,10 +112,10 @@ async def _settings(run: Run) -> TeamSettings:
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
     """Read a flat list of tasks once: the goal itself, or what an older tool left. The original is kept."""
-    flat = is_flat_plan(crew.goal.text)
+    flat = is_list_of_tasks(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
-    if not is_flat_plan(text):
+    if not flat and not is_flat_plan(text):
         return crew
     original = f"{FOLDER}{ORIGINAL}"
     if await run.branch.read(original, run.branch.base) == text:
