@@ -134,7 +134,7 @@ def resume(
     ] = 0,
     reopen: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Open this failed task or feature again, and continue with it."),
+        typer.Option(metavar="ID", help="Open this failed task, story or feature again, and continue with it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

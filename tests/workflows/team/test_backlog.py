@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from trued.errors import BadInput
-from trued.workflows.team.backlog import render
+from trued.workflows.team.backlog import render, reopened
 from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import AcceptanceItem, Backlog, BacklogFeature, BacklogTask, Story
 from trued.workflows.team.backlog.merge import merge_edit
@@ -516,3 +516,26 @@ def test_the_example_of_the_guide_is_a_backlog() -> None:
     assert [task.state for task in backlog.tasks] == ["done", "open", "failed"]
     assert not any(feature.kept for feature in backlog.features)
     assert render(backlog) == example
+
+
+@pytest.mark.spec("TEAM-2")
+def test_a_story_that_is_reopened_has_its_failed_tasks_open_again_and_no_other() -> None:
+    backlog, feature = Backlog().with_new_feature("login")
+    for story in ("first", "second"):
+        backlog, name = backlog.with_new_story(feature, story)
+        for state in ("done", "failed"):
+            backlog, task = backlog.with_new_task(name, f"{story} {state}")
+            backlog = backlog.with_task(task, state=state, attempts=3)
+    backlog = backlog.with_feature(feature, status="failed", uat="failed")
+
+    def states(*names: str) -> list[str]:
+        found = parse_backlog(reopened(render(backlog), names))
+        assert (found.features[0].status, found.features[0].uat) == ("in_progress", "pending")
+        return [one.state for one in found.tasks]
+
+    assert states("F1-S2") == ["done", "failed", "done", "open"]
+    assert states("F1") == ["done", "open", "done", "open"]
+    assert states("F1-T2") == ["done", "open", "done", "failed"]
+    for unknown in ("F9", "F1-S9", "F1-C1"):
+        with pytest.raises(BadInput, match=f"no task, story or feature '{unknown}'"):
+            reopened(render(backlog), [unknown])

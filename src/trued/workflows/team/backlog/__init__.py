@@ -41,15 +41,21 @@ def with_archive(backlog: Backlog, text: str) -> Backlog:
 
 
 def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
-    """The file with these tasks and features open again. Reopening a feature reopens its failed tasks; the UAT of the
-    feature is pending again. Raises BadInput for an unknown id, or a file that cannot be parsed."""
+    """The file with these tasks, stories and features open again. Reopening a story or a feature reopens its failed
+    tasks; the UAT of the feature is pending again. Raises BadInput for an unknown id, or a file that cannot be
+    parsed."""
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):
             known = ", ".join(one.id for one in backlog.features)
-            raise BadInput(f"the backlog has no task or feature {name!r}", file, f"its features are {known}")
+            raise BadInput(f"the backlog has no task, story or feature {name!r}", file, f"its features are {known}")
         feature = backlog.feature(name)
-        own = [one.id for one in feature.tasks if one.id == name or (feature.id == name and one.state == "failed")]
+        own = [
+            task.id
+            for story in feature.stories
+            for task in story.tasks
+            if task.id == name or (name in (story.id, feature.id) and task.state == "failed")
+        ]
         for task in own:
             backlog = backlog.with_task(task, state="open", attempts=0)
         backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
