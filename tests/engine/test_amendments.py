@@ -19,11 +19,11 @@ from tests.workflows.conftest import (
     honest,
 )
 from trued.agents.adapters.scripted import ScriptFailed
-from trued.engine.amendments import ContractChange, amend, objections_left
+from trued.engine.amendments import ContractChange, amend, check_names, objections_left
 from trued.engine.approvals import Decision, answer_question, decide
 from trued.engine.engine import Engine
 from trued.errors import BadInput
-from trued.model import Finding, Grade, Outcomes, Requirement, RunRecord, Verdict
+from trued.model import Contract, Finding, Grade, Outcomes, Requirement, RunRecord, Verdict
 from trued.wire import Order
 
 __all__ = ["ground"]
@@ -108,7 +108,37 @@ async def test_amendments_that_make_no_sense_are_one_sentence_and_change_nothing
         await amend(engine.store, record.id, by_ann(add=file(ground, REQUIREMENTS)))
     with pytest.raises(BadInput, match="without requirements"):
         await amend(engine.store, record.id, by_ann(remove=("double", "triple", "strings")))
+    other = file(ground, [{**REQUIREMENTS[0], "id": "other", "covers": []}], "other.json")
+    with pytest.raises(BadInput, match="no requirement 'new'"):
+        await amend(engine.store, record.id, by_ann(keep=("new",), add=other))
     assert engine.store.amendments(record.id) == []
+    await amend(engine.store, record.id, by_ann(add=other, remove=("double",), keep=("other",)))
+    contract = engine.store.contract(record.id)
+    assert contract
+    assert [(one.id, one.keep) for one in contract.requirements][-1] == ("other", True)
+
+
+@pytest.mark.spec("LAW-3", "USE-7")
+def test_the_names_of_a_change_are_those_of_the_contract_that_it_makes() -> None:
+    old, new, criterion = (Requirement(id=one, text=one) for one in ("old", "new", "crit"))
+    record = RunRecord(id="r-a", workflow="purple", title="t", repository="/r", base="0", branch="b")
+    contract = Contract(base="0", requirements=(old,))
+
+    def wrong(*listed: Requirement, **more: Any) -> str:
+        try:
+            check_names(record, contract, by_ann(**more), listed)
+        except BadInput as error:
+            return str(error)
+        return ""
+
+    assert "new is there already" in wrong(old, new, new)
+    assert wrong(new, keep=("new",), supersedes={"new": ("test_a",)}) == ""
+    assert "no requirement 'old'" in wrong(new, keep=("old",))
+    assert wrong(new, remove=("old",)) == ""
+    assert "no requirement 'x'" in wrong(new, remove=("x",))
+    assert wrong(old, criterion, remove=("old",)) == ""
+    assert "without requirements" in wrong(new, remove=("new",))
+    assert "without requirements" in wrong(old, remove=("old",))
 
 
 def verdict_with_a_failure(engine: Engine, record: RunRecord, name: str) -> Verdict:

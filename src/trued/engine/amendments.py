@@ -1,6 +1,6 @@
 """Amendments: a person changes a sealed contract. Each amendment is a step that records who changed what, and why."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -77,8 +77,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
             "the amendment changes nothing",
             then="name --requirements, --add, --criterion, --remove, --keep or --supersedes",
         )
-    _check_change(contract, record, change)
-    taken = _criteria(store, record, contract, change.criteria)
+    asked, fresh = _changed(store, record, contract, change)
     refuse_if_agent_could_answer(store, record)
     with store.journal.claim(record.id):
         # read again, because the run may have moved on before we held the claim
@@ -92,7 +91,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         before = tuple(key for key, _, _ in store.journal.steps(record.id))
 
         async def step() -> str:
-            sealed = await _sealed(workspace, inputs, contract, change, taken, journal.emit)
+            sealed = await _sealed(workspace, contract, change, asked, fresh, journal.emit)
             verdict = await _judged(store, record, workspace, (contract, sealed), journal.emit)
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
@@ -114,12 +113,19 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         return conclude_after_decision(store, record, outcome)
 
 
-def _check_change(contract: Contract, record: RunRecord, change: ContractChange) -> None:
-    ids = [one.id for one in contract.requirements]
-    for name in (*change.remove, *change.keep, *change.supersedes):
-        if name not in ids:
-            raise BadInput(f"run {record.id} has no requirement {name!r}", then=f"it has {', '.join(ids)}")
-    if len(set(change.remove)) == len(ids) and not change.add:
+def check_names(record: RunRecord, contract: Contract, change: ContractChange, listed: Sequence[Requirement]) -> None:
+    """Raise BadInput if an id occurs twice in the changed contract, or if the change names a requirement that is
+    neither there nor, if it is to be removed, in the contract before. `listed`: before anything is removed."""
+    ids = [one.id for one in listed]
+    if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
+        file = str(change.add or change.requirements or "")
+        raise BadInput(f"requirement {twice[0]} is there already", file, "give it another id, or leave it out")
+    known = {*ids, *(one.id for one in contract.requirements)}
+    wrong = [name for name in change.remove if name not in known]
+    wrong += [name for name in (*change.keep, *change.supersedes) if name not in ids]
+    if wrong:
+        raise BadInput(f"run {record.id} has no requirement {wrong[0]!r}", then=f"it has {', '.join(ids)}")
+    if {*ids} <= {*change.remove}:
         raise BadInput("a contract without requirements proves nothing", then="leave one, or cancel the run")
 
 
@@ -152,14 +158,13 @@ def _source(written: str) -> Source:
 
 async def _sealed(
     workspace: GitWorkspace,
-    inputs: Inputs,
     contract: Contract,
     change: ContractChange,
-    taken: tuple[Requirement, ...],
+    asked: Requirements,
+    fresh: list[Path],
     tell: Emit,
 ) -> Contract:
-    asked, fresh = _changed(inputs, contract, change)
-    asked = asked.model_copy(update={"requirements": (*asked.requirements, *taken)})
+    """Seal the changed requirements. `fresh`: the files that they were read from."""
     asked = await with_server(asked, partial(find_server, workspace, asked.environment, tell=tell))
     guards = list(contract.guards)
     if change.requirements or change.keep:
@@ -180,9 +185,11 @@ async def _sealed(
     return await seal(workspace, asked, terms, tell=tell)
 
 
-def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tuple[Requirements, list[Path]]:
-    """The new requirements, and the files that they were read from."""
-    requirements = contract.requirements
+def _changed(
+    store: RunStore, record: RunRecord, contract: Contract, change: ContractChange
+) -> tuple[Requirements, list[Path]]:
+    """The new requirements, and the files that they were read from. Raises BadInput if they make no contract."""
+    inputs, requirements = store.inputs(record.id), contract.requirements
     given = contract_requirements(contract)
     if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
         what = f"a run of {inputs.settings.workflow} cannot replace its requirements file"
@@ -198,13 +205,12 @@ def _changed(inputs: Inputs, contract: Contract, change: ContractChange) -> tupl
         requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
     added = load_requirements(change.add) if change.add else None
     if added:
-        taken = {one.id for one in requirements}
-        if twice := [one.id for one in added.requirements if one.id in taken]:
-            raise BadInput(f"requirement {twice[0]} is there already", str(change.add), "give it another id")
         given = given.model_copy(
             update={"carried": {**given.carried, **added.carried}, "serve": given.serve or added.serve}
         )
-    listed = (*requirements, *(added.requirements if added else ()))
+    criteria = _criteria(store, record, contract, change.criteria)
+    listed = (*requirements, *(added.requirements if added else ()), *criteria)
+    check_names(record, contract, change, listed)
     every = [_amended(one, change) for one in listed if one.id not in change.remove]
     ids = {one.id for one in every}
     whole = tuple(one.model_copy(update={"parts": tuple(name for name in one.parts if name in ids)}) for one in every)
