@@ -20,7 +20,7 @@ from tests.hub.machines import Beginning, Machine, SharedHub
 from tests.hub.test_runs import command, environment, wait_for
 from tests.hub.test_travel import Checked
 from tests.postgres import PASSWORD, PostgresServer
-from trued.hub.database import Database
+from trued.hub.database import Connection, Database
 from trued.hub.postgres import PostgresJournal
 from trued.hub.queue import SCHEMA, _client
 from trued.hub.worker import AGAIN_S
@@ -398,6 +398,49 @@ def test_ended_drives_are_removed_after_an_hour_and_their_numbers_are_never_give
         assert [row["drive"] for row in database.rows(stored)] == ["drive/r-live/1", "drive/r-new/1"]
         journal.put("r-old")
         assert [row["drive"] for row in database.rows(stored)][-1] == "drive/r-old/2"
+
+
+@pytest.mark.spec("HUB-4", "HUB-8")
+def test_a_run_whose_worker_died_counts_as_waiting_in_the_status_as_it_does_in_the_list(
+    postgres: PostgresServer, prepared: str
+) -> None:
+    url = postgres.new_database(prepared)
+    with closing(PostgresJournal(url)) as journal, closing(Database(url, "trued", lambda: 5.0)) as database:
+        for name in ("r-asked", "r-left", "r-driven", "r-done"):
+            journal.add(record(name), queue="runs")
+            journal.put(name)
+        begun = "update run set served = asked, until = clock_timestamp() + interval '1 hour' where id <> 'r-asked'"
+        database.rows(f"{begun} returning 1")
+        database.rows("update run set until = clock_timestamp() - interval '1 s' where id = 'r-left' returning 1")
+        database.rows("update run set until = null, state = 'done' where id = 'r-done' returning 1")
+        assert [*journal.queued()] == ["r-asked", "r-left"]
+        assert Workers(database, LEASE_S).waiting() == {"runs": 2}
+
+
+@pytest.mark.spec("HUB-4")
+def test_only_one_worker_at_a_time_gives_back_the_drives_of_dead_ones(postgres: PostgresServer, prepared: str) -> None:
+    url = postgres.new_database(prepared)
+    moved: list[tuple[str, ...]] = []
+    with (
+        closing(PostgresJournal(url)) as journal,
+        closing(Database(url, "trued", lambda: 5.0)) as database,
+        closing(Database(url, "trued", lambda: 5.0)) as other,
+    ):
+        journal.add(record("r-one"), queue="runs")
+        journal.put("r-one")
+        database.rows(f"update {SCHEMA}.workflow_status set queue_name = '@gone' returning 1")
+
+        def reap() -> None:
+            Workers(database, LEASE_S).reap(lambda drives, queue: moved.append((queue, *drives)))
+
+        def while_another_reaps(db: Connection) -> None:
+            db.execute("select pg_advisory_xact_lock(hashtext('trued reaper'))")
+            reap()
+
+        other.transaction(while_another_reaps)
+        assert moved == []
+        reap()
+        assert moved == [("runs", "drive/r-one/1")]
 
 
 @pytest.mark.slow

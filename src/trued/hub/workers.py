@@ -14,7 +14,7 @@ from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.hub.claim import SOON
 from trued.hub.database import RETRY_S, Connection, Database
-from trued.hub.postgres import ASKED_FOR, WAITS, WILL_BE_DRIVEN
+from trued.hub.postgres import WAITS, WILL_BE_DRIVEN
 from trued.hub.queue import SCHEMA
 from trued.hub.schema import MIGRATIONS
 from trued.run.budget import agent_kind
@@ -178,7 +178,7 @@ class Workers:
 
     def waiting(self) -> dict[str, int]:
         """Queue → number of runs that wait there for a worker."""
-        where = f"queue <> '' and {ASKED_FOR} and (until is null or until <= clock_timestamp())"
+        where = f"queue <> '' and {WAITS}"
         rows = self._database.rows(f"select queue, count(*) as number from run where {where} group by 1 order by 1")  # noqa: S608
         return {row["queue"]: row["number"] for row in rows}
 
@@ -225,40 +225,28 @@ class Workers:
         remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
-        """Declare workers dead whose lease has expired (one worker does this at a time), and give the drives of dead
-        workers back to the queues of their runs.
+        """Declare workers dead whose lease has expired, and give the drives of dead workers back to the queues of their
+        runs. One worker does this at a time.
 
         Within one lease after the database started, no worker is declared dead, because none could renew while it was
         down.
         """
 
         def work(db: Connection) -> None:
-            free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
             young = "pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => %s)"
             started = db.execute(f"select {young} as young", (self._lease_s,)).fetchone()
-            if not free or not free["free"] or not started or started["young"]:
+            if not _is_only_reaper(db) or not started or started["young"]:
                 return
             db.execute("update worker set dead = true where not dead and until <= clock_timestamp()")
             _fence(db)
             _put_again(db)
 
-        self._database.transaction(work)
-        for queue, drives in self._drives_of_gone_workers().items():
-            move(drives, queue)
+        def give_back(db: Connection) -> None:
+            for queue, drives in _drives_of_gone_workers(db).items() if _is_only_reaper(db) else ():
+                move(drives, queue)
 
-    def _drives_of_gone_workers(self) -> dict[str, list[str]]:
-        """Queue → drives of workers that are gone. If a worker was started again, its running drives go to the new
-        process, which adopts the agents; all others go back to the queue of their run."""
-        gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
-            (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
-            or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
-        again = "s.status = 'PENDING' and not w.dead and not w.draining and w.name = split_part(s.executor_id, '#', 1)"
-        queue = f"coalesce((select '@' || w.name from worker w where {again}), r.queue) as queue"  # noqa: S608
-        statement = f"select {queue}, s.workflow_uuid as drive from {DRIVES} where {LIVE} and {gone}"  # noqa: S608
-        left: dict[str, list[str]] = {}
-        for row in self._database.rows(statement):
-            left.setdefault(str(row["queue"]), []).append(str(row["drive"]))
-        return left
+        self._database.transaction(work)
+        self._database.transaction(give_back)  # on its own: `move` changes rows that `work` may have locked
 
 
 def own_queue(worker: str) -> str:
@@ -276,6 +264,27 @@ def _stored_worker(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorke
     known: dict[str, Any] = {name: row[name] for name in ("name", "life", "queue", "runs", "host", "version")}
     known |= {name: tuple(row[name]) for name in ("agents", "levels")}
     return StoredWorker(**known, state=state, seconds_left=max(0.0, row["left"]), drives=tuple(drives))
+
+
+def _is_only_reaper(db: Connection) -> bool:
+    """Whether no other worker is reaping; none can begin until this transaction ends."""
+    free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
+    return bool(free and free["free"])
+
+
+def _drives_of_gone_workers(db: Connection) -> dict[str, list[str]]:
+    """Queue → drives of workers that are gone. If a worker was started again, its running drives go to the new
+    process, which adopts the agents; all others go back to the queue of their run."""
+    gone = """s.queue_name <> r.queue and not exists (select 1 from worker w where not w.dead and
+        (s.status = 'PENDING' and s.executor_id = w.name || '#' || w.life
+        or s.status <> 'PENDING' and s.queue_name = '@' || w.name))"""
+    again = "s.status = 'PENDING' and not w.dead and not w.draining and w.name = split_part(s.executor_id, '#', 1)"
+    queue = f"coalesce((select '@' || w.name from worker w where {again}), r.queue) as queue"  # noqa: S608
+    statement = f"select {queue}, s.workflow_uuid as drive from {DRIVES} where {LIVE} and {gone}"  # noqa: S608
+    left: dict[str, list[str]] = {}
+    for row in db.execute(statement):
+        left.setdefault(str(row["queue"]), []).append(str(row["drive"]))
+    return left
 
 
 def _fence(db: Connection) -> None:
