@@ -29,7 +29,8 @@ class SideBySide:
     """Prints the events of several runs and asks one question at a time."""
 
     def __init__(self, store: RunStore, notify: bool | None = None) -> None:
-        self._console, self._one = err(), asyncio.Lock()
+        self._console, self._one, self._store = err(), asyncio.Lock(), store
+        self._shown_names: dict[str, str] = {}
         self.notifier = users_notifier(store, notify)
 
     def show_event(self, record: RunRecord, event: Event) -> None:
@@ -38,17 +39,19 @@ class SideBySide:
         self.notifier.notify_of(record, event)
 
     def name_of(self, record: RunRecord) -> str:
-        return name_of(record)
+        if record.id not in self._shown_names:
+            self._shown_names[record.id] = name_of(self._store, record)
+        return self._shown_names[record.id]
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
         async with self._one:
             return await ask_person(question)
 
 
-def name_of(record: RunRecord) -> str:
-    """The ticket's key if the run's title begins with one; else the run's id."""
-    key, colon, _ = record.title.partition(": ")
-    return line(key if colon and " " not in key else record.id, SHORT)
+def name_of(store: RunStore, record: RunRecord) -> str:
+    """The key of the run's ticket; the run's id if it has no ticket."""
+    ticket = store.stored_inputs(record.id).get("ticket")
+    return line(ticket["key"] if ticket else record.id, SHORT)
 
 
 def drive_all(
@@ -78,7 +81,7 @@ def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
         print_json([_data(store, one) for one in records])
         return
     for one in records:
-        err().print(Text(f"\n{name_of(one)} ({one.id}) on {line(one.branch)}", style="bold"))
+        err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))
         conclude(store, one, as_json=False)
 
 
