@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.conftest import Trued
 from tests.engine.landing.landable import Landable, landable_in
-from trued.cli.land import landing_sentence
+from trued.cli.land import branch_hint, landing_sentence
 from trued.engine.landing.records import LandingResult
-from trued.model import Grade, Judged, Verdict
+from trued.model import Grade, Judged, RunRecord, Verdict
 from trued.support.processes import MARKER
 
 
@@ -67,3 +67,23 @@ def test_land_says_which_requirements_were_proven_again_and_which_rest_on_an_app
     verdict = Verdict(subject="landing", commit="c" * 40, requirements=judged)
     landing = LandingResult(run="r-a", landed=True, onto="main", commit="c" * 40, how="rebase", verdict=verdict)
     assert landing_sentence(landing) == f"r-a is on main at {'c' * 10} (rebase, {says})"
+
+
+@pytest.mark.spec("USE-11")
+@pytest.mark.parametrize(
+    ("how", "commit", "whole", "command"),
+    [
+        ("fast-forward", "a", True, "`git branch -d trued/r`"),
+        ("merge", "b", True, "`git branch -d trued/r`"),
+        ("rebase", "b", True, "`git branch -D trued/r`"),
+        ("fast-forward", "b", False, ""),  # the chunks that have not landed are only on the branch
+        ("fast-forward", "a", False, "`git branch -d trued/r`"),
+    ],
+)
+def test_a_branch_is_removed_by_force_only_if_all_of_it_landed_as_other_commits(
+    how: str, commit: str, whole: bool, command: str
+) -> None:
+    record = RunRecord(id="r-a", workflow="purple", title="t", repository="/r", base="0", branch="trued/r", head="a")
+    said = branch_hint(record, LandingResult(run="r-a", landed=True, how=how, commit=commit), whole=whole)
+    assert command in said
+    assert ("git branch" in said) == bool(command)

@@ -12,6 +12,7 @@ from trued.cli.format import line
 from trued.cli.live import Lines
 from trued.cli.summary import ledger_lines
 from trued.cli.terminal import err, hint, home, out, outside_agents, print_json, whoami
+from trued.engine.landing.land import MERGED
 from trued.engine.landing.land import land as land_run
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
@@ -107,7 +108,7 @@ def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool)
         if as_json:
             print_json(data(landing))
         else:
-            _print_landing(store, record, landing)
+            _print_landing(store, record, landing, whole=not wanted.through)
     except KeyboardInterrupt:
         hint("interrupted; nothing is half done: run the same command again to continue")
         return 130
@@ -123,7 +124,7 @@ def data(landing: LandingResult) -> dict[str, Any]:
     return {**found, "verdict": judged}
 
 
-def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -> None:
+def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *, whole: bool) -> None:
     for path, kind in landing.asks.items():
         err().print(Text(f"this run changes {line(path)} ({kind})", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
@@ -134,15 +135,23 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult) -
     if landing.landed:
         out().print(Text(landing_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            # if another commit landed, git may not see the run's branch as merged, and then only -D deletes it
+            hint(branch_hint(record, landing, whole=whole))
             another = landing.commit != record.head
-            hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
             receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
             hint(f"`{receipt}` writes the verdict as a file that others can check")
         return
     err().print(Text.assemble(("not landed: ", "bold red"), line(landing.why)), soft_wrap=True)
     if landing.then:
         hint(line(landing.then))
+
+
+def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> str:
+    """How to remove the run's branch, if all its work has landed (`whole`). Git deletes a branch with -d only if the
+    landed commit contains the branch's own, which a rebased one does not."""
+    if not whole and landing.commit != record.head:
+        return "the run's branch is kept: the rest of the work is only there"
+    contained = landing.commit == record.head or landing.how == MERGED
+    return f"the run's branch is kept; `git branch {'-d' if contained else '-D'} {record.branch}` removes it"
 
 
 def landing_sentence(landing: LandingResult) -> str:
