@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.gate.yard import GREEN, RED, Yard
+from trued.engine.worktree import MOST_INSIDE
 
 WRONG = RED + "# done\n"
 
@@ -151,3 +152,18 @@ def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(y
         yard.prompt(f"p{number}")
         act()
         assert "decision" not in yard.stop(prompt_id=f"p{number}"), act.__name__
+
+
+@pytest.mark.spec("DAY-10")
+def test_repositories_inside_that_are_not_looked_at_are_named_where_a_turn_seems_to_change_nothing(yard: Yard) -> None:
+    yard.install("claude")
+    for number in range(MOST_INSIDE):
+        yard.git("clone", "-q", "--shared", str(yard.repository), f"r{number:02}")
+    yard.prompt("before")
+    assert "unknown" not in yard.stop(prompt_id="before")["systemMessage"]
+    yard.git("clone", "-q", "--shared", str(yard.repository), "r99")
+    yard.prompt("work")
+    yard.write("r99/slug.py", WRONG)
+    answer = yard.stop(prompt_id="work")
+    assert "decision" not in answer
+    assert "unknown whether this turn changed repositories inside this one: r99/" in answer["systemMessage"]

@@ -13,7 +13,7 @@ from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-MOST_INSIDE = 50  # at most this many nested repositories are checked
+MOST_INSIDE = 50  # at most this many nested repositories are checked: each takes several calls of git
 # the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # Git ignores replacements and grafts: with these, whoever can write to `.git` could give a commit another tree or other
@@ -111,15 +111,14 @@ class Checkout:
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """Path → tree of every nested repository that differs from the commit that HEAD names for it."""
-        every = list(taken.inner.items())[:MOST_INSIDE]
-        trees = {path: await self._tree_inside(path, named, private) for path, named in every}
-        return {path: tree for path, tree in trees.items() if tree is not None}
+        """Path → tree of every nested repository that differs from the commit that HEAD names for it; "" if that is
+        unknown, because it cannot be read or is one of too many."""
+        there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
+        trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
+        return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")
 
     async def _tree_inside(self, path: str, named: str, private: Path) -> str | None:
-        """The nested repository's tree; None if it is at commit `named` or not checked out, "" if it cannot be read."""
-        if not os.path.lexists(self.root / path / ".git"):
-            return None
+        """The nested repository's tree; None if it is at commit `named`, "" if it cannot be read."""
         place = private / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.git"
         try:
             inside = open_checkout(self.root / path, self.environ)

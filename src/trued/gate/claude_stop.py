@@ -4,6 +4,7 @@ A turn or a subagent that changed no file is not blocked.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from trued.gate.state import Gate, StopHistory
 from trued.gate.turn_work import beginning_now, work_since
 from trued.model import Value
 from trued.proof.contract import is_success
+from trued.support.plurals import few
+from trued.support.redaction import single_line
 
 SETTINGS_CHANGED = "ConfigChange"
 TURN_BEGINS, AGENT_BEGINS = "UserPromptSubmit", "SubagentStart"
@@ -22,6 +25,7 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
+NAMED, LONGEST_PATH = 5, 100  # at most this many paths in one message, and this many characters of each
 MOST_BYTES = 8 * 2**20  # at most this many bytes of a hook's input, which contains the agent's last message
 
 
@@ -127,11 +131,11 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
             log.end_agent(call.agent)
             return {}, None
     elif not work:
-        first = log.first()
+        first, unseen = log.first(), _unseen_note(began.unseen if began else ())
         if first and first.is_still(judge.checkout.root, taken.tree) and not judge.is_known(taken.tree):
-            return {"systemMessage": NOTHING_CHANGED}, None
+            return _message(NOTHING_CHANGED, unseen), None
         found = await judge.judge_snapshot(taken)
-        return ({} if found.passed else {"systemMessage": _verdict_note(judge.gate, found)}), found
+        return _message("" if found.passed else _verdict_note(judge.gate, found), unseen), found
     found = await judge.judge_each(work)
     decision = decide(judge.gate, found, judge.store.session(call.session), active=call.active)
     judge.store.save_session(call.session, decision.session)
@@ -149,6 +153,19 @@ async def record_beginning(call: HookCall, judge: Judge) -> None:
         log.begin_agent(call.agent, found)
     else:
         log.begin_turn(call.prompt, found)
+
+
+def _message(*notes: str) -> dict[str, Any]:
+    """The answer that lets the agent stop, with what the user reads."""
+    told = "\n".join(filter(None, notes))
+    return {"systemMessage": told} if told else {}
+
+
+def _unseen_note(unseen: Sequence[str]) -> str:
+    named = few([single_line(one, LONGEST_PATH) for one in unseen], NAMED)
+    return (
+        f"trued gate: it is unknown whether this turn changed repositories inside this one: {named}" if unseen else ""
+    )
 
 
 def _verdict_note(gate: Gate, found: JudgedTree) -> str:

@@ -20,8 +20,13 @@ class Beginning(Value):
     # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches and of the stash
-    inside: dict[str, str] = {}  # noqa: RUF012  nested repository → its tree, if not at the commit that `head` names
+    inside: dict[str, str] = {}  # noqa: RUF012  nested repository → its tree, if not at the commit that `head` names; "": unknown
     ignored: str = ""  # ignore rules outside the tree, as latin-1
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Nested repositories whose files are unknown: changes to them are not noticed."""
+        return tuple(path for path, tree in self.inside.items() if not tree)
 
     def is_still(self, root: Path, tree: str) -> bool:
         """Whether the work is unchanged since this beginning: the same worktree, with the same files."""
