@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from trued.model import (
     BrowserCheck,
@@ -43,7 +44,7 @@ from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.seal import run_three_times
-from trued.proof.turns import PlannedRun, Room, take_turns
+from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.protocols import Emit, Workspace
 
 TOOLS = ("node", "chromium")  # programs whose versions are recorded in evidence, besides Python and its packages
@@ -122,10 +123,9 @@ class CommitTrial:
                 check = next(iter(shared.serves))[:12]
                 self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
 
-            def fresh() -> Room:
-                return clean_room(workspace, self.contract, commit, interpreter, withheld=carried)
-
-            self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, fresh)
+            make = partial(clean_room, workspace, self.contract, commit, interpreter, withheld=carried)
+            rooms = Rooms(make, partial(make, as_committed=True), differ=graft.differs)
+            self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, rooms)
         await self._retake_red_with_other_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder)
         await self._retry_guards_on_base(interpreter, runs)

@@ -9,6 +9,9 @@ the room by which the code knows that it is being judged. The engine cannot find
 mode of a folder is enough. So the first run of cases and pages is in another room, in which no other check has changed
 anything. Their second run is in the same room as the tests, as LAW-6 asks. If they pass in the other room, but leave
 something behind there, their first run is repeated in the room of the tests.
+
+The room of the tests has the base's tests and test settings, and lacks those that the head adds. The other room has all
+files as the head has them, because code could be right only where its own tests are missing.
 """
 
 import asyncio
@@ -32,6 +35,15 @@ BESIDE = "at the same time as the first, in an equal checkout"
 
 Record = Callable[[int, SharedRun, Fact], None]
 Room = AbstractAsyncContextManager[tuple[Bench, Graft]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Makes further rooms of the same commit."""
+
+    fresh: Callable[[], Room]  # like the room of the tests
+    as_committed: Callable[[], Room]  # for cases and pages: with all files as the commit has them
+    differ: bool  # whether the two differ in their files
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +86,21 @@ def _not_passed(fact: Fact) -> set[str]:
 
 
 async def take_turns(
-    plan: Sequence[PlannedRun], bench: Bench, turns: int, record: Record, fresh: Callable[[], Room]
+    plan: Sequence[PlannedRun], bench: Bench, turns: int, record: Record, rooms: Rooms
 ) -> tuple[str, ...]:
-    """Run the whole plan `turns` times and record the results. Returns notes for the verdict.
-
-    `fresh` makes another clean room of the same commit.
-    """
+    """Run the whole plan `turns` times and record the results. Returns notes for the verdict."""
     if turns != GREEN_TURNS or not plan or not await _can_take_two_at_once(plan, bench):
-        await _Sequence(plan, bench, record, fresh).take(turns)
+        await _Sequence(plan, bench, record, rooms).take(turns)
         return ()
-    first, second = await _take_two_at_once(plan, bench, fresh)
+    first, second = await _take_two_at_once(plan, bench, rooms)
     if first and second and not first.failures:
-        room = _Sequence(plan, bench, record, fresh)
+        room = _Sequence(plan, bench, record, rooms)
         room.add(first)
         if first.untouched and second.outcomes == first.outcomes:
             room.add(second.beside())
         return await _finish(room, second.failures)
-    async with fresh() as (calm, _):
-        room = _Sequence(plan, calm, record, fresh)
+    async with rooms.fresh() as (calm, _):
+        room = _Sequence(plan, calm, record, rooms)
         await room.take(1)
         failed = first.failures | second.failures if first and second else frozenset()
         if second and room.turns[0].untouched and failed <= room.turns[0].failures:
@@ -107,14 +116,12 @@ async def _can_take_two_at_once(plan: Sequence[PlannedRun], bench: Bench) -> boo
     return await bench.workspace.can_run_side_by_side(sum(one.usual_s for one in plan))
 
 
-async def _take_two_at_once(
-    plan: Sequence[PlannedRun], bench: Bench, fresh: Callable[[], Room]
-) -> tuple[Turn | None, Turn | None]:
+async def _take_two_at_once(plan: Sequence[PlannedRun], bench: Bench, rooms: Rooms) -> tuple[Turn | None, Turn | None]:
     within_s = max(LONG_S, USUAL_TIMES * sum(one.usual_s for one in plan))
     async with bench.workspace.copy_of_room(bench.room) as beside:
         both = asyncio.gather(
-            _take_turn(plan, bench, fresh, second=False),
-            _take_turn(plan, bench.moved_to(beside), fresh, second=True),
+            _take_turn(plan, bench, rooms, second=False),
+            _take_turn(plan, bench.moved_to(beside), rooms, second=True),
         )
         try:
             async with asyncio.timeout(within_s):
@@ -137,9 +144,9 @@ async def _finish(room: "_Sequence", suspects: frozenset[tuple[str, str]]) -> tu
 class _Sequence:
     """Turns that run one after the other in one room; each is recorded when it ends."""
 
-    def __init__(self, plan: Sequence[PlannedRun], bench: Bench, record: Record, fresh: Callable[[], Room]) -> None:
+    def __init__(self, plan: Sequence[PlannedRun], bench: Bench, record: Record, rooms: Rooms) -> None:
         self.turns: list[Turn] = []
-        self._plan, self._bench, self._record, self._fresh = plan, bench, record, fresh
+        self._plan, self._bench, self._record, self._rooms = plan, bench, record, rooms
 
     def add(self, turn: Turn) -> None:
         """Record a turn that has already run."""
@@ -154,7 +161,7 @@ class _Sequence:
             turn = await _take_turn(
                 self._plan,
                 self._bench,
-                self._fresh,
+                self._rooms,
                 second=number % 2 == 0,
                 before=self.turns,
                 record=lambda shared, fact, number=number: self._record(number, shared, fact),  # type: ignore[misc]
@@ -165,7 +172,7 @@ class _Sequence:
 async def _take_turn(
     plan: Sequence[PlannedRun],
     bench: Bench,
-    fresh: Callable[[], Room],
+    rooms: Rooms,
     *,
     second: bool,
     before: Sequence[Turn] = (),
@@ -173,14 +180,14 @@ async def _take_turn(
 ) -> Turn:
     found = footprint(bench.room, besides=bench.frozen)  # without frozen files, which are restored before each check
     facts: list[tuple[SharedRun, Fact]] = []
-    async with _UnusedRooms(fresh) as unused:
+    async with _UnusedRooms(rooms.as_committed) as unused:
         if not second and not bench.prepared and any(isinstance(one.shared.check, DATA) for one in plan[1:]):
             unused.make_ahead()
         for one in plan:
             if not (ids := _ids_left(one, before)):
                 continue
             check, wanted = one.shared.check, CaseSelection(ids, second=second, red=one.red)
-            alone = bool(facts) and not second and isinstance(check, DATA)
+            alone = (bool(facts) or rooms.differ) and not second and isinstance(check, DATA)
             fact = await run_check(check, await unused.room(), wanted) if alone else None
             if fact is None or (not _not_passed(fact) and unused.is_touched()):
                 fact = await run_check(check, bench, wanted)
@@ -191,10 +198,10 @@ async def _take_turn(
 
 class _UnusedRooms:
     """Provides a clean room in which no check has changed anything. A room that a check has changed is replaced by a
-    new one."""
+    new one, which `make` makes."""
 
-    def __init__(self, fresh: Callable[[], Room]) -> None:
-        self._fresh = fresh
+    def __init__(self, make: Callable[[], Room]) -> None:
+        self._new_room = make
         self._rooms = AsyncExitStack()
         self._ahead: asyncio.Task[None] | None = None  # makes the first room
         self._bench: Bench | None = None
@@ -226,7 +233,7 @@ class _UnusedRooms:
         return self._bench
 
     async def _make(self) -> None:
-        made, _ = await self._rooms.enter_async_context(self._fresh())
+        made, _ = await self._rooms.enter_async_context(self._new_room())
         self._bench, self._found = made, footprint(made.room, whole=True)
 
     def is_touched(self) -> bool:

@@ -175,11 +175,12 @@ class Bench:
     def off_path(self, text: str) -> str:
         """The project's own module that is in the room, but was not found according to this output, or ""."""
         names = [str(one).split(".")[0] for one in reversed(_NO_MODULE.findall(text))]
-        there = [one for one in names for root in self.roots if _has_module(Path(root), one)]
+        there = [one for one in names for root in self.roots if has_module(Path(root), one)]
         return there[0] if there else ""
 
 
-def _has_module(root: Path, name: str) -> bool:
+def has_module(root: Path, name: str) -> bool:
+    """Whether a module or package of this name is in the folder."""
     return (root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()
 
 

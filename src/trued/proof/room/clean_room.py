@@ -19,7 +19,7 @@ from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.held_out_checks import DATA
 from trued.proof.room.additions import added_packages, with_added_packages
-from trued.proof.room.bench import Bench, nonce
+from trued.proof.room.bench import Bench, has_module, nonce
 from trued.proof.room.frozen_files import (
     has_tests,
     is_among_tests,
@@ -61,6 +61,11 @@ class Graft:
         """Files that the head changed, removed or added, but of which no check used the head's version."""
         return frozenset((*self.restored, *self.removed, *self.added))
 
+    @property
+    def differs(self) -> bool:
+        """Whether the room differs from a checkout of the commit."""
+        return bool(self.restored or self.removed or self.merged)
+
 
 @asynccontextmanager
 async def clean_room(
@@ -72,6 +77,7 @@ async def clean_room(
     over: Mapping[str, str] | None = None,
     withheld: Mapping[str, str] | None = None,
     packages_of: str = "",
+    as_committed: bool = False,
 ) -> AsyncIterator[tuple[Bench, Graft]]:
     """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
 
@@ -79,14 +85,19 @@ async def clean_room(
     `withheld`: the contract's own test files; `write_held_out_files` writes those of one check while it runs. Callers
     that use the room for something else pass none, so that no code in the room can read them.
     `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
+    `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages:
+    nothing in the room can influence how they are judged.
     """
     over, withheld = over or {}, withheld or {}
+    contract = contract.model_copy(update={"frozen": {}}) if as_committed else contract
     on_base = await workspace.blobs(contract.base)
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
-        graft = await _restore_base_files(workspace, contract, (on_base, here), room)
-        graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
-        manifests = await _manifests(workspace, contract, (on_base, here), room)
+        graft, manifests = Graft(), dict[str, str]()
+        if not as_committed:
+            graft = await _restore_base_files(workspace, contract, (on_base, here), room)
+            graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
+            manifests = await _manifests(workspace, contract, (on_base, here), room)
         carried = {**manifests, **over}
         for path in carried:
             _write_carried(room, path, carried)
@@ -98,7 +109,7 @@ async def clean_room(
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, here))
         graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
-        roots = _roots(room, contract.environment.path)
+        roots = _roots(room, contract.environment.path or _usual_roots(room, on_base))
         given, seen = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
         given = with_settings(given, contract.environment.variables)
         bench = Bench(
@@ -121,7 +132,7 @@ async def clean_room(
             go=seen,
             mount_points=mount_points,
             carried=carried,
-            withheld=withheld,
+            withheld={} if as_committed else withheld,
             folders=files_by_folder(contract) if withheld else {},
             node_modules=packages.readable,
             frozen={path: file_digest(room / path) for path in (*frozen, *carried)},
@@ -592,8 +603,18 @@ def _configuration(room: Path) -> set[str]:
 
 
 def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
-    named = path or (".", *(["src"] if (room / "src").is_dir() else []))
-    return tuple(str(room / one) if one != "." else str(room) for one in named)
+    return tuple(str(room / one) if one != "." else str(room) for one in path)
+
+
+def _usual_roots(room: Path, on_base: Collection[str]) -> tuple[str, ...]:
+    """The folders from which a project imports, if nobody names them. `src` comes first if the commit adds a module at
+    the top that the base has in `src`: the product is there, and a copy beside it is not what users get."""
+    if not (room / "src").is_dir():
+        return (".",)
+    top = {one.split("/")[0].removesuffix(".py") for one in on_base}
+    inner = {one.split("/")[1].removesuffix(".py") for one in on_base if one.startswith("src/") and one.endswith(".py")}
+    copied = any(has_module(room, name) for name in inner - top)
+    return ("src", ".") if copied else (".", "src")
 
 
 def _roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:

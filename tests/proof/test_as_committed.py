@@ -1,0 +1,122 @@
+"""Cases also pass in a checkout of the head as it is: code that is right only beside the base's tests is not believed.
+
+The room of the tests has the base's tests and test settings. A head that adds, changes or removes such files could tell
+by them whether it is in that room, and be wrong in every ordinary checkout.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Sealed, Trial, only, quiet
+from trued.model import Grade
+from trued.proof.seal import SealTerms, seal
+from trued.run.examination.existing_tests import with_existing_tests
+
+OLD = "def test_old():\n    assert True\n"
+BASE = {
+    "twice.py": "def twice(x):\n    raise NotImplementedError\n",
+    "tests/test_old.py": OLD,
+    "tests/data.txt": "1\n",
+    "package.json": '{"name": "twice", "scripts": {"start": "node app.js"}}\n',
+}
+CASES = [
+    {"call": "twice:twice", "args": [21], "returns": 42},
+    {"run": ["python", "-m", "twice", "4"], "stdout": "8\n"},
+    {"call": "twice:twice", "args": ["ab"], "returns": "abab"},
+]
+ASKED: list[dict[str, Any]] = [
+    {"id": "r", "text": "twice(x) is x two times", "checks": [{"kind": "examples", "cases": CASES}]}
+]
+CODE = """import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def twice(x):
+    return x * 2 if {seen} else None
+
+
+if __name__ == "__main__":
+    print(twice(int(sys.argv[1])))
+"""
+# What the head does to files that the room of the tests takes from the base → what is so in that room only.
+TELLS: dict[str, tuple[dict[str, str | None], str]] = {
+    "a new file among the tests": ({"tests/notes.txt": "mine\n"}, "not (HERE / 'tests/notes.txt').exists()"),
+    "a changed test": (
+        {"tests/test_old.py": f"{OLD}\n\ndef test_more():\n    assert True\n"},
+        "'test_more' not in (HERE / 'tests/test_old.py').read_text()",
+    ),
+    "changed data of tests": ({"tests/data.txt": "2\n"}, "(HERE / 'tests/data.txt').read_text() == '1\\n'"),
+    "a removed file": ({"tests/data.txt": None}, "(HERE / 'tests/data.txt').exists()"),
+    "test configuration": ({"conftest.py": "import sys\n"}, "not (HERE / 'conftest.py').exists()"),
+    "compiled code": ({"marked.pyc": "no code\n"}, "not (HERE / 'marked.pyc').exists()"),
+    "a module that Python loads by itself": ({"sitecustomize.py": ""}, "not (HERE / 'sitecustomize.py').exists()"),
+    "scripts of a manifest": (
+        {"package.json": '{"name": "twice", "scripts": {"start": "true"}}\n'},
+        "'app.js' in (HERE / 'package.json').read_text()",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, Sealed]:
+    return {}
+
+
+@pytest.fixture
+async def sealed(kept: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+    if not kept:
+        trial = Trial(tmp_path_factory.mktemp("place"), BASE, ASKED)
+        await trial.workspace.begin()
+        made, guards = await with_existing_tests(trial.workspace, trial.asked)
+        contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+        kept["one"] = Sealed(trial, contract)
+    return kept["one"]
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+@pytest.mark.parametrize("tell", TELLS)
+@pytest.mark.many(3)
+async def test_code_that_is_right_only_beside_the_bases_tests_is_refuted(sealed: Sealed, tell: str) -> None:
+    files, seen = TELLS[tell]
+    verdict = await sealed.trial.prove(
+        sealed.contract, await sealed.trial.head({**files, "twice.py": CODE.format(seen=seen)}, force=True)
+    )
+    assert only(verdict).grade is Grade.REFUTED, only(verdict).why
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_honest_code_that_comes_with_tests_and_settings_is_proven(sealed: Sealed) -> None:
+    every = {path: text for files, _ in TELLS.values() for path, text in files.items() if text is not None}
+    verdict = await sealed.trial.prove(
+        sealed.contract, await sealed.trial.head({**every, "twice.py": CODE.format(seen="True")}, force=True)
+    )
+    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+
+
+@pytest.mark.spec("LAW-4")
+async def test_without_existing_tests_compiled_code_counts_too(tmp_path: Path) -> None:
+    """Nothing but compiled code is left out then, and the cases are the only checks."""
+    trial = Trial(tmp_path, {"twice.py": BASE["twice.py"]}, ASKED)
+    files, seen = TELLS["compiled code"]
+    contract = await trial.seal()
+    found = [
+        only(await trial.prove(contract, await trial.head({**files, "twice.py": CODE.format(seen=one)}, force=True)))
+        for one in (seen, "True")
+    ]
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_a_copy_beside_the_product_is_not_the_product(tmp_path: Path) -> None:
+    """The base has its modules in `src`, from where they are installed; a module at the top would hide them."""
+    asked = [{**ASKED[0], "checks": [{"kind": "examples", "cases": CASES[::2]}]}]
+    trial = Trial(tmp_path, {"src/twice.py": BASE["twice.py"]}, asked)
+    contract, code = await trial.seal(), CODE.format(seen="True")
+    heads: list[dict[str, str | None]] = [{"twice.py": code}, {"src/twice.py": code}]
+    heads.append({"twice.py": code, "src/twice.py": None})  # the product is moved
+    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN, Grade.PROVEN], found
