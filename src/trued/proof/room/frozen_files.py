@@ -63,6 +63,7 @@ _SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
 SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
 _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
+_DEFINED = re.compile(rb"^\s*(?:async\s+)?(?:def|class)\s+(\w+)", re.MULTILINE)
 
 
 def is_configuration(path: str) -> bool:
@@ -127,26 +128,40 @@ def has_tests(path: str, content: bytes) -> bool:
     return bool((_SCRIPT_TESTING if is_script(path) else _TESTING).search(content))
 
 
-def holds_python_tests(content: bytes) -> bool:
-    """Whether a Python file contains tests, whatever its name."""
-    return bool(_TESTING.search(content))
+def holds_python_tests(content: bytes, functions: Collection[str] = ()) -> bool:
+    """Whether a Python file contains tests, whatever its name. `functions`: further patterns for names of functions and
+    classes that are tests."""
+    if _TESTING.search(content):
+        return True
+    defined = {one.decode("utf-8", "replace") for one in _DEFINED.findall(content)} if functions else set()
+    return any(fnmatchcase(name, f"{one}*") for name in defined for one in functions)
 
 
 def configured_test_names(path: str, text: str) -> list[str]:
     """The patterns for names of test files that this configuration of pytest sets; none if it sets none."""
+    return _configured(path, text, "python_files")
+
+
+def configured_test_functions(path: str, text: str) -> list[str]:
+    """The patterns for names of tests inside of files that this configuration of pytest sets; none if it sets none."""
+    return [*_configured(path, text, "python_functions"), *_configured(path, text, "python_classes")]
+
+
+def _configured(path: str, text: str, option: str) -> list[str]:
+    """The words of an option of pytest in this configuration."""
     if not configures_pytest(path, text):
         return []
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
         options = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
-        found = options.get("python_files", ()) if isinstance(options, dict) else ()
+        found = options.get(option, ()) if isinstance(options, dict) else ()
         return found.split() if isinstance(found, str) else [str(one) for one in found]
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
     except configparser.Error:
         return []
-    return parser.get(SECTIONS[name], "python_files", fallback="").split()
+    return parser.get(SECTIONS[name], option, fallback="").split()
 
 
 def is_compiled(path: str) -> bool:

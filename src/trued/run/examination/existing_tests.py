@@ -1,5 +1,6 @@
 """Regression checks of every run: the base's own tests, and the base's own tools that the user's words ask for."""
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -14,6 +15,7 @@ from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import (
     CONFIGURED,
+    configured_test_functions,
     configured_test_names,
     configures_pytest,
     has_tests,
@@ -24,6 +26,7 @@ from trued.proof.room.frozen_files import (
 )
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
+from trued.support.shell_words import started_commands
 
 VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
 MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite
@@ -43,6 +46,10 @@ FOREIGN = {
     "phpunit.xml.dist": "phpunit",
     "deno.json": "deno test",
 }
+SHELL_SCRIPTS = (".sh", ".bash", ".bats")
+_RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
+_SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
+FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 _Blobs: TypeAlias = Mapping[str, str]
 
 
@@ -149,9 +156,19 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
             unguarded.append(f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it")
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
-    targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
+    unguarded += [f"tests of {folder}: they are a Go module of their own" for folder in _inner_go_modules(blobs)]
+    makefile = await _read_text(workspace, base, makefile_of(blobs))
+    targets = make_targets(makefile)
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
+    by_exit_code = (
+        [makefile, *manifest.scripts.values()] if any(isinstance(one, CommandCheck) for one in suites) else []
+    )
+    unguarded += [
+        f"{path}: a script that starts no runner that is known here"
+        for path in await _scripts_of_tests(workspace, base, blobs, manifest.scripts)
+        if not any(path in text for text in by_exit_code)
+    ]
     found |= {"tests": tuple(suites)} if suites else {}
     if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
         found["dependencies"] = (DependenciesCheck(),)
@@ -168,11 +185,11 @@ async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> li
     """At most two suites: the tests that pytest finds by file name (default or configured), and those in modules
     `tests.py`, which unittest finds and pytest runs only if it is given their paths."""
     python = [path for path in blobs if path.endswith(".py")]
-    named = await _test_names(workspace, commit, blobs)
+    named, functions = await _test_names(workspace, commit, blobs)
     matching = [path for path in python if any(_matches_pattern(path, one) for one in named)]
     modules = [path for path in python if PurePosixPath(path).name == TESTS_MODULE and path not in matching]
     texts = await workspace.read_all(commit, [*matching, *modules])
-    holding = {path for path, text in texts.items() if holds_python_tests(text)}
+    holding = {path for path, text in texts.items() if holds_python_tests(text, functions)}
     suites: list[Check] = []
     if not holding.isdisjoint(matching) or await _has_tests(workspace, commit, python):
         suites.append(TestsCheck(command="python -m pytest -q"))
@@ -186,13 +203,15 @@ def _matches_pattern(path: str, pattern: str) -> bool:
     return fnmatchcase(f"/{path}", f"*/{pattern}") if "/" in pattern else fnmatchcase(PurePosixPath(path).name, pattern)
 
 
-async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> list[str]:
-    """The file name patterns of tests in the project's pytest configuration."""
+async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> tuple[list[str], list[str]]:
+    """The patterns for tests in the project's pytest configuration: for names of files, and of functions and classes.
+    If only the latter are set, the former are pytest's own."""
     for path in [one for one in CONFIGURED if one in blobs]:
         text = await _read_text(workspace, commit, path)
         if configures_pytest(path, text):
-            return configured_test_names(path, text)
-    return []
+            files, functions = configured_test_names(path, text), configured_test_functions(path, text)
+            return files or (["test_*.py", "*_test.py"] if functions else []), functions
+    return [], []
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
@@ -204,10 +223,52 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
 
 
 def _foreign(blobs: _Blobs) -> Iterator[str]:
-    """The test commands of other languages, such as `cargo test`, if the base has them. The engine cannot run these."""
+    """The test commands of other languages, such as `cargo test`, if the base has them, in any folder. The engine
+    cannot run these."""
     for name, tool in FOREIGN.items():
-        if name in blobs and any(_among_tests(path) for path in blobs):
+        folders = [one for one in _folders_with(name, blobs) if any(map(_among_tests, _below(one, blobs)))]
+        if "" in folders:
             yield tool
+        else:
+            yield from (f"{tool} in {one}" for one in folders)
+
+
+def _inner_go_modules(blobs: _Blobs) -> Iterator[str]:
+    """Go modules below the root that have tests. `go test ./...` at the root leaves them out."""
+    modules = _folders_with("go.mod", blobs)
+    for folder in filter(None, modules):
+        inner = tuple(f"{one}/" for one in modules if one.startswith(f"{folder}/"))
+        if any(path.endswith("_test.go") and not path.startswith(inner) for path in _below(folder, blobs)):
+            yield folder
+
+
+def _folders_with(name: str, blobs: _Blobs) -> list[str]:
+    """The folders that contain a file of this name; "" is the root. Other people's code and data of tests are left
+    out."""
+    found = [path for path in blobs if path.rpartition("/")[2] == name and not is_among_tests(path)]
+    return [path.rpartition("/")[0] for path in found if FOREIGN_CODE.isdisjoint(path.split("/"))]
+
+
+def _below(folder: str, blobs: _Blobs) -> Iterator[str]:
+    return (path for path in blobs if not folder or path.startswith(f"{folder}/"))
+
+
+async def _scripts_of_tests(workspace: Workspace, commit: str, blobs: _Blobs, scripts: Mapping[str, str]) -> list[str]:
+    """Shell scripts that test the project, by their names, and that start no test runner known to the engine."""
+    named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
+    texts = await workspace.read_all(commit, named)
+    return [path for path in named if not _starts_runner(texts.get(path, b"").decode("utf-8", "replace"), scripts)]
+
+
+def _is_script_of_tests(path: str) -> bool:
+    pure = PurePosixPath(path)
+    in_tests = pure.parent.name in ("test", "tests", "spec") and bool(_RUNS_ALL.fullmatch(pure.stem))
+    return in_tests or path.endswith(".bats") or bool(_SHELL_TEST.fullmatch(pure.stem))
+
+
+def _starts_runner(text: str, scripts: Mapping[str, str]) -> bool:
+    commands = [shlex.join(words) for line in text.splitlines() for words in started_commands(line.strip())]
+    return any(recognise_runner(one, scripts) for one in commands)
 
 
 def _among_tests(path: str) -> bool:
