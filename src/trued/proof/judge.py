@@ -232,6 +232,13 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
     return judged
 
 
+def cap_by_uncounted_tests(judged: Judged, unseen: Sequence[str]) -> Judged:
+    """The verdict, capped if only existing tests of which no more than an exit code is known may reach changed code."""
+    if unseen and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.known_by_exit_code_only(unseen)], "attest")
+    return judged
+
+
 def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
     """The verdict, capped if the head altered files that only existing tests use: with the altered files, the tests may
     notice fewer mistakes than on the base."""

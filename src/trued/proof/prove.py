@@ -24,6 +24,7 @@ from trued.proof.judge import (
     cap_by_conversions,
     cap_by_failing_tests,
     cap_by_helpers,
+    cap_by_uncounted_tests,
     judge,
     judge_by_parts,
     refute_by_existing_tests,
@@ -138,6 +139,8 @@ async def _judge(
     never_run = await unguarded.never_run()
     absent = await _absent_submodules(trial.workspace, contract.base, trial.commit)
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
+    uncounted = await unguarded.known_by_exit_code_only()
+    found = [cap_by_uncounted_tests(one, uncounted.get(one.id, ())) for one in found]
     behind = await unguarded.behind_failing_tests()
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
     above = not hurried and any(one.grade > Grade.TESTED for one in found)

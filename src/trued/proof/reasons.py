@@ -142,6 +142,14 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
     return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"
 
 
+def known_by_exit_code_only(paths: Sequence[str]) -> str:
+    """A sentence saying that no check ran this changed code but tests that cannot be counted."""
+    return (
+        f"only tests that cannot be counted may reach {listed(paths)}: they show an exit code, which the changed code "
+        "could set itself"
+    )
+
+
 def reached_by_failing_tests(names: Sequence[str]) -> str:
     """A sentence saying that the change alters code of the base, and that the only tests that reach it do not pass on
     the base."""

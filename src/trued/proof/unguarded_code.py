@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
-from trued.model import CallCase, Evidence, ExamplesCheck, TestsCheck
+from trued.model import CallCase, CommandCheck, Evidence, ExamplesCheck, TestsCheck
 from trued.proof.altered_code import (
     MODULE,
     altered_names,
@@ -67,6 +67,15 @@ class UnguardedCode:
             self.turned = turned.facts
             left = await self._unwatched(turned)
         return self._by_requirement(left)
+
+    async def known_by_exit_code_only(self) -> dict[str, list[str]]:
+        """Requirement → changed code that only existing tests whose results cannot be counted may run. The engine knows
+        only their exit code, and code that shares their process can end it with any code. {} if all tests are
+        counted."""
+        checks = [check for one in self.contract.suites for check in one.checks]
+        if not any(isinstance(check, CommandCheck) for check in checks):
+            return {}
+        return self._by_requirement(await self._unwatched(TurnedTests()))
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
         """Requirement → code of the base that the head altered and that only failing tests reach. These existing tests

@@ -60,6 +60,30 @@ async def sealed(trial: Trial) -> Contract:
         ({"package.json": manifest(scripts={"test": "ava"}), "a.test.js": SCRIPT}, ["npm test", "node --test"], 0),
         ({"Makefile": "all:\n\tcc a.c\n\ntest: all\n\t./a.out\n", "a.c": ""}, ["make test"], 0),
         ({"Cargo.toml": "[package]\n", "tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
+        ({"core/Cargo.toml": "[package]\n", "core/tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
+        ({"docs/Gemfile": "gem 'jekyll'\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"svc/go.mod": "module a\n", "svc/a_test.go": "package a\n"}, [], 1),
+        (
+            {
+                "go.mod": "module a\n",
+                "a_test.go": "package a\n",
+                "b/go.mod": "module b\n",
+                "b/b_test.go": "package b\n",
+            },
+            ["go test ./..."],
+            1,
+        ),
+        ({"svc/go.mod": "module a\n", "vendor/x/go.mod": "module x\n", "vendor/x/x_test.go": "package x\n"}, [], 0),
+        ({"tests/run.sh": "python3 checks.py\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 1),
+        ({"tests/a.bats": "@test 'a' { true; }\n"}, [], 1),
+        ({"scripts/test.sh": "set -e\npython -m pytest -q\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"Makefile": "test:\n\tsh tests/run.sh\n", "tests/run.sh": "python3 checks.py\n"}, ["make test"], 0),
+        (
+            {"pytest.ini": "[pytest]\npython_functions = check_*\n", "test_a.py": "def check_a():\n    pass\n"},
+            ["python -m pytest -q"],
+            0,
+        ),
+        ({"pytest.ini": "[pytest]\npython_functions = check_*\n", "test_a.py": "def make():\n    pass\n"}, [], 0),
         ({"web/package.json": manifest(scripts={"test": "jest"}), "web/a.test.js": SCRIPT}, ["node --test"], 1),
         ({"package.json": manifest(scripts={"test": 'echo "Error: no test specified" && exit 1'})}, [], 0),
         ({"kit.py": "", "test_a.py": "tables = 3\n"}, [], 0),
@@ -86,6 +110,13 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
             {"pytest.ini": "[pytest]\npython_files = check_*.py\n", "checks/check_kit.py": ""}, id="own names"
         ),
         pytest.param({"tests.py": ""}, id="tests.py"),
+        pytest.param(
+            {
+                "setup.cfg": "[tool:pytest]\npython_functions = check\n",
+                "tests/test_kit.py": "import kit\n\n\ndef check_two():\n    assert kit.two() == 2\n",
+            },
+            id="own names of functions",
+        ),
     ],
 )
 async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str], tmp_path: Path) -> None:
@@ -298,6 +329,21 @@ async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path
     assert only(honest).grade is Grade.PROVEN, only(honest).why
     broken = await trial.prove(contract, await trial.head({"kit.py": f"{two.replace('2', '1')}{three}"}))
     assert only(broken).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_code_that_ends_uncounted_tests_itself_is_tested_at_most(tmp_path: Path) -> None:
+    """Tests whose results cannot be counted have no canaries: whoever shares their process can end it with 0."""
+    base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
+    trial = Trial(tmp_path, {**base, "kit.py": TWO}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    leaves = "import os\n\n\ndef two():\n    os._exit(0)\n"
+    found = [
+        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (leaves, TWO)
+    ]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
+    assert found[0].lacks == "attest"
 
 
 @pytest.mark.slow
