@@ -159,6 +159,12 @@ class Branch:
         files = self._steps.state.files
         files.background = tuple(dict.fromkeys((*files.background, *paths)))
 
+    def count_as_work(self, *paths: str) -> None:
+        """Let changes to these files count as part of the work from now on, although the engine writes them or they
+        are background."""
+        files = self._steps.state.files
+        files.counted = tuple(dict.fromkeys((*files.counted, *paths)))
+
     async def write(
         self,
         files: Mapping[str, str],

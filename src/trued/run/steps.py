@@ -76,7 +76,8 @@ class Steps:
 
     @property
     def not_part_of_work(self) -> tuple[str, ...]:
-        return (*self.owned, *self.state.files.background)
+        files = self.state.files
+        return tuple(path for path in (*files.owned, *files.background) if path not in files.counted)
 
     @property
     def protected(self) -> tuple[str, ...]:

@@ -157,6 +157,7 @@ async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], s
 
 async def finish(run: Run, plan: Plan, project: HandoffProject) -> tuple[HandoffProject, Outcome]:
     """Prove the last commit. If that changes the feature list, the commit with the corrected list is proven, too."""
+    await steps.count_what_may_install(run, project)
     outcome = await run.finish(plan)
     corrected = await steps.correct_list(run, project, outcome)
     return (corrected, await run.finish(plan)) if corrected != project else (project, outcome)

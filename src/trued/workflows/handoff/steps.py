@@ -8,7 +8,19 @@ from shlex import quote
 
 from trued.errors import AgentFailed, BadInput, CannotJudge
 from trued.inputs.project.manifests import is_manifest
-from trued.model import Figures, Finding, Goal, Grade, Judged, Outcome, Outcomes, Task, TestsCheck, Verdict
+from trued.model import (
+    DependenciesCheck,
+    Figures,
+    Finding,
+    Goal,
+    Grade,
+    Judged,
+    Outcome,
+    Outcomes,
+    Task,
+    TestsCheck,
+    Verdict,
+)
 from trued.model.events.run import SealedFileEdited, StepRepeated
 from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
@@ -457,6 +469,21 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
     if attempt.figures is None or unjudged(attempt.verdict):  # nothing was counted, so no claimed count is refuted
         claims = claims.model_copy(update={"tests_passing": 0, "tests_total": 0})
     return [*modes, *premature_victory(feature, claims, counts, texts.get)]
+
+
+async def count_what_may_install(run: Run, project: HandoffProject) -> None:
+    """If the user asks for no new dependencies, let `init.sh` and the example of a test count as work in the final
+    verdict, once an agent has added to them: both can bring in a package. What the engine wrote does not count."""
+    checks = [check for one in run.judgement.contract().requirements for check in one.checks]
+    if not any(isinstance(check, DependenciesCheck) for check in checks):
+        return
+    example, text = e2e_example(project.state.start) if project.state.start else e2e_example()
+    found = await run.branch.texts((SCRIPT, example))
+    script = found[SCRIPT]
+    if project.state.set_up or (script is not None and not is_untouched(script)):
+        run.branch.count_as_work(SCRIPT)
+    if found[example] not in (None, text):
+        run.branch.count_as_work(example)
 
 
 async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> HandoffProject:
