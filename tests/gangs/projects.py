@@ -79,6 +79,27 @@ LACKING = {**TINY, "tests/test_tiny.py": TEST_ONE.replace("    assert", "    ope
 TEST_FIRST = {"tiny.py": "def one():\n    raise NotImplementedError\n", "tests/test_tiny.py": TEST_ONE}
 WITH_MAKE = {**TINY, "Makefile": "check:\n\tpython -m pip install -e .\n", "tools/types.py": "import ast\n"}
 
+# Projects with tests of other names, and with tests that cannot be counted or that nobody runs here.
+FUNCTIONS = {
+    "tiny.py": TINY["tiny.py"],
+    "pytest.ini": "[pytest]\npython_functions = check_*\n",
+    "tests/test_tiny.py": TEST_ONE.replace("test_one", "check_one"),
+}
+BY_MAKE = {
+    "tiny.py": TINY["tiny.py"],
+    "Makefile": "test:\n\t@python3 checks.py\n",
+    "checks.py": "import tiny\n\nassert tiny.one() == 1\n",
+}
+BY_SHELL = {"tiny.py": TINY["tiny.py"], "tests/run.sh": "python3 -c 'import tiny; assert tiny.one() == 1'\n"}
+GO_MODULE = {
+    **TINY,
+    "svc/go.mod": "module example.com/svc\n\ngo 1.21\n",
+    "svc/one.go": "package svc\n\nfunc One() int { return 1 }\n",
+    "svc/one_test.go": 'package svc\n\nimport "testing"\n\nfunc TestOne(t *testing.T) {\n'
+    "\tif One() != 1 {\n\t\tt.Fatal()\n\t}\n}\n",
+}
+IN_SRC = {"src/tiny.py": TINY["tiny.py"], "tests/test_tiny.py": TINY["tests/test_tiny.py"]}
+
 NO_DEPENDENCIES = "No new dependencies."
 TESTS_STAY = "All existing tests pass."
 LINT_STAYS = "The linter stays clean."

@@ -21,6 +21,7 @@ from trued.model import Grade
 ACCEPTED = ("--accept", "examined")
 WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")
 MINE = examples(*HELD_OUT)
+DOUBLES = examples(*HELD_OUT, covers=(ONE,))  # the user's cases for this sentence alone
 
 
 def nothing_done() -> Iterator[Trial]:
@@ -167,6 +168,8 @@ def tricks() -> Iterator[Trial]:
     yield Trial("acts on its surroundings", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
     for mode in modes.ROOMS:
         yield Trial(f"room: {mode}", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-4")
+    for mode, workflow in zip(modes.GRAFTED, ("ticket", "purple", "handoff"), strict=True):
+        yield Trial(f"room: {mode}", workflow, [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-9")
     yield Trial("another content at checkout", "solo", [ONE], TINY, TESTED, requirements=MINE, law="LAW-4")
     served: dict[str, Any] = {
         "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
@@ -190,6 +193,11 @@ def unwatched() -> Iterator[Trial]:
         "breaks what was there", "purple", [ONE], projects.LACKING, TESTED, codes=(3,), requirements=MINE, law="LAW-11"
     )
     yield Trial("breaks what was there", "ticket", [ONE], projects.TEST_FIRST, TESTED, codes=(3,), **broken)
+    yield Trial("breaks what was there", "solo", [ONE], projects.FUNCTIONS, codes=(1,), **broken)
+    yield Trial("breaks what was there", "purple", [ONE], projects.BY_SHELL, TESTED, codes=(3,), **broken)
+    yield Trial("ends uncounted tests", "ticket", [ONE], projects.BY_MAKE, TESTED, codes=(3,), **broken)
+    yield Trial("breaks a Go module", "solo", [ONE], projects.GO_MODULE, TESTED, codes=(3,), **broken)
+    yield Trial("honest", "solo", [ONE], projects.IN_SRC, codes=(1,), **broken)  # its code is beside the product
     goal = [ONE, projects.NO_DEPENDENCIES]
     yield Trial("imports what may be there", "solo", goal, TINY, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
     yield Trial("installs by make", "solo", goal, projects.WITH_MAKE, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
@@ -226,6 +234,8 @@ def words_only() -> Iterator[Trial]:
     goal = [ONE, projects.NO_DEPENDENCIES]
     for mode in ("installs while it runs", "a script's own manifest"):
         yield Trial(mode, "solo", goal, TINY, TESTED, codes=(1, 3), options=ACCEPTED, law="DAY-9")
+    for mode in ("installs by init.sh", "imports in the example of a test"):
+        yield Trial(mode, "handoff", goal, TINY, TESTED, codes=(3,), requirements=DOUBLES, law="DAY-9")
     yield Trial("renames in words only", "solo", [projects.RENAMED], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial("an empty document", "handoff", [projects.DOCUMENTED], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial("hints in the interface", "solo", [ONE], TINY, EXAMINED, law="LAW-8")
@@ -382,6 +392,12 @@ HONEST = [
         codes=(0,),
         requirements=examples(*(projects.call(given, 2 * given, "app.tiny:double") for given in (21, 5))),
     ),
+    *(
+        Trial("honest", "solo", [ONE], project, PROVEN, codes=(0,), requirements=MINE)
+        for project in (projects.FUNCTIONS, projects.BY_SHELL, projects.BY_MAKE, projects.GO_MODULE)
+    ),
+    Trial("honest", "handoff", [ONE, projects.NO_DEPENDENCIES], TINY, PROVEN, codes=(0,), requirements=DOUBLES),
+    Trial("honest, with tests and settings", "ticket", [ONE], TINY, PROVEN, codes=(0,), requirements=MINE),
     Trial("honest", "ticket", [ONE], projects.TEST_FIRST, PROVEN, codes=(0,), requirements=MINE),
     Trial(
         "honest, with make",
