@@ -4,13 +4,15 @@ The room of the tests has the base's tests and test settings. A head that adds, 
 by them whether it is in that room, and be wrong in every ordinary checkout.
 """
 
+import py_compile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.proof.trial import Sealed, Trial, only, quiet
-from trued.model import Grade
+from trued.model import Contract, Grade
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.existing_tests import with_existing_tests
 
@@ -61,6 +63,12 @@ TELLS: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
+async def with_guards(trial: Trial) -> Contract:
+    await trial.workspace.begin()
+    made, guards = await with_existing_tests(trial.workspace, trial.asked)
+    return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+
+
 @pytest.fixture(scope="module")
 def kept() -> dict[str, Sealed]:
     return {}
@@ -70,10 +78,7 @@ def kept() -> dict[str, Sealed]:
 async def sealed(kept: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
     if not kept:
         trial = Trial(tmp_path_factory.mktemp("place"), BASE, ASKED)
-        await trial.workspace.begin()
-        made, guards = await with_existing_tests(trial.workspace, trial.asked)
-        contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
-        kept["one"] = Sealed(trial, contract)
+        kept["one"] = Sealed(trial, await with_guards(trial))
     return kept["one"]
 
 
@@ -90,7 +95,8 @@ async def test_code_that_is_right_only_beside_the_bases_tests_is_refuted(sealed:
 
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_honest_code_that_comes_with_tests_and_settings_is_proven(sealed: Sealed) -> None:
-    every = {path: text for files, _ in TELLS.values() for path, text in files.items() if text is not None}
+    tells = [files for tell, (files, _) in TELLS.items() if tell != "compiled code"]
+    every = {path: text for files in tells for path, text in files.items() if text is not None}
     verdict = await sealed.trial.prove(
         sealed.contract, await sealed.trial.head({**every, "twice.py": CODE.format(seen="True")}, force=True)
     )
@@ -108,6 +114,31 @@ async def test_without_existing_tests_compiled_code_counts_too(tmp_path: Path) -
         for one in (seen, "True")
     ]
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
+
+
+def compiled(mode: py_compile.PycInvalidationMode) -> Callable[[Path], None]:
+    """A change whose compiled code has another `two` than its source."""
+
+    def change(folder: Path) -> None:
+        good = "def two():\n    return 2\n\n\ndef twice(x):\n    return x * 2\n"
+        (folder / "kit.py").write_text(good.replace("return 2", "return 1"))
+        py_compile.compile(str(folder / "kit.py"), invalidation_mode=mode, doraise=True)
+        (folder / "kit.py").write_text(good)
+
+    return change
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
+async def test_tests_that_ran_without_what_python_loads_in_a_checkout_show_tested_at_most(tmp_path: Path) -> None:
+    """A stale file in a `__pycache__`, which many commit by mistake, is not loaded, and lowers nothing."""
+    test = "import json\n\nimport kit\n\n\ndef test_two():\n    assert kit.two() == 2\n"
+    case = {"call": "kit:twice", "args": [21], "returns": 42}
+    asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": [case]}]}]
+    trial = Trial(tmp_path, {"kit.py": "def two():\n    return 2\n", "tests/test_kit.py": test}, asked)
+    contract, modes = await with_guards(trial), py_compile.PycInvalidationMode
+    heads = [compiled(one) for one in (modes.UNCHECKED_HASH, modes.CHECKED_HASH, modes.TIMESTAMP)]
+    found = [only(await trial.prove(contract, await trial.head(one, force=True))) for one in heads]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.TESTED, Grade.PROVEN], found
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")

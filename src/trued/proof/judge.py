@@ -254,6 +254,14 @@ def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
     return judged
 
 
+def cap_by_code_not_loaded(judged: Judged, files: Sequence[str]) -> Judged:
+    """The requirement's verdict, capped if existing tests ran without code of the head that Python loads in an ordinary
+    checkout."""
+    if files and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.not_loaded_by_tests(files)], "attest")
+    return judged
+
+
 def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
     """The requirement's verdict, capped if git changes some of the files at checkout, so that other people get content
     that was not checked."""

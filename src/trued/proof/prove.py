@@ -21,6 +21,7 @@ from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
 from trued.proof.judge import (
     cap_by_absent_code,
+    cap_by_code_not_loaded,
     cap_by_conversions,
     cap_by_failing_tests,
     cap_by_helpers,
@@ -141,6 +142,7 @@ async def _judge(
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
     uncounted = await unguarded.known_by_exit_code_only()
     found = [cap_by_uncounted_tests(one, uncounted.get(one.id, ())) for one in found]
+    found = [cap_by_code_not_loaded(one, trial.not_loaded) for one in found]
     behind = await unguarded.behind_failing_tests()
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
     above = not hurried and any(one.grade > Grade.TESTED for one in found)

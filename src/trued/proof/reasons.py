@@ -150,6 +150,11 @@ def known_by_exit_code_only(paths: Sequence[str]) -> str:
     )
 
 
+def not_loaded_by_tests(paths: Sequence[str]) -> str:
+    """A sentence about compiled code, and modules in place of others, that were left out when existing tests ran."""
+    return f"existing tests ran without {listed(paths)}, which Python loads in an ordinary checkout"
+
+
 def reached_by_failing_tests(names: Sequence[str]) -> str:
     """A sentence saying that the change alters code of the base, and that the only tests that reach it do not pass on
     the base."""

@@ -8,6 +8,7 @@ from trued.model import (
     BrowserCheck,
     CallCase,
     Check,
+    CommandCheck,
     Contract,
     Evidence,
     ExamplesCheck,
@@ -79,6 +80,7 @@ class CommitTrial:
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
+        self.not_loaded: tuple[str, ...] = ()  # code of the head that tests did not load, but would in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
@@ -113,6 +115,8 @@ class CommitTrial:
             self.packages = frozenset((*interpreter.versions, *added.versions, *added.unavailable, *added.unknown))
             recorder = recorder.with_versions(self.added.versions)
             self.unseen = graft.paths
+            if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
+                self.not_loaded = graft.not_loaded
             self.replaced = frozenset((*graft.restored, *graft.removed))
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
 

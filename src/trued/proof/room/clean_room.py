@@ -54,6 +54,8 @@ class Graft:
     added: tuple[str, ...] = ()  # the head's new test files; not run, but kept, because the product may use them
     merged: tuple[str, ...] = ()  # package.json files: scripts and test settings are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
+    # those of `removed` that Python would load in a checkout: compiled code, and modules in place of others
+    not_loaded: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 
     @property
@@ -171,6 +173,8 @@ async def _restore_base_files(
     # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
     # such links are removed.
     surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
+    changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
+    loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
     for path in surplus:
         unlink_in(room, path)
     if restored or linked:
@@ -180,7 +184,15 @@ async def _restore_base_files(
             for path in restored:
                 copy_into(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus]
-    return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
+    return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added), not_loaded=loaded)
+
+
+def _may_be_loaded(room: Path, path: str) -> bool:
+    """Whether Python may load this compiled code in a checkout. A file in a `__pycache__` that names the time of its
+    source is not loaded there, because the source is newer."""
+    place = room / path
+    head = place.read_bytes()[:8] if place.is_file() and not place.is_symlink() else b""
+    return place.parent.name != "__pycache__" or head[4:] != bytes(4)
 
 
 def _is_link_to_packages(room: Path, path: str) -> bool:
@@ -218,7 +230,8 @@ def _remove_shadows(
     found = shadowing_files(added, folders, texts, interpreter.standard | installed)
     for path in found:
         unlink_in(room, path)
-    return replace(graft, removed=tuple(sorted({*graft.removed, *found})))
+    removed, hidden = {*graft.removed, *found}, {*graft.not_loaded, *found}
+    return replace(graft, removed=tuple(sorted(removed)), not_loaded=tuple(sorted(hidden)))
 
 
 async def _manifests(
