@@ -61,6 +61,12 @@ async def sealed(trial: Trial) -> Contract:
         ({"Makefile": "all:\n\tcc a.c\n\ntest: all\n\t./a.out\n", "a.c": ""}, ["make test"], 0),
         ({"Cargo.toml": "[package]\n", "tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
         ({"core/Cargo.toml": "[package]\n", "core/tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
+        (
+            {"spec/one_spec.rb": "describe 'one'\n", "lib/OneTest.java": "class OneTest {}\n", "t/one.t": "ok 1;\n"},
+            [],
+            3,
+        ),
+        ({"tests/fixtures/test_a.c": "int a;\n", "latest.c": "int a;\n", "contest.rb": "a = 1\n"}, [], 0),
         ({"docs/Gemfile": "gem 'jekyll'\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
         ({"svc/go.mod": "module a\n", "svc/a_test.go": "package a\n"}, [], 1),
         (

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -46,9 +46,17 @@ FOREIGN = {
     "phpunit.xml.dist": "phpunit",
     "deno.json": "deno test",
 }
+# Endings of other languages, whose tests may be there without a manifest.
+FOREIGN_ENDINGS = (
+    *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
+    *(".rs", ".c", ".cc", ".cpp"),
+)
+MOST_NAMED = 5  # at most this many such files are named
+_FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 _RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
 _SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
+DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # files that tests read
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 _Blobs: TypeAlias = Mapping[str, str]
 
@@ -139,7 +147,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     blobs = await workspace.blobs(base)
     found: dict[str, tuple[Check, ...]] = {}
     manifest = await _package(workspace, base, blobs)
-    suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
+    suites, unguarded = list[Check](), list(_without_runner(blobs))
     suites += await _python_suites(workspace, base, blobs)
     if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
         suites.append(TestsCheck(command="go test ./..."))
@@ -152,23 +160,13 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
             suites.append(CommandCheck(command="npm test"))
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
-    for folder in await workspace.submodules(base):
-        if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
-            unguarded.append(f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it")
-    unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
-    unguarded += [f"tests of {folder}: they are a Go module of their own" for folder in _inner_go_modules(blobs)]
-    makefile = await _read_text(workspace, base, makefile_of(blobs))
-    targets = make_targets(makefile)
+    unguarded += _absent_submodules(await workspace.submodules(base), blobs)
+    targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
-    by_exit_code = (
-        [makefile, *manifest.scripts.values()] if any(isinstance(one, CommandCheck) for one in suites) else []
-    )
-    unguarded += [
-        f"{path}: a script that starts no runner that is known here"
-        for path in await _scripts_of_tests(workspace, base, blobs, manifest.scripts)
-        if not any(path in text for text in by_exit_code)
-    ]
+    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any of these files
+        lonely = await _tests_without_runner(workspace, base, blobs, manifest.scripts)
+        unguarded += [f"{path}: no runner that is known here" for path in lonely]
     found |= {"tests": tuple(suites)} if suites else {}
     if any(path.endswith(SOURCES) or is_package_manifest(path) for path in blobs):
         found["dependencies"] = (DependenciesCheck(),)
@@ -222,6 +220,20 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
     return False
 
 
+def _absent_submodules(folders: Iterable[str], blobs: _Blobs) -> Iterator[str]:
+    """Submodules with tests that are not on this machine."""
+    for folder in folders:
+        if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
+            yield f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it"
+
+
+def _without_runner(blobs: _Blobs) -> Iterator[str]:
+    """The suites that no command of the engine's runs, and why, as far as manifests show them."""
+    yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
+    yield from (f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs))
+    yield from (f"tests of {folder}: they are a Go module of their own" for folder in _inner_go_modules(blobs))
+
+
 def _foreign(blobs: _Blobs) -> Iterator[str]:
     """The test commands of other languages, such as `cargo test`, if the base has them, in any folder. The engine
     cannot run these."""
@@ -253,11 +265,24 @@ def _below(folder: str, blobs: _Blobs) -> Iterator[str]:
     return (path for path in blobs if not folder or path.startswith(f"{folder}/"))
 
 
-async def _scripts_of_tests(workspace: Workspace, commit: str, blobs: _Blobs, scripts: Mapping[str, str]) -> list[str]:
-    """Shell scripts that test the project, by their names, and that start no test runner known to the engine."""
+def _is_foreign_test(path: str) -> bool:
+    """Whether a file of another language is named like a test. Other people's code and data of tests are left out."""
+    pure = PurePosixPath(path)
+    if not path.endswith(FOREIGN_ENDINGS) or not (FOREIGN_CODE | DATA_FOLDERS).isdisjoint(pure.parts):
+        return False
+    return pure.suffix == ".t" or bool(_FOREIGN_TEST.fullmatch(pure.stem))
+
+
+async def _tests_without_runner(
+    workspace: Workspace, commit: str, blobs: _Blobs, scripts: Mapping[str, str]
+) -> list[str]:
+    """Files that test the project, by their names: those of other languages without a manifest, and shell scripts that
+    start no test runner known to the engine."""
+    foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)][:MOST_NAMED]
     named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
     texts = await workspace.read_all(commit, named)
-    return [path for path in named if not _starts_runner(texts.get(path, b"").decode("utf-8", "replace"), scripts)]
+    read = {path: texts.get(path, b"").decode("utf-8", "replace") for path in named}
+    return [*foreign, *(path for path, text in read.items() if not _starts_runner(text, scripts))]
 
 
 def _is_script_of_tests(path: str) -> bool:
