@@ -160,6 +160,8 @@ async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(
 ) -> None:
     _, record, played = await place.run(own_budget_after_some_work, limits=limits)
     assert (record.state, record.code) == ("limited", 4)
+    assert f"`trued resume {record.id}`" in record.why
+    assert "--limit" not in record.why, "no limit of trued raises the agent's own budget"
     record = await place.engine(Played(built, before=played)).resume(record.id)
     assert (record.state, record.code) == ("done", 0)
 

@@ -209,7 +209,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
             # tries again after a resume, because the person may have raised it.
             if not context.budget.has_used_up(exchange.name) and not exchange.found:
                 raise LimitReached(
-                    f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` continues with more"
+                    f"{ask.key}: {report.why}; that budget is {ask.agent}'s own, and no limit of trued: raise it there,"
+                    f" then `trued resume {context.run}` continues"
                 )
             exchange.continue_with(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
