@@ -9,7 +9,7 @@ import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.model import DependenciesCheck, Grade
-from trued.proof.checks.dependencies import declared_by, unread_additions
+from trued.proof.checks.dependencies import declared_by, newly_declared, own_packages, unread_additions
 from trued.proof.checks.package_manifests import declared_in, is_package_manifest
 from trued.proof.contract import check_hash
 from trued.proof.seal import SealTerms, seal
@@ -296,7 +296,7 @@ async def read(head: Mapping[str, str | None], base: Mapping[str, str], *links: 
     commits = cast(Workspace, Commits(base, whole, frozenset(links)))
     changed = [path for path in {**base, **whole} if base.get(path) != whole.get(path)]
     before, after = await declared_by(commits, "base"), await declared_by(commits, "head")
-    if new := sorted(after.keys() - before.keys()):
+    if new := newly_declared(before, after, await own_packages(commits, "base")):
         return f"declares {', '.join(new)}"
     left = await unread_additions(commits, "base", "head", changed, ((), sys.stdlib_module_names))
     return f"unread {', '.join(left)}" if left else "proven"
@@ -396,6 +396,21 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
         "const svg = 'http://www.w3.org/2000/svg';\nconst rules = {require: 1, eval: 2};\n"
     },
     "compiled code": {"main.rs": 'fn main() { let c = clap::Command::new("a"); }\n'},
+    "a folder of the project under a short name": {
+        "index.js": "import a from '@/hooks/a';\nimport b from '~/b';\n",
+        "src/hooks/a.js": "export default 1;\n",
+    },
+    "a snapshot of a test": {
+        "__snapshots__/index.test.js.snap": "exports[`a 1`] = `<a href='https://a.example/x'>evil things</a>`;\n"
+    },
+    "texts about the project": {"CHANGES.txt": "evil\n", "NEWS": "evil\n", "docs/README.txt": "evil\n"},
+    "a font and a sound": {"web/a.woff2": "evil\n", "web/b.mp3": "evil\n"},
+    "data of tests": {
+        "tests/data/orders.json": '{"order": "evil"}\n',
+        "tests/test_orders.py": "from pathlib import Path\n\nORDERS = Path(__file__).parent / 'data' / 'orders.json'\n",
+        "internal/testdata/in.txt": "evil things\n",
+    },
+    "a mark of tests": {"pyproject.toml": f"{MANIFEST}[tool.pytest.ini_options]\nmarkers = ['slow: takes long']\n"},
 }
 INSTALL = "pip install evil"
 LEFT_UNREAD: dict[str, dict[str, str | None]] = {
@@ -482,6 +497,19 @@ LEFT_UNREAD: dict[str, dict[str, str | None]] = {
     "a script's loader by its name": {"index.js": "module['require']('evil');\n"},
     "a script's text": {"index.js": "(0, eval)('x');\n"},
     "a script's function": {"index.js": "Function('return 1')();\n"},
+    "a package with the sign of a short name": {"index.js": "import a from '@evil/hooks';\n"},
+    "a snapshot that loads": {"__snapshots__/index.test.js.snap": "exports[`a 1`] = require('evil');\n"},
+    "a text about the project as a list": {"NEWS": "evil\n", "Makefile": "all:\n\tpip install -r ./NEWS\n"},
+    "data of tests as a list": {
+        "tests/data/list.txt": "evil\n",
+        "Makefile": "all:\n\tpip install -r tests/data/list.txt\n",
+    },
+    "data of tests, with a driver that runs a test's code": {
+        "tests/data/list.txt": "evil\n",
+        "tests/helper.py": "def go(session):\n    session.install('-r', 'tests/data/list.txt')\n",
+        "noxfile.py": "from tests.helper import go\n",
+    },
+    "data of tests with a list of packages": {"tests/data/a.json": '{"dependencies": {"evil": "1"}}\n'},
 }
 DECLARED: dict[str, dict[str, str | None]] = {
     "a table of a Pipfile": {"Pipfile": f"{BASE['Pipfile']}[docs]\nevil = '*'\n"},
@@ -566,3 +594,76 @@ async def test_no_spelling_of_a_path_hides_a_package(name: str) -> None:
 )
 async def test_a_style_sheet_names_packages_only_in_rules_that_load(path: str, text: str, found: str) -> None:
     assert await read({path: f"{text}\n"}, BASE) == found
+
+
+CRATE = "[package]\nname = 'acme-cli'\nversion = '1.0.0'\n[dependencies]\n{}\n"
+WORKSPACE = {
+    "package.json": '{"name": "root", "workspaces": ["packages/*"]}',
+    "packages/core/package.json": '{"name": "@acme/core", "version": "1.0.0"}',
+    "packages/core/index.js": "export const a = 1;\n",
+    "packages/web/package.json": '{"name": "@acme/web", "dependencies": {"pad": "1"}}',
+    "packages/web/app.js": "import pad from 'pad';\n",
+    "pyproject.toml": "[project]\nname = 'root'\nversion = '1'\n[tool.uv.workspace]\nmembers = ['libs/*']\n",
+    "libs/core/pyproject.toml": "[project]\nname = 'acme-core'\nversion = '1'\n",
+    "libs/core/src/acme_core/__init__.py": "A = 1\n",
+    "libs/web/pyproject.toml": "[project]\nname = 'acme-web'\nversion = '1'\ndependencies = ['flask']\n",
+    "libs/web/src/acme_web/__init__.py": "import flask\n",
+    "crates/cli/Cargo.toml": CRATE.format(""),
+    "crates/core/Cargo.toml": "[package]\nname = 'acme-core'\nversion = '1.0.0'\n",
+    "tests/fixtures/evil/package.json": '{"name": "evil", "version": "1.0.0"}',
+    "Makefile": "all:\n\tcat tests/lists/*.txt | xargs pip install\n",
+}
+USES = "import pad from 'pad';\nimport {a} from '@acme/core';\n"
+UV_WEB = WORKSPACE["libs/web/pyproject.toml"].replace("['flask']", "['flask', 'acme-core']")
+
+
+def web(version: str, name: str = "@acme/core") -> str:
+    return WORKSPACE["packages/web/package.json"].replace('"pad"', f'"{name}": "{version}", "pad"')
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        ({"packages/web/package.json": web("*"), "packages/web/app.js": USES}, "proven"),
+        ({"packages/web/package.json": web("^1.0.0"), "packages/web/app.js": USES}, "proven"),
+        ({"packages/web/package.json": web("workspace:*"), "packages/web/app.js": USES}, "proven"),
+        ({"packages/web/package.json": web("file:../core")}, "proven"),
+        ({"packages/web/package.json": web("file:../../../core")}, "declares @acme/core @ file:../../../core"),
+        ({"packages/web/package.json": web("npm:evil@1")}, "declares @acme/core @ npm:evil@1"),
+        ({"packages/web/package.json": web("*", "evil")}, "declares evil"),
+        (
+            {"packages/web/package.json": web("*", "new"), "packages/new/package.json": '{"name": "new"}'},
+            "declares new",
+        ),
+        (
+            {
+                "libs/web/pyproject.toml": f"{UV_WEB}[tool.uv.sources]\nacme-core = {{workspace = true}}\n",
+                "libs/web/src/acme_web/__init__.py": "import flask\nimport acme_core\n",
+                "libs/web/src/acme_web/more.py": "import acme_web\n",
+            },
+            "proven",
+        ),
+        (
+            {"libs/web/pyproject.toml": f"{UV_WEB}[tool.uv.sources]\nacme-core = {{git = 'https://x.example/e'}}\n"},
+            "declares acme-core @ https://x.example/e, git, git @ https://x.example/e",
+        ),
+        ({"crates/cli/Cargo.toml": CRATE.format("acme-core = {path = '../core'}")}, "proven"),
+        (
+            {"crates/cli/Cargo.toml": CRATE.format("acme-core = {package = 'evil', path = '../core'}")},
+            "declares acme-core @ evil ../core",
+        ),
+        ({"crates/cli/Cargo.toml": CRATE.format("evil = {path = '../evil'}")}, "declares evil, evil @ ../evil"),
+        (
+            {"libs/web/src/acme_web/more.py": "import evil\n", "libs/core/src/evil.py": ""},
+            "unread libs/web/src/acme_web/more.py, which imports evil",
+        ),
+        (
+            {"libs/web/src/acme_web/more.py": "import evil\n", "libs/web/evil.py": ""},
+            "unread libs/web/src/acme_web/more.py, which imports evil",
+        ),
+        ({"tests/lists/a.txt": "evil\n"}, "unread tests/lists/a.txt"),
+    ],
+)
+async def test_a_package_of_the_project_itself_is_no_new_dependency(head: dict[str, str | None], found: str) -> None:
+    assert await read(head, WORKSPACE) == found

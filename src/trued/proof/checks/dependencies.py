@@ -20,16 +20,18 @@ from trued.proof.checks.package_manifests import (
     is_package_manifest,
     is_read_whole,
     named_by,
+    own_name,
     packages_in,
 )
 from trued.proof.checks.package_words import DATA_FILES, INERT, is_read_by_code, new_words, parsed, read_names
 from trued.proof.checks.source_imports import COMPILED, SCRIPTS, SourceText, Words, is_known_command, read_source
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
-from trued.proof.room.frozen_files import is_test
+from trued.proof.room.frozen_files import is_among_tests, is_test
 from trued.protocols import Workspace
 
 ID = "dependencies"
+READ_AS_CODE = (".py", *SCRIPTS, *COMPILED, ".snap")  # a runner of JavaScript tests executes its snapshots
 SOURCES = (
     ".py",
     ".js",
@@ -43,9 +45,17 @@ SOURCES = (
     ".rb",
 )  # languages whose manifests are read
 DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
-DOCUMENTS = (".md", ".rst", ".adoc", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".pdf")
+DOCUMENTS = (
+    *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
+    *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
+)
 # These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
 MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
+_ABOUT = re.compile(
+    r"(?:readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo)"
+    r"(?:\.txt)?",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
@@ -65,7 +75,8 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
     before = await declared_by(bench.workspace, bench.base, exact=check.unchanged)
     after = await declared_by(bench.workspace, bench.commit, exact=check.unchanged)
-    added = sorted(name for name in after if name not in before)
+    own = {} if check.unchanged else await own_packages(bench.workspace, bench.base)
+    added = newly_declared(before, after, own)
     gone = sorted(name for name in before if name not in after) if check.unchanged else []
     outcome, kind, detail = Outcomes.PASSED, "", ""
     if added:
@@ -83,6 +94,34 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
     for path, entries in (await _manifests(workspace, commit, exact=exact)).items():
         for name in entries:
             found.setdefault(name, path)
+    return found
+
+
+def newly_declared(
+    before: Mapping[str, str], after: Mapping[str, str], own: Mapping[str, Collection[str]]
+) -> list[str]:
+    """What only the second declares (package → manifest), without the project's own packages (`own`: name → folders).
+    These count as new if the manifest takes them from elsewhere."""
+    return sorted(name for name in after if name not in before and not _is_own(name, after[name], own))
+
+
+def _is_own(entry: str, manifest: str, own: Mapping[str, Collection[str]]) -> bool:
+    name, named, place = entry.partition(" @ ")
+    if name not in own or not named:
+        return name in own
+    path = re.sub(r"^(?:file|link|portal):", "", place)
+    inside = posixpath.normpath(posixpath.join(posixpath.dirname(manifest), path)) in own[name]
+    return place.startswith("workspace:") or (inside and not path.startswith("/"))
+
+
+async def own_packages(workspace: Workspace, base: str) -> dict[str, set[str]]:
+    """The packages that the base itself contains, such as those of a workspace: name → folders. Packages among tests do
+    not count."""
+    paths = [path for path in await workspace.blobs(base) if is_package_manifest(path) and not is_test(path)]
+    found: dict[str, set[str]] = {}
+    for path, content in (await workspace.read_all(base, sorted(paths))).items():
+        if name := own_name(path, _text(content)):
+            found.setdefault(name, set()).add(posixpath.dirname(path) or ".")
     return found
 
 
@@ -126,6 +165,8 @@ async def unread_additions(
     on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
     folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
+    distributions = _roots_of_distributions(on_base)
+    elsewhere = _modules_in(distributions.values(), on_base, [path for path in on_base if path in here])
 
     @cache
     def modules_in(folders: frozenset[PurePosixPath]) -> frozenset[str]:
@@ -133,9 +174,11 @@ async def unread_additions(
 
     def own_modules_of(path: str) -> frozenset[str]:
         """The project's modules that Python would import into this file in preference to a package of the same name.
-        For a test, that includes the modules beside it."""
+        For a test, that includes the modules beside it. In a repository of several distributions, it includes those of
+        the file's own distribution, and those of the others that the base has already."""
         beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
-        return modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside}))
+        above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
+        return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
 
     inner = await workspace.submodules(commit)
     manifests = (
@@ -145,19 +188,19 @@ async def unread_additions(
     known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
     # Changed documents are not read as lists of packages, but a command could still use one as such a list:
     # `pip install -r docs/list.md`. So their paths count as new words.
-    known -= {path for path in after if path.endswith(DOCUMENTS) or PurePosixPath(path).name in INERT}
+    known -= {path for path in after if is_document(path) or PurePosixPath(path).name in INERT}
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
-        if was == now or path.endswith(DOCUMENTS):
+        if was == now or is_document(path):
             continue
         if path in links:
             found += [] if _is_read_at_target(path, now, here) else [path]
             continue
-        if path.endswith((".py", *SCRIPTS, *COMPILED)):
+        if path.endswith(READ_AS_CODE):
             own = own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += [path] if not read.parsed or _hides_more(path, (then, was), (read, now)) else []
@@ -175,15 +218,20 @@ async def unread_additions(
             found += [path] if _addresses(now) - _addresses(was) else []
             imports |= dict.fromkeys(_imported_in_page(now) - _imported_in_page(was), path)
             imports |= dict.fromkeys(_named_in_style(path, now, here) - _named_in_style(path, was, on_base), path)
-        elif not path.endswith((".py", *SCRIPTS, *COMPILED)):
+        elif not path.endswith(READ_AS_CODE):
             others[path] = was, now
-    found += await _with_packages(workspace, base, others, after, known, exact=exact)
-    found += await _with_new_programs(workspace, base, starts, known)
-    own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
-    described = [
-        f"{path}, which imports {name}" for name, path in await _unknown_imports(workspace, base, imports, own)
+    found += [
+        *await _with_packages(workspace, base, others, after, known, exact=exact),
+        *await _with_new_programs(workspace, base, starts, known),
     ]
-    return [*dict.fromkeys(found), *described]
+    own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
+    unknown = await _unknown_imports(workspace, base, imports, own)
+    return [*dict.fromkeys(found), *(f"{path}, which imports {name}" for name, path in unknown)]
+
+
+def is_document(path: str) -> bool:
+    """Whether only people, browsers or players read the file: a text about the project, a picture, a font, a sound."""
+    return path.endswith(DOCUMENTS) or bool(_ABOUT.fullmatch(PurePosixPath(path).name))
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
@@ -193,6 +241,17 @@ def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
+
+
+def _roots_of_distributions(on_base: Collection[str]) -> dict[PurePosixPath, PurePosixPath]:
+    """The folders of the base's Python distributions below the top folder, each with the folder of its modules."""
+    names = ("pyproject.toml", "setup.py", "setup.cfg")
+    manifests = [PurePosixPath(one) for one in on_base if PurePosixPath(one).name in names and not is_test(one)]
+    folders = {one.parent for one in manifests if one.parent.name}
+    inner = {
+        one.parents[at] for one in map(PurePosixPath, on_base) if one.suffix == ".py" for at in range(len(one.parts))
+    }
+    return {one: one / "src" if one / "src" in inner else one for one in folders}
 
 
 def _modules_in(places: Collection[PurePosixPath], on_base: Collection[str], here: Collection[str]) -> frozenset[str]:
@@ -296,11 +355,19 @@ async def _with_packages(
     names = read_names({path: _text(one) for path, one in (await workspace.read_all(base, code)).items()})
     tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
     pointing = [(path, _text(one)) for path, one in (await workspace.read_all(base, tools)).items()]
-    pointing += [(path, _text(one)) for path, one in here.items() if path not in code]
+    # A new test that names a file reads it as data, unless a changed driver might run that test's code.
+    driven = any(PurePosixPath(path).name in DRIVEN for path in here)
+    reading = {path for path in here if is_test(path) and path.endswith((".py", *SCRIPTS)) and not driven}
+    pointing += [(path, _text(one)) for path, one in here.items() if path not in code and path not in reading]
     return [
         path
         for path in left
-        if not is_read_by_code(path, names, [text for one, text in pointing if one != path])
+        if not is_read_by_code(
+            path,
+            names,
+            [text for one, text in pointing if one != path],
+            among_tests=is_among_tests(path) and not driven,
+        )
         or _declares(path, *changed[path])
     ]
 
@@ -328,7 +395,8 @@ async def _unknown_imports(
     not make it known, because they load that module and no package."""
     if not imports:
         return []
-    declared = await declared_by(workspace, base)
+    declared, ours = await declared_by(workspace, base), await own_packages(workspace, base)
+    imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
     left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
     if left:
         sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS))]

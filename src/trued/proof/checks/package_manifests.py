@@ -60,7 +60,11 @@ METADATA = frozenset(
         *("edition", "rust-version"),
     }
 )
-READ_ONLY_TOOLS = (("tool", "ruff"), ("tool", "black"))  # settings of tools that load no code but their own
+# Settings of tools that load no code but their own, and descriptions of pytest's marks.
+READ_ONLY_TOOLS = (
+    *(("tool", "ruff"), ("tool", "black"), ("tool", "isort")),
+    *(("tool", "pytest", "ini_options", "markers"), ("tool:pytest", "markers")),
+)
 OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the project's own folders and modules
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
 _ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
@@ -104,6 +108,22 @@ def named_by(path: str, entry: str) -> tuple[str, ...]:
     lists, folder = _NAMES_LISTS.fullmatch(entry), _NAMES_FOLDER.fullmatch(entry)
     words = (lists[1] or lists[2]).split(",") if lists else [folder[1]] if folder else []
     return tuple(normpath(PurePosixPath(path).parent / one.strip()) for one in words)
+
+
+def own_name(path: str, text: str) -> str:
+    """The name of the package that this manifest describes, as `declared_in` writes it; "" if it names none."""
+    name = PurePosixPath(path).name
+    try:
+        data = _table(name, text) if name in TABLES else {}
+        tables = {"package.json": data, "Cargo.toml": _part(data, "package"), "pyproject.toml": _part(data, "project")}
+        found = _part(tables.get(name, {}), "name") or _part(_part(_part(data, "tool"), "poetry"), "name")
+    except (ValueError, RecursionError):
+        return ""
+    return _normal(found) if isinstance(found, str) and found else ""
+
+
+def _part(data: Any, key: str) -> Any:
+    return data.get(key, {}) if isinstance(data, Mapping) else {}
 
 
 def _address(entry: str) -> str:
@@ -314,7 +334,8 @@ def _is_declared(name: str, keys: tuple[str, ...], value: str) -> bool:
     rest = keys[place + 1 :]
     if rest[-1:] == ("",) and len(rest) <= 2:  # an entry in a list or in one of several named lists
         return not _EXTRAS.match(value)
-    return len(rest) <= 1 or rest[-1] in ("version", "include-group")
+    # `declared_in` reads a path as the package's source
+    return len(rest) <= 1 or rest[-1] in ("version", "include-group") or (rest[-1] == "path" and "/" in value)
 
 
 def _is_harmless(name: str, setting: Setting, own: Collection[str], known: Collection[str]) -> bool:

@@ -16,7 +16,10 @@ from typing import Any
 from trued.errors import BadInput
 from trued.support.located.yaml import yaml_value
 
-DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt")
+DATA_FILES = (
+    *(".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".xml", ".sql", ".graphql", ".gql"),
+    *(".j2", ".jinja", ".jinja2", ".mustache"),  # templates that can import nothing
+)
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
 MAKE = re.compile(r"GNUmakefile|[Mm]akefile|.*\.mk")
@@ -74,13 +77,18 @@ def _strings(path: str, text: str) -> list[str]:
     return [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
-def is_read_by_code(path: str, names: Collection[str], others: Iterable[str]) -> bool:
+def is_read_by_code(path: str, names: Collection[str], others: Collection[str], *, among_tests: bool = False) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `others`: the texts of these other files. Files in hidden folders belong to tools and do not count."""
+    `others`: the texts of these other files. Files in hidden folders belong to tools and do not count. Data among tests
+    need not be named by code; then no other file may use its folder with a wildcard or a variable."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
-    named = pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names)
-    return pure.suffix in DATA_FILES and not hidden and named and not any(pure.name in text for text in others)
+    if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others):
+        return False
+    if pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names):
+        return True
+    folder = re.compile(rf"(?<![\w-]){re.escape(pure.parent.name)}/\S*[*?$%{{\[]")
+    return among_tests and not any(map(folder.search, others))
 
 
 def parsed(path: str, text: str) -> Any:

@@ -372,7 +372,8 @@ def _script(text: str) -> SourceText:
     hidden |= {one for one in named if "%" in one or "\\" in one}
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
-    named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
+    # `@/` and `~/` begin no package's name: they are short for a folder of the project.
+    named = {one for one in named if not one.startswith((".", "/", "#", "node:", "@/", "~/"))}
     tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
     return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))
 
