@@ -9,7 +9,7 @@ import pytest
 from tests.proof.runners.test_suites import sealed
 from tests.proof.trial import Trial, only
 from trued.model import Grade, Verdict
-from trued.proof.used_by_tests import uses_file
+from trued.proof.used_by_tests import uses_file, with_new_definitions
 
 ADD = "def add(a, b):\n    return a + b\n"
 DOUBLE = "\n\ndef double(a):\n    return 2 * a\n"
@@ -184,6 +184,102 @@ async def test_what_the_product_begins_to_use_and_what_replaces_a_test_cost_noth
     }
     found = await verdict(tmp_path, base, change)
     assert only(found).grade is Grade.PROVEN, only(found).why
+
+
+SUM = "\n\ndef sum_of(a, b):\n    return a + b\n"
+FROM = "\n\ndef sum_from(start, a, b):\n    return start + a + b\n"
+API = "from kit.core import sum_of\n\n\ndef total(values):\n    return sum_of(*values)\n"
+TESTS_API = "\n\ndef test_total():\n    from kit.api import total\n\n    same(total([1, 2]), 3)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("words", "more", "grade"),
+    [
+        ("`total` takes a start", {}, Grade.PROVEN),
+        ("total(values, start) begins with start", {}, Grade.PROVEN),
+        ("sums take a start", {}, Grade.TESTED),  # for all the engine knows, kit/api.py is a helper of tests
+        ("`total` takes a start", {"kit/testing.py": BLIND, "kit/core.py": WRONG + FROM}, Grade.TESTED),
+    ],
+)
+async def test_what_defines_a_function_that_the_user_names_is_the_product(
+    tmp_path: Path, words: str, more: dict[str, str], grade: Grade
+) -> None:
+    """With the base's version of kit/api.py, the existing tests fail, because another file has changed, too."""
+    tests = f"{BASE['tests/test_core.py']}{TESTS_API}"
+    base = {**BASE, "kit/core.py": ADD + SUM, "kit/api.py": API, "tests/test_core.py": tests}
+    asked: list[dict[str, Any]] = [{"id": "double", "text": words, "checks": [CASES]}]
+    trial = Trial(tmp_path, base, asked)
+    change = {
+        "kit/core.py": ADD + DOUBLE + FROM,
+        "kit/api.py": API.replace("sum_of(*", "sum_from(start, *")
+        .replace("sum_of", "sum_from")
+        .replace("s):", "s, start=0):"),
+    }
+    found = await trial.prove(await sealed(trial), await trial.head({**change, **more}))
+    assert only(found).grade is grade, only(found).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_a_helper_that_defines_the_same_name_as_the_product_is_a_helper(tmp_path: Path) -> None:
+    tests = (
+        str(BASE["tests/test_core.py"])
+        .replace("import same", "import add as right, same")
+        .replace(", 3)", ", right(1, 2))")
+    )
+    base = {**BASE, "kit/testing.py": f"{BASE['kit/testing.py']}\n\n{ADD}", "tests/test_core.py": tests}
+    asked: list[dict[str, Any]] = [{"id": "double", "text": "double(x) is add(x, x)", "checks": [CASES]}]
+    trial = Trial(tmp_path, base, asked)
+    wrong = {"kit/core.py": WRONG, "kit/testing.py": f"{BLIND}\n\n{ADD}"}
+    found = await trial.prove(await sealed(trial), await trial.head({**wrong}))
+    assert only(found).grade is Grade.TESTED, only(found).why
+
+
+OTHER = "\n\ndef other(a):\n    return a\n"
+PATCH = "\nimport kit.core\n\nPATCHED = setattr(kit.core, 'add', lambda a, b: a + b)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("core", "helper", "grade"),
+    [
+        pytest.param(ADD + DOUBLE, "def same(a, b):\n    assert a == b, (a, b)\n", Grade.PROVEN, id="honest"),
+        pytest.param(WRONG, BLIND, Grade.TESTED, id="blind"),
+        pytest.param(WRONG, f"{BLIND}{PATCH}", Grade.TESTED, id="blind, and patched by a new definition"),
+    ],
+)
+async def test_what_the_product_takes_newly_from_a_changed_helper_neither_costs_nor_hides_anything(
+    tmp_path: Path, core: str, helper: str, grade: Grade
+) -> None:
+    """With the base's version of the helper alone, the product could not be imported."""
+    change: dict[str, str | None] = {
+        "kit/core.py": f"{core}\n\ndef more(a):\n    from kit.testing import other\n\n    return other(a)\n",
+        "kit/app.py": "from kit.testing import other\n",
+        "kit/__init__.py": "from kit import app\n",
+        "kit/testing.py": f"{helper}{OTHER}",
+    }
+    found = await verdict(tmp_path, BASE, change)
+    assert only(found).grade is grade, only(found).why
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("def a(): pass\n", "import re\n\ndef a(): return 1\n\ndef b(): return re\n", ["import re", "def b"]),
+        ("def a(): pass\n", "from __future__ import annotations\n\ndef a(): return 1\n", []),
+        ("def a(): pass\n", "def a(): return 1\n\na = None\n\nprint(1)\n", []),
+        ("def a(): pass\n", "def a(): return (\n", []),
+    ],
+)
+def test_only_what_defines_new_names_is_added_to_a_helper(before: str, after: str, found: list[str]) -> None:
+    text = with_new_definitions(before, after)
+    assert [
+        one for one in ("import re", "def b", "return 1", "print", "a = None", "__future__") if one in text
+    ] == found
+    assert not text or text.startswith(before)
 
 
 @pytest.mark.slow

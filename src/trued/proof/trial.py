@@ -1,5 +1,6 @@
 """Tries a commit: runs every check and objection in clean rooms, repeats what is in doubt, collects the evidence."""
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -221,17 +222,21 @@ class CommitTrial:
             self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
-    async def tests_failing_with(self, files: Mapping[str, str]) -> list[str]:
+    async def tests_failing_with(self, files: Mapping[str, str], texts: Mapping[str, str] | None = None) -> list[str]:
         """Existing tests that pass on the base, and that fail twice on this commit if these files are as on the base.
 
-        `files`: path → blob on the base, or "" for a file to remove.
+        `files`: path → blob on the base, or "" for a file to remove. `texts`: path → text that replaces this blob.
         """
         carried = self.contract.carried
         known = {*await self.workspace.blobs(self.contract.base), *carried}
         contract = self.contract.model_copy(update={"frozen": {**self.contract.frozen, **files}})
         interpreter = await interpreter_of(self.workspace, self.contract)
         failing: list[str] = []
-        async with clean_room(self.workspace, contract, self.commit, interpreter, withheld=carried) as (bench, _):
+        over = {path: base64.b64encode(text.encode()).decode() for path, text in (texts or {}).items()}
+        async with clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried) as (
+            bench,
+            _,
+        ):
             for shared in shared_runs(contract.suites, known, carried):
                 guards = {name for name, stood in self._on_base(shared).items() if stood is Base.GUARD}
                 guards = {name for name in guards if not self._is_uncounted(shared, name)}

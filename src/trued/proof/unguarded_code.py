@@ -35,7 +35,7 @@ from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.unverified import CODE
-from trued.proof.used_by_tests import altered_helpers
+from trued.proof.used_by_tests import Undoing, altered_helpers
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 MOST_HELPERS = 4  # at most this many changed test helpers are undone one by one, each with a run of the existing tests
@@ -109,11 +109,19 @@ class UnguardedCode:
             return list(suspects)
         # One by one, because two changes may cancel each other out; and all together, because each of two helpers may
         # hide the same failure.
-        found = [path for path, before in suspects.items() if await self.trial.tests_failing_with(before)]
+        found = [path for path, before in suspects.items() if await self._hides_failures([before])]
         if not found and len(suspects) > 1:
-            every = {path: blob for before in suspects.values() for path, blob in before.items()}
-            found = list(suspects) if await self.trial.tests_failing_with(every) else []
+            found = list(suspects) if await self._hides_failures([*suspects.values()]) else []
         return found
+
+    async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
+        """Whether existing tests fail if these changes are undone. The tests may need what the head's code newly takes
+        from these files: then they must pass with the base's version to which only that was added."""
+        files = {path: blob for one in undone for path, blob in one.files.items()}
+        grown = {path: text for one in undone for path, text in one.grown.items()}
+        if not await self.trial.tests_failing_with(files):
+            return False
+        return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
     def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code, the same for all. Requirements with cases that start a program or a server, or open

@@ -5,9 +5,11 @@ else in the project uses, so the base's version does not simply replace it. Inst
 more with the base's version of the file: they must pass with either version (`CommitTrial.tests_failing_with`).
 """
 
+import ast
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -26,6 +28,9 @@ _IMPORT = re.compile(
 _TAKES_ALL = re.compile(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
+# A name that is surely code: `name(`, or a name in backticks, perhaps of a method: `Class.name`.
+_NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`(?:[\w.]+\.)?(\w{2,})(?:\([^`]*\))?`")
+_DEFINES = r"(?:(?:async[ \t]+)?(?:def|function)|class|const|let|var|func|type|interface)"
 _COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
@@ -35,12 +40,21 @@ _NAMING = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """How to undo the change of a file that on the base only tests use."""
+
+    files: Mapping[str, str]  # path → blob on the base, or "" for a file to remove
+    # path → text: the base's version with the head's new definitions. Other code of the head may need these. Empty if
+    # the new definitions might affect tests that use the file.
+    grown: Mapping[str, str]
+
+
 async def altered_helpers(
     workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]
-) -> dict[str, dict[str, str]]:
+) -> dict[str, Undoing]:
     """The changed files that only tests use on the base, and that no requirement names. Files with only harmless
-    additions are left out. Each file comes with what undoes its change: path → blob on the base, or "" for a file to
-    remove."""
+    additions are left out. Each file comes with what undoes its change."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     asked = _code_that_the_user_names(contract)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
@@ -54,6 +68,7 @@ async def altered_helpers(
     others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
+    left = [path for path in left if not _defines_what_is_asked_for(path, asked, {one: texts[one] for one in others})]
     new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
     users = {
@@ -62,15 +77,37 @@ async def altered_helpers(
     # Some tests run with the base's text, because they are put back, the others with the head's. A helper must load
     # nothing more in either case.
     put_back = {path: text for path, text in texts.items() if path in tests}
-    altered = [
-        path
-        for path in left
-        if meant[path] != path
-        or not _has_only_grown(path, texts, after, "\n".join(users[path].values()))
-        or _loads_more(path, users[path], texts, after, here)
-        or _loads_more(path, users[path], texts, {**after, **put_back}, here)
-    ]
-    return {path: {path: known[path], **_files_in_place_of(path, meant[path], here)} for path in altered}
+
+    def has_only_grown(path: str, texts_after: Mapping[str, str]) -> bool:
+        return (
+            _has_only_grown(path, texts, texts_after, "\n".join(users[path].values()))
+            and not _loads_more(path, users[path], texts, texts_after, here)
+            and not _loads_more(path, users[path], texts, {**texts_after, **put_back}, here)
+        )
+
+    altered: dict[str, Undoing] = {}
+    for path in left:
+        if meant[path] == path and has_only_grown(path, after):
+            continue
+        files = {path: known[path], **_files_in_place_of(path, meant[path], here)}
+        grown = with_new_definitions(texts.get(path, ""), after.get(path, "")) if meant[path] == path else ""
+        helps = bool(grown) and has_only_grown(path, {**after, path: grown})
+        altered[path] = Undoing(files, {path: grown} if helps else {})
+    return altered
+
+
+def with_new_definitions(before: str, after: str) -> str:
+    """The text of a Python file with the statements of a later version added that only define new names; "" if there
+    are none."""
+    added = added_names(before, after)
+    try:
+        known = {ast.dump(one) for one in ast.parse(before).body} if added else set[str]()
+        fresh = [one for one in ast.parse(after).body if ast.dump(one) not in known] if added else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    texts = [ast.unparse(one) for one in fresh if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
+    new = [one for one in texts if (names := added_names("", one)) and names <= added]
+    return "\n\n".join((before, *new, "")) if new else ""
 
 
 def _has_only_grown(path: str, before: Mapping[str, str], after: Mapping[str, str], tests: str) -> bool:
@@ -168,6 +205,16 @@ def _is_asked_for(path: str, text: str, known: Collection[str]) -> bool:
         code = re.escape(module.replace("/", "."))
         forms += [rf"-m {code}", rf"{code}[.:]\w+", *([re.escape(module), code] if "/" in module else [])]
     return any(re.search(rf"(?<![\w.-])(?:{one})(?![\w-])", text) for one in forms)
+
+
+def _defines_what_is_asked_for(path: str, text: str, product: Mapping[str, str]) -> bool:
+    """Whether this text of the user names a function or class, as `name(…)` or in backticks, that the base defines in
+    this file. If another file of the product defines the name, too, the user may mean that one."""
+    for name in {one for both in _NAMED_CODE.findall(text) for one in both if one}:
+        defines = re.compile(rf"^[ \t]*(?:export[ \t]+)?{_DEFINES}[ \t]+{re.escape(name)}\b", re.MULTILINE)
+        if [one for one, content in product.items() if name in content and defines.search(content)] == [path]:
+            return True
+    return False
 
 
 def _module(path: str) -> str:
