@@ -249,3 +249,76 @@ def test_with_a_removed_requirement_goes_an_objection_to_it_but_not_what_is_undo
     assert left(first, second, other) == [(one.what, one.requirement) for one in every]
     assert left(second, other) == [("task F1-T2 failed", "F1-C2"), ("integration failed", "")]
     assert left(other) == [("integration failed", "")]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-8", "LAW-3")
+async def test_an_amendment_does_not_end_a_run_that_halted_at_work_after_its_end(ground: Ground) -> None:
+    """Between the final verdict and the question nothing was committed or judged, but an agent may have objected."""
+    ground.one_chunk()
+    ground.require([REQUIREMENTS[0], {**REQUIREMENTS[2], "covers": []}])
+    crew, asked = Rework(), list[str]()
+
+    def played(order: Order) -> dict[str, Any]:
+        if crew.step == 1 and order.role == "purple-team-b" and not asked:
+            asked.append(order.key)
+            return {**PASSED, "question": "is double the right name?"}
+        return built(order, crew.wrong) if crew.step == 1 and not asked else crew(order)
+
+    engine, _ = ground.engine(played)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+    crew.step = 1
+    record = await engine.resume(record.id, rounds=2, who="ann")
+    assert (record.state, record.code) == ("waiting", 3)
+    assert not engine.store.task_verdicts_since_finish(record.id)
+    amended = await amend(engine.store, record.id, by_ann(remove=("strings",)))
+    assert (amended.state, amended.code, amended.why) == ("waiting", 3, record.why)
+    decided = decide(engine.store, record.id, [None], Decision(who="ann", why="these are my cases"))
+    assert (decided.state, decided.why) == ("waiting", record.why)
+    crew.step = 2
+    answer_question(engine.store, record.id, "yes, it is", comment="", who="ann")
+    record = await engine.resume(record.id)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "DAY-6")
+async def test_rounds_granted_after_an_amendment_go_to_the_chunk_that_fails_by_it_with_its_gaps(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    negative = {"kind": "examples", "cases": [{"call": "tiny:double", "args": [-1], "returns": 2}]}
+    more = {"id": "negative", "text": "the double of a negative number is positive", "covers": ["1A"]}
+    record = await amend(engine.store, record.id, by_ann(add=file(ground, [{**more, "checks": [negative]}])))
+    assert (record.state, record.grade) == ("not proven", Grade.REFUTED)
+
+    def fixed(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a" and chunk_of(order) == "1A":
+            code = Path(order.folder) / "tiny.py"
+            code.write_text(code.read_text().replace("return x + x", "return 2 if x == -1 else x + x"))
+        return built(order, {}) if order.role == "purple-team-a" else PASSED
+
+    again, later = ground.engine(fixed)
+    record = await again.resume(record.id, rounds=1, who="ann")
+    assert {chunk_of(one) for one in later.orders} == {"1A"}
+    assert "negative" in later.orders[0].brief.split("Gaps that are left")[1]
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+    third, idle = ground.engine()
+    assert (await third.resume(record.id)).state == "done"
+    assert idle.orders == []
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "RUN-8")
+async def test_a_rejection_of_a_requirement_that_was_removed_since_sends_nobody_back_to_work(ground: Ground) -> None:
+    ground.require(REQUIREMENTS)
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    assert record.state == "done"
+    record = decide(engine.store, record.id, ["strings"], Decision(who="ann", why="not for strings", rejected=True))
+    assert (record.state, record.code) == ("waiting", 3)
+    kept = await amend(engine.store, record.id, by_ann(remove=("triple",)))
+    assert (kept.state, kept.code) == ("waiting", 3), "the agents still have to get the reason"
+    record = await amend(engine.store, record.id, by_ann(remove=("strings",)))
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)

@@ -87,7 +87,9 @@ def newest(record: RunRecord, there: str | None = None) -> str:
 def is_over(store: "RunStore", record: RunRecord) -> bool:
     """Whether held-out cases may be shown: the run has ended, or waits for people and has no work left for agents."""
     ended = record.state == "waiting" and store.final_verdict(record.id) is not None
-    return record.has_ended or (ended and not store.unprocessed_approvals(record.id))
+    if record.has_ended or not ended:
+        return record.has_ended
+    return not store.unprocessed_approvals(record.id) and not store.is_halted_at_work(record.id)
 
 
 def run_completions(incomplete: str) -> list[tuple[str, str]]:

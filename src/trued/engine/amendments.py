@@ -106,7 +106,7 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
         # such a run is resumed, it judges its newer work by the new contract, with the objections raised meanwhile.
         if made.verdict is None or made.verdict.commit != record.head or record.state not in REGRADED:
             return store.journal.run(record.id)
-        if store.task_verdicts_since_finish(record.id):
+        if store.task_verdicts_since_finish(record.id) or store.is_halted_at_work(record.id):
             return store.journal.run(record.id)
         await workspace.clean_up()
         outcome = conclude(apply_approvals(made.verdict, store.approvals(record.id)), inputs.settings.accept)
@@ -271,7 +271,8 @@ async def _judged(
     store: RunStore, record: RunRecord, workspace: GitWorkspace, contracts: tuple[Contract, Contract], tell: Emit
 ) -> Verdict | None:
     """The verdict by the new contract on the commit of the final verdict; None if there is no final verdict. Open
-    objections stay open, and what failed on this commit in the run stays failed. `contracts`: the old and the new."""
+    objections and the workflow's own notes stay, and what failed on this commit in the run stays failed. `contracts`:
+    the old and the new."""
     (before, contract), final, inputs = contracts, store.final_verdict(record.id), store.inputs(record.id)
     if final is None:
         return None
@@ -288,5 +289,8 @@ async def _judged(
         tell=tell,
     )
     outside = [one for one in final.requirements if one.outside and one.id not in ids]
-    verdict = verdict.model_copy(update={"requirements": (*verdict.requirements, *outside)})
+    notes = (*verdict.undecided, *(one for one in final.noted if one not in verdict.undecided))
+    verdict = verdict.model_copy(
+        update={"requirements": (*verdict.requirements, *outside), "undecided": notes, "noted": final.noted}
+    )
     return Verdict.model_validate_json(in_json(store.redact(inputs), verdict.model_dump_json()))

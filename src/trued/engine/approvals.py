@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from trued.engine.run_store import REGRADED, RunStore, records_approvals
-from trued.errors import BadInput, Waiting
+from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord, Way
 from trued.run.approvals import WHOLE, asked_of
 
@@ -62,22 +62,10 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
     record = store.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
         return record
-    from trued.engine.run_end import End, conclude_after_decision, end_run
+    from trued.engine.run_end import conclude_after_decision
     from trued.proof.contract import conclude
 
-    outcome = conclude(verdict, store.accepted(record.id))
-    if outcome.state == "waiting" or not (news := store.unprocessed_approvals(record.id)):
-        return conclude_after_decision(store, record, outcome)
-    record = record.model_copy(update={"grade": outcome.grade})
-    return end_run(store, record, End("waiting", Waiting.code, _next_step(record, news)))
-
-
-def _next_step(record: RunRecord, news: list[Approval]) -> str:
-    rejected = [one for one in news if one.rejected]
-    if not rejected:
-        return f"everything is decided; continue with: trued resume {record.id}"
-    said = "; ".join(one.gap.what for one in rejected)
-    return f"{said}; `trued resume {record.id}` passes it to the agents"
+    return conclude_after_decision(store, record, conclude(verdict, store.accepted(record.id)))
 
 
 def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:

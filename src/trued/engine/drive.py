@@ -49,7 +49,7 @@ async def drive_workflow(
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
-        return End(states[type(end)], end.code, str(end))
+        return End(states[type(end)], end.code, str(end), halted=True)
     return End(outcome.state, outcome=outcome)
 
 

@@ -335,7 +335,9 @@ class Engine:
             redact=self.store.redact(inputs),
             person=partial(self._ask_person, record),
             began=record.created_at,
-            amended=tuple((frozenset(one.before), one.contract) for one in self.store.amendments(record.id)),
+            amended=tuple(
+                (frozenset(one.before), one.contract, one.verdict) for one in self.store.amendments(record.id)
+            ),
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
             branch=record.branch,

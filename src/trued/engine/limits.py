@@ -128,17 +128,19 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
         raise BadInput(what, "--rounds", f"leave it out: trued resume {record.id}")
     refuse_if_agent_could_answer(store, record)
     finishes = sum(key.startswith("finish#") for key, _, _ in store.journal.steps(record.id))
-    store.writer(record).emit(RoundsAdded(rounds=rounds, finishes=finishes, who=who))
+    amendments = len(store.amendments(record.id))
+    store.writer(record).emit(RoundsAdded(rounds=rounds, finishes=finishes, who=who, amendments=amendments))
     store.journal.update(record.model_copy(update={"state": "interrupted"}))
 
 
-def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int], ...]:
-    """For each time that a person granted more rounds: how often the run had finished by then, and how many rounds."""
+def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int, int], ...]:
+    """For each time that a person granted more rounds: how often the run had finished by then, how many rounds, and
+    how often its contract had been amended by then."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 
     granted = of_kind(store.journal.events_of_kind(run_id, RoundsAdded.KIND), RoundsAdded)
-    return tuple((one.finishes, one.rounds) for _, one in granted)
+    return tuple((one.finishes, one.rounds, one.amendments) for _, one in granted)
 
 
 def subscription_windows(store: RunStore, run_id: str) -> "dict[str, QuotaWindow]":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.engine.run_store import RunStore
 from trued.errors import Waiting
-from trued.model import Outcome, RunRecord, Verdict
+from trued.model import Approval, Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
 from trued.proof.contract import apply_approvals, conclude, exit_code
 from trued.support import atomic_files
@@ -19,6 +19,7 @@ class End:
     code: int = 0
     why: str = ""
     outcome: Outcome | None = None
+    halted: bool = False  # the workflow stopped in the middle; a resumed run continues there
 
 
 def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
@@ -32,14 +33,32 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """Like `conclude_run`, after a person's decision on a run that nobody drives. A run that is done reads no edits: if
-    the run would be done now, but has not read a person's edit of its file, it waits until somebody resumes it."""
+    """`conclude_run` after a person's decision or amendment, on a run that nobody drives.
+
+    A run that halted at work after its final verdict is left as it is, because its newer work and the objections to it
+    are judged only when it is resumed. A run whose workflow has to process a decision first waits until it is resumed.
+    So does a run that would be done now if a person has edited its file and the run has not read that, because a run
+    that is done reads no edit.
+    """
     from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
 
-    if outcome.state != "done" or record.state == "done" or not has_unread_edit(store, record):
+    if store.is_halted_at_work(record.id):
+        return record
+    if outcome.state != "waiting" and (news := store.unprocessed_approvals(record.id)):
+        why = _next_step(record, news)
+    elif outcome.state == "done" != record.state and has_unread_edit(store, record):
+        why = f"an edit of the run's file has not been read; continue with: trued resume {record.id}"
+    else:
         return conclude_run(store, record, outcome)
-    why = f"an edit of the run's file has not been read; continue with: trued resume {record.id}"
     return end_run(store, record.model_copy(update={"grade": outcome.grade}), End("waiting", Waiting.code, why))
+
+
+def _next_step(record: RunRecord, news: list[Approval]) -> str:
+    rejected = [one for one in news if one.rejected]
+    if not rejected:
+        return f"everything is decided; continue with: trued resume {record.id}"
+    said = "; ".join(one.gap.what for one in rejected)
+    return f"{said}; `trued resume {record.id}` passes it to the agents"
 
 
 def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
@@ -52,7 +71,7 @@ def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
     if file := write_handover(store, ended):
         writer.emit(HandoverWritten(file=file))
     write_rounds(store, ended)
-    writer.emit(RunEnded(state=end.state, code=end.code, why=end.why, grade=record.grade))
+    writer.emit(RunEnded(state=end.state, code=end.code, why=end.why, grade=record.grade, halted=end.halted))
     store.journal.update(ended)
     return ended
 

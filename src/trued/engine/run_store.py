@@ -26,6 +26,7 @@ from trued.model.step_keys import (
     is_decision,
     is_final_verdict,
     is_task_verdict,
+    step_name,
 )
 from trued.support.path_sets import paths_outside
 from trued.support.redaction import SHORTEST, Redactor, secrets_in
@@ -256,6 +257,26 @@ class RunStore:
         finished = [number for number, key in enumerate(keys, 1) if is_final_verdict(key)]
         return self._task_verdicts(run_id, keys[finished[-1] :] if finished else keys)
 
+    def is_halted_at_work(self, run_id: str) -> bool:
+        """Whether the run halted in the middle of work that began after it had last finished, such as at a question of
+        an agent: an agent has answered since the final verdict, and may have objected."""
+        from trued.model.events.call import CallAnswered
+        from trued.model.events.proof import VerdictReached
+        from trued.model.events.run import RunEnded
+
+        finished = answered = 0
+        halted = False
+        for one in self.journal.events_of_kind(
+            run_id, VerdictReached.KIND, CallAnswered.KIND, RunEnded.KIND, lean=True
+        ):
+            if one.kind == VerdictReached.KIND and one.key == step_name(FINISH):
+                finished = one.id
+            elif one.kind == CallAnswered.KIND:
+                answered = one.id
+            elif ended := RunEnded.read(one):
+                halted = ended.halted
+        return halted and answered > finished > 0
+
     def _task_verdicts(self, run_id: str, keys: list[str]) -> "list[Verdict]":
         from trued.model import Verdict
 
@@ -325,15 +346,16 @@ class RunStore:
         return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
     def unprocessed_approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections that the run's workflow has not processed yet."""
+        """Approvals and rejections, on its contract, that the run's workflow has not processed yet."""
         given = self.journal.approvals(run_id)
-        if not given:
+        contract = self.contract(run_id) if given else None
+        if contract is None:
             return []
         from trued.run.approvals import unprocessed_decisions
 
-        return unprocessed_decisions(
-            given, self._processed_decisions(run_id), every=records_approvals(self.journal.run(run_id))
-        )
+        asked = {one.id for one in contract.requirements}
+        every = records_approvals(self.journal.run(run_id))
+        return unprocessed_decisions(given, self._processed_decisions(run_id), asked, every=every)
 
     def _processed_decisions(self, run_id: str) -> list[ProcessedDecisions]:
         """The decisions that the run's workflow has processed so far."""

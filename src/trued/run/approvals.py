@@ -1,6 +1,6 @@
 """Approvals: which of people's decisions still apply to the work as it is now. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -63,12 +63,14 @@ def head_by_decision(processed: Iterable[ProcessedDecisions]) -> dict[tuple[str,
 
 
 def unprocessed_decisions(
-    words: Iterable[Approval], processed: Sequence[ProcessedDecisions], *, every: bool = False
+    words: Iterable[Approval], processed: Sequence[ProcessedDecisions], asked: Collection[str], *, every: bool = False
 ) -> list[Approval]:
     """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements (a person had
-    to decide, and nobody was there). `every`: all decisions, for a workflow that records approvals in its files."""
+    to decide, and nobody was there). `every`: all decisions, for a workflow that records approvals in its files.
+    `asked`: the contract's requirements; decisions on others, which a person has removed since, are left out."""
     known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
-    news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
+    meant = {*asked, WHOLE} if every else {*asked}
+    news = [one for one in words if one.requirement in meant and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 

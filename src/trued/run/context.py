@@ -41,8 +41,9 @@ class RunContext:
     redact: Callable[[Any], Any]  # replaces the secrets that the engine knows, before anything is written
     person: Person
     began: float
-    # For each amendment by a person: the keys of the steps recorded before it, and the contract in force since.
-    amended: tuple[tuple[frozenset[str], Contract], ...] = ()
+    # For each amendment by a person: the keys of the steps recorded before it, the contract in force since, and, if the
+    # run had finished, the verdict by that contract.
+    amended: tuple[tuple[frozenset[str], Contract, Verdict | None], ...] = ()
     turn: Callable[[], AbstractAsyncContextManager[Any]] = (
         nullcontext  # limits how many runs of this process prove at the same time
     )
@@ -55,7 +56,8 @@ class RunContext:
     offer: Callable[[bool], Awaitable[ForgePullRequest | Mapping[str, str] | str]] | None = None
     records_approvals: bool = False  # whether the workflow's files on the branch say what people decided
     repairing_roles: frozenset[str] = frozenset()  # roles that check work; one that also repairs it is an implementer
-    more_rounds: tuple[tuple[int, int], ...] = ()  # (number of finishes, rounds granted after them)
+    # (number of finishes, rounds granted after them, number of amendments by then)
+    more_rounds: tuple[tuple[int, int, int], ...] = ()
     person_files: tuple[str, ...] = ()  # people's documents in the repository: agents cannot change them
     reviewing_roles: frozenset[str] = frozenset()  # roles that write a document about the code, and no code
     asks_people: bool = True  # whether agents may put a question to a person

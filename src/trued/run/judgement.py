@@ -84,7 +84,7 @@ class Judgement:
         """The contract in force. `key`: the step that needs it. With a key, amendments come into force here, except
         those that people made after this step was recorded: a replay must use the same contract as the first time.
         Raises `BadInput` before `seal`."""
-        for before, contract in self._context.amended[self._state.amendments :] if key else ():
+        for before, contract, _ in self._context.amended[self._state.amendments :] if key else ():
             if key in before:
                 break
             self._state.amendments += 1
@@ -92,6 +92,16 @@ class Judgement:
         if self._state.contract is None:
             raise BadInput("a workflow must seal its plan before it proves anything", then="await run.seal(plan)")
         return self._state.contract
+
+    def amended_since(self, key: str, number: int) -> Verdict | None:
+        """Put the first `number` amendments into force. Returns the verdict by the last of them if it was made after
+        the step `key`; else None."""
+        for before, contract, verdict in self._context.amended[self._state.amendments : number]:
+            self._state.amendments += 1
+            self.enforce(contract)
+            if self._state.amendments == number and key in before:
+                return verdict
+        return None
 
     def enforce(self, contract: Contract) -> None:
         """Put a contract into force."""
@@ -237,7 +247,11 @@ class Judgement:
             verdict = verdict.about(wanted) if more else verdict
             judged = (*verdict.requirements, *outside)
             verdict = verdict.model_copy(
-                update={"requirements": judged, "undecided": (*verdict.undecided, *unverified)}
+                update={
+                    "requirements": judged,
+                    "undecided": (*verdict.undecided, *unverified),
+                    "noted": tuple(unverified),
+                }
             )
             steps.emit(name, _summary(verdict))
             return in_json(self._context.redact, verdict.model_dump_json())

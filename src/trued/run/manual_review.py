@@ -54,14 +54,16 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
     return got
 
 
-async def new_approvals(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
-    """Decisions of people that no step has processed yet. If there are none, no step is recorded, so that a resumed run
-    looks again. To be called only at the end of a workflow: elsewhere a replay could find decisions made later."""
+async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False) -> tuple[Approval, ...]:
+    """Decisions of people, on this contract, that no step has processed yet. If there are none, no step is recorded, so
+    that a resumed run looks again. To be called only at the end of a workflow: elsewhere a replay could find decisions
+    made later."""
     key, head = steps.key("decided"), steps.state.position.head
+    ids = [one.id for one in contract.requirements]
 
     async def step() -> str:
         words = approvals.unprocessed_decisions(
-            steps.context.journal.approvals(), steps.state.people.processed, every=every
+            steps.context.journal.approvals(), steps.state.people.processed, ids, every=every
         )
         if not words:
             raise _NothingYet

@@ -1,5 +1,7 @@
 """People: a run's questions to people, and their decisions."""
 
+from collections.abc import Iterable
+
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
 from trued.run.judgement import Judgement
@@ -64,8 +66,13 @@ class People:
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
         on them and calls `finish` again.
         """
-        await manual_review.ask_about_missing(self._steps, self._judgement.contract(), self._steps.state.proof.final)
-        return await manual_review.new_approvals(self._steps, every=self._steps.context.records_approvals)
+        # People decide on the newest contract. It comes into force with the next step that needs one: here, a replay
+        # could not know whether an amendment came before or after.
+        amended = self._steps.context.amended
+        contract = amended[-1][1] if amended else self._judgement.contract()
+        await manual_review.ask_about_missing(self._steps, contract, self._steps.state.proof.final)
+        every = self._steps.context.records_approvals
+        return await manual_review.new_approvals(self._steps, contract, every=every)
 
     async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
         """The new decisions as tasks to redo; `run.take_feedback` has the reasons for each. None: no new decisions."""
@@ -76,8 +83,22 @@ class People:
 
     def granted_rounds(self) -> int:
         """After `finish`: the rounds that a person granted since, with `trued resume RUN --rounds N`; else 0."""
+        return self._granted()[0]
+
+    def amended_verdict(self) -> Verdict | None:
+        """The verdict that the person saw who granted rounds, if the contract was amended after `finish`; else None.
+        The amended contract comes into force here."""
+        return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
+
+    def pass_on(self, task: str, gaps: Iterable[Finding]) -> None:
+        """Store gaps that `run.take_feedback` returns for the next agent that works on this task."""
+        self._steps.state.people.rejections[task] = tuple(gaps)
+
+    def _granted(self) -> tuple[int, int]:
+        """The rounds that a person granted since the last `finish`, and the number of amendments by then."""
         finishes = self._steps.state.counts[FINISH]
-        return next((rounds for after, rounds in self._steps.context.more_rounds if after == finishes), 0)
+        granted = self._steps.context.more_rounds
+        return next(((rounds, amendments) for after, rounds, amendments in granted if after == finishes), (0, 0))
 
 
 def confirmation(subject: Task, verdict: Verdict) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import events, saying
-from tests.workflows.hands import Coders, Hands, feature, named, shown_by_tests
+from tests.workflows.conftest import events, example, saying
+from tests.workflows.hands import Coders, Hands, feature, named, required, shown_by_tests
+from trued.engine.amendments import ContractChange, amend
 from trued.engine.approvals import Decision, decide
+from trued.engine.continuations import continuations
 from trued.errors import BadInput
 from trued.wire import Order
 
@@ -285,6 +287,55 @@ async def test_what_a_person_judges_waits_across_restarts_and_passes_with_their_
     assert ground.git("rev-parse", record.branch) == done.head
     kept = ground.git("diff", "--name-only", record.head, done.head).split()
     assert set(kept) <= {"feature_list.json", "progress.txt", "agent_state.json"}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HAND-8", "RUN-8", "LAW-3")
+async def test_an_amendment_leaves_it_to_the_run_to_record_what_a_person_approved(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [feature("double"), BY_HAND])
+    record = await ground.handed(ground.played(Painters()))
+    assert (record.state, record.code) == ("waiting", 3)
+    engine = ground.played(coders := Painters())
+    decide(engine.store, record.id, ["looks"], Decision(who="ann", why="it is blue"))
+    (more := tmp_path / "more.json").write_text(
+        json.dumps({"requirements": [{**required(["double"])[0], "id": "twice", "covers": []}]})
+    )
+    record = await amend(engine.store, record.id, ContractChange(add=more, who="ann", why="it matters"))
+    assert (record.state, record.code) == ("waiting", 3)
+    assert f"trued resume {record.id}" in record.why
+    done = await engine.resume(record.id)
+    assert (done.state, done.code, coders.asked) == ("done", 0, [])
+    assert ground.passing(record.branch) == ["double", "looks"]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HAND-8", "LAW-3")
+async def test_attempts_granted_after_an_amendment_go_to_the_feature_that_fails_by_it(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])
+    engine = ground.played(Coders())
+    record = await ground.handed(engine)
+    assert (record.state, record.code) == ("done", 0)
+    words = {"kind": "examples", "cases": [example("double", None, 0)]}
+    more = {"id": "nothing", "text": "twice nothing is 0", "covers": ["double"], "checks": [words]}
+    (file := tmp_path / "more.json").write_text(json.dumps({"requirements": [more]}))
+    record = await amend(engine.store, record.id, ContractChange(add=file, who="ann", why="it matters"))
+    assert (record.state, record.code) == ("not proven", 1)
+    assert f"trued resume {record.id} --rounds" in next(iter(continuations(engine.store, record)))[0]
+
+    def mends(folder: Path) -> None:
+        code = folder / "tiny.py"
+        code.write_text(code.read_text().replace("return 2 * x", "return 2 * (x or 0)"))
+
+    engine = ground.played(coders := Coders(double=[mends]))
+    done = await engine.resume(record.id, rounds=1, who="ann")
+    assert [one.key for one in coders.orders] == ["feature double/coder#2"]
+    assert "nothing" in coders.orders[0].brief
+    assert (done.state, done.code) == ("done", 0)
+    assert ground.passing(record.branch) == ["double", "triple"]
 
 
 @pytest.mark.slow

@@ -75,13 +75,14 @@ class HandoverWritten(JournalEvent, kind="handed over"):
     file: str
 
 
-class RunEnded(JournalEvent, kind="ended"):
+class RunEnded(JournalEvent, kind="ended", omits=("halted",)):
     """The run ended, or halted until somebody resumes it."""
 
     state: str
     code: int  # exit code
     why: str
     grade: Grade | Literal[""]
+    halted: bool = False  # its workflow stopped in the middle; also False in journals of earlier versions
 
 
 class LimitRaised(JournalEvent, kind="limit raised"):
@@ -119,12 +120,13 @@ class TaskSkipped(JournalEvent, kind="task skipped"):
     why: str
 
 
-class RoundsAdded(JournalEvent, kind="rounds added"):
+class RoundsAdded(JournalEvent, kind="rounds added", omits=("amendments",)):
     """A person granted more rounds to a run that had ended without proof."""
 
     rounds: int
     finishes: int  # how often the run had finished by then: a replay adds the rounds at the same place
     who: str
+    amendments: int = 0  # how often its contract had been amended by then; 0 in journals of earlier versions
 
 
 class FileEdited(JournalEvent, kind="edited"):

@@ -22,7 +22,7 @@ async def handoff(run: Run, goal: Goal) -> Outcome:
     project, outcome = await finish(run, plan, project)
     while True:
         if attempts := run.people.granted_rounds():
-            project = project.with_features_reopened(project.failed)
+            project = steps.with_unmet_reopened(run, project, run.people.amended_verdict())
         elif (rejected := await run.people.rejected_tasks(plan)) is not None:
             project = project.with_features_reopened(task.id for task in rejected)
         else:

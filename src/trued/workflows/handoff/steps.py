@@ -235,6 +235,20 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
     return project.model_copy(update={"requirements": {key: found for key, found in names.items() if found}})
 
 
+def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
+    """The project with the features open that failed, or that do not hold by an amended contract. `amended`: the
+    verdict by that contract; its gaps go to the next coder of each of these features."""
+    if amended is None:
+        return project.with_features_reopened(project.failed)
+    project, unmet = with_requirements(run, project), list[str]()
+    for feature in project.features.features:
+        judged = [one for one in run.judgement.verdict_on(feature.id, amended).requirements if not one.holds]
+        if judged:
+            unmet.append(feature.id)
+            run.people.pass_on(feature.id, (gap for one in judged for gap in one.gaps))
+    return project.with_features_reopened((*project.failed, *unmet))
+
+
 # -- before a feature --------------------------------------------------------------------------------------------------
 
 FIX_SCRIPT = Task(

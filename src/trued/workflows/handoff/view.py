@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from trued.model import Event
 from trued.model.events import JournalEvent, of_kind
-from trued.model.events.proof import test_counts
-from trued.model.step_keys import feature_scope
+from trued.model.events.proof import ContractAmended, VerdictReached, test_counts
+from trued.model.step_keys import FINISH, feature_scope, step_name
 from trued.workflows.handoff import events
 from trued.workflows.handoff.events import (
     EVENTS,
@@ -53,9 +53,13 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a handoff that ended: more attempts at the features that failed, according to the newest list."""
+    """How to continue a handoff that ended: more attempts at the features that failed, according to the newest list, or
+    that do not hold by a contract that was amended since."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
+    finished = [stored.id for stored, _ in of_kind(events, VerdictReached) if stored.key == step_name(FINISH)]
+    if any(stored.id > max(finished, default=0) for stored, _ in of_kind(events, ContractAmended)):
+        failed.append("what the amended contract asks for")
     if failed:
         yield (
             f"trued resume {run} --rounds {ATTEMPTS}",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from trued.inputs.plans.plan_to_seal import plan_to_seal
 from trued.inputs.recognition import is_plan
-from trued.model import Finding, Goal, Grade, Outcome, Plan, Task, Verdict
+from trued.model import Finding, Goal, Grade, Plan, Task, Verdict
 from trued.model.events.proof import ClaimRefuted
 from trued.model.events.run import TaskSkipped
 from trued.run.run import Run
@@ -74,10 +74,10 @@ def _is_among(claimed: str, changed: Iterable[str]) -> bool:
     return any(one == name or one.startswith(f"{name.rstrip('/')}/") for one in changed)
 
 
-def still_open(run: Run, plan: Plan, outcome: Outcome) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold at the end of a run, and the gaps to begin with. If only requirements of the whole
-    plan fail, the last chunk has to meet them."""
-    verdict = outcome.verdict or Verdict.open("plan")
+def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
+    """The chunks that do not hold at the end of a run, by its last verdict, and the gaps to begin with. If only
+    requirements of the whole plan fail, the last chunk has to meet them."""
+    verdict = last or Verdict.open("plan")
     failing = {one.id for one in verdict.requirements if not one.holds}
     contract = run.judgement.contract()
     chunks = tuple(task for task in plan.tasks if failing & {one.id for one in contract.serving(task.id)})

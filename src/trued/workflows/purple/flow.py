@@ -33,7 +33,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
     outcome = await run.finish(plan)
     while True:
         if rounds := run.people.granted_rounds():
-            chunks, gaps = still_open(run, plan, outcome)
+            chunks, gaps = still_open(run, plan, run.people.amended_verdict() or outcome.verdict)
         elif (rejected := await run.people.rejected_tasks(plan)) is not None:
             chunks, gaps = rejected, ()  # `build` takes the reasons for the rejection as gaps
         else:
