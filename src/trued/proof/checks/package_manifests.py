@@ -62,9 +62,15 @@ METADATA = frozenset(
 )
 # Settings of tools that load no code but their own, and descriptions of pytest's marks.
 READ_ONLY_TOOLS = (
-    *(("tool", "ruff"), ("tool", "black"), ("tool", "isort")),
+    *(("tool", "ruff"), ("tool", "black")),
     *(("tool", "pytest", "ini_options", "markers"), ("tool:pytest", "markers")),
 )
+# Settings of isort by which it loads code of other packages, each with the values that mean isort's own code.
+ISORT_LOADS: dict[str, tuple[str, ...]] = {
+    "profile": ("black", "django", "pycharm", "google", "open_stack", "plone", "attrs", "hug", "wemake", "appnexus"),
+    "sort_order": ("native", "natural"),
+    "formatter": (),
+}
 OWN_CODE = ("packages", "py-modules", "py_modules")  # settings that list the project's own folders and modules
 ENTRY_POINTS = ("scripts", "gui-scripts", "entry-points", "plugins", "options.entry_points")
 _ENTRY_POINT = re.compile(r"(\w+)[\w.]*:[\w.]+")
@@ -100,7 +106,7 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
         return frozenset(" ".join(line.split()) for line in text.splitlines() if line.strip())
     if exact:
         return frozenset(" ".join(one.split()) for one in entries)
-    return frozenset(name for one in entries for name in (_normal(one), _address(one)) if name) - NOT_PACKAGES
+    return frozenset(name for one in entries for name in (normal_name(one), _address(one)) if name) - NOT_PACKAGES
 
 
 def named_by(path: str, entry: str) -> tuple[str, ...]:
@@ -114,12 +120,12 @@ def own_name(path: str, text: str) -> str:
     """The name of the package that this manifest describes, as `declared_in` writes it; "" if it names none."""
     name = PurePosixPath(path).name
     try:
-        data = _table(name, text) if name in TABLES else {}
+        data = table(name, text) if name in TABLES else {}
         tables = {"package.json": data, "Cargo.toml": _part(data, "package"), "pyproject.toml": _part(data, "project")}
         found = _part(tables.get(name, {}), "name") or _part(_part(_part(data, "tool"), "poetry"), "name")
     except (ValueError, RecursionError):
         return ""
-    return _normal(found) if isinstance(found, str) and found else ""
+    return normal_name(found) if isinstance(found, str) and found else ""
 
 
 def _part(data: Any, key: str) -> Any:
@@ -129,7 +135,7 @@ def _part(data: Any, key: str) -> Any:
 def _address(entry: str) -> str:
     """`name @ address` if the entry has an address, else "". The same name from another address is another package."""
     name, at, place = entry.partition(" @ ")
-    return f"{_normal(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
+    return f"{normal_name(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
 
 
 def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
@@ -137,7 +143,7 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
         tables = {key: part for key, part in tomllib.loads(text).items() if key not in PIPENV_OWN}
         return [one for part in tables.values() for one in packages_in(part, exact=exact, declaring=True)]
     if name in TABLES:
-        return packages_in(_table(name, text), exact=exact)
+        return packages_in(table(name, text), exact=exact)
     if name == "setup.cfg":
         return _of_setup_cfg(text)
     if name == "setup.py":
@@ -147,7 +153,8 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
     return _GEM.findall(text) if name == "Gemfile" else _of_lines(text)
 
 
-def _table(name: str, text: str) -> Any:
+def table(name: str, text: str) -> Any:
+    """The parsed manifest. Raises ValueError if it cannot be parsed."""
     return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
 
 
@@ -255,7 +262,7 @@ def _of_lines(text: str) -> Iterator[str]:
             yield bare
 
 
-def _normal(entry: str) -> str:
+def normal_name(entry: str) -> str:
     """The normalised name of the package (PEP 503); an option, address or reference stays unchanged."""
     match = _NAME.match(entry)
     if entry.startswith(("-", "file:")) or "://" in entry.split(" @ ")[0] or not match:
@@ -300,7 +307,7 @@ def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 def _settings(name: str, text: str) -> Iterator[Setting]:
     """The settings of a manifest, except those that only declare a package and its version."""
     if name != "setup.cfg":
-        yield from (one for one in _leaves(_table(name, text)) if not _is_declared(name, *one))
+        yield from (one for one in _leaves(table(name, text)) if not _is_declared(name, *one))
         return
     for (section, key), value in _setup_cfg_values(text):
         if key in _REQUIREMENTS or section == "options.extras_require":
@@ -346,6 +353,8 @@ def _is_harmless(name: str, setting: Setting, own: Collection[str], known: Colle
         return True
     if any(keys[: len(one)] == one for one in READ_ONLY_TOOLS):
         return True
+    if keys[:2] == ("tool", "isort"):
+        return len(keys) > 2 and value in ISORT_LOADS.get(keys[2], (value,))
     if point := _ENTRY_POINT.fullmatch(value):
         return point[1] in own and not {*ENTRY_POINTS}.isdisjoint(keys)
     if any(part in OWN_CODE for key in keys for part in key.split(".")):

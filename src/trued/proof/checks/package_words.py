@@ -7,6 +7,7 @@ outside comments.
 
 import ast
 import json
+import posixpath
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -16,9 +17,14 @@ from typing import Any
 from trued.errors import BadInput
 from trued.support.located.yaml import yaml_value
 
-DATA_FILES = (
-    *(".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".xml", ".sql", ".graphql", ".gql"),
-    *(".j2", ".jinja", ".jinja2", ".mustache"),  # templates that can import nothing
+DATA_FILES = (".json", ".yaml", ".yml", ".toml", ".csv", ".tsv", ".txt", ".sql", ".graphql", ".gql")
+PARSED = (".json", ".yaml", ".yml", ".toml")  # data in which `parsed` finds lists of packages
+# Words of SQL by which a database loads code or starts a program, and commands of its shell, which begin a line; a
+# comment of GraphQL that imports a file.
+_LOADING = re.compile(
+    r"\b(?:extension|load\w*|install|program|language|assembly|library|module|plugin|import|packages?|attach|execute|"
+    r"exec|call|do|xp_\w+|sp_\w+|system)\b|^\s*[\\.!]",
+    re.IGNORECASE,
 )
 # Files that only git, editors and people read.
 INERT = (".gitignore", ".gitattributes", ".mailmap", ".editorconfig", "LICENSE", "AUTHORS", "CODEOWNERS", "py.typed")
@@ -77,18 +83,51 @@ def _strings(path: str, text: str) -> list[str]:
     return [one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
-def is_read_by_code(path: str, names: Collection[str], others: Collection[str], *, among_tests: bool = False) -> bool:
+def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str], *, among_tests: bool = False) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `others`: the texts of these other files. Files in hidden folders belong to tools and do not count. Data among tests
-    need not be named by code; then no other file may use its folder with a wildcard or a variable."""
+    `others`: path → text of these other files. Files in hidden folders belong to tools and do not count. Data among
+    tests need not be named by code; then no other file may name its folder, or match it by a wildcard or variable."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
-    if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others):
+    if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others.values()):
         return False
     if pure.name in names or (len(pure.parts) > 1 and pure.parts[-2] in names):
         return True
-    folder = re.compile(rf"(?<![\w-]){re.escape(pure.parent.name)}/\S*[*?$%{{\[]")
-    return among_tests and not any(map(folder.search, others))
+    return among_tests and not any(may_mean(one, text, path) for one, text in others.items())
+
+
+def may_mean(one: str, text: str, path: str) -> bool:
+    """Whether the file `one`, which has this text, may use the file at `path` without naming it: because it names its
+    folder (a tool may look there for a file of that name), or by a wildcard or variable."""
+    folder = posixpath.dirname(path)
+    above, suffix = PurePosixPath(folder).name, PurePosixPath(path).suffix
+    if above and above in text:
+        if re.search(rf"(?<![\w-]){re.escape(above)}/\S*[*?$%{{\[]", text):
+            return True
+        words = {one.strip("./") for one in re.findall(r"[\w./@-]+", text) if above in one}
+        beside = posixpath.dirname(one)
+        if folder in words or folder in {posixpath.normpath(posixpath.join(beside, word)) for word in words}:
+            return True
+    if suffix in PARSED or not suffix:
+        return False
+    # `tests/*/*.txt`, `*.txt` after a change of folder, `$(LISTS)/$(NAME).txt`
+    return any(
+        _matches(word, path)
+        for word in re.findall(rf"[^\s\"'`,;|&<>=]*[*?$%{{}}\[\])]+{re.escape(suffix)}(?![\w-])", text)
+    )
+
+
+def _matches(word: str, path: str) -> bool:
+    """Whether a word with wildcards or variables may stand for this path, or for the end of it."""
+    pieces = re.split(r"\$\([^)]*\)|\$\{[^}]*\}|\$\w+|\{[^}]*\}|\[[^\]]*\]|[*?$%{}\[\]()]+", word.removeprefix("./"))
+    return bool(re.search(rf"(?:^|/){'.*'.join(map(re.escape, pieces))}$", f"/{path}"))
+
+
+def loads_code(path: str, added: Iterable[str]) -> bool:
+    """Whether these lines of a file that databases or tools of GraphQL read may load code from elsewhere."""
+    if path.endswith((".graphql", ".gql")):
+        return any(re.match(r"\s*#\s*import\b", line) for line in added)
+    return path.endswith(".sql") and any(map(_LOADING.search, added))
 
 
 def parsed(path: str, text: str) -> Any:

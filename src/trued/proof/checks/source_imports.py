@@ -372,10 +372,14 @@ def _script(text: str) -> SourceText:
     hidden |= {one for one in named if "%" in one or "\\" in one}
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
-    # `@/` and `~/` begin no package's name: they are short for a folder of the project.
-    named = {one for one in named if not one.startswith((".", "/", "#", "node:", "@/", "~/"))}
-    tops = {"/".join(one.split("/")[: 2 if one.startswith("@") else 1]) for one in named}
+    named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
+    tops = {_top(one) for one in named}
     return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))
+
+
+def _top(name: str) -> str:
+    """The package of an imported path. `@/` and `~/` begin no package's name, so the whole path is kept."""
+    return name if name.startswith(("@/", "~/")) else "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
 
 
 def _started_by_script(said: str) -> dict[str, list[Words]]:
