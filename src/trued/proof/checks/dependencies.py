@@ -192,20 +192,19 @@ async def unread_additions(
     known |= {path for path in after if "/" in path and path.endswith((*SOURCES, ".sh"))}
     # Changed documents are not read as lists of packages, but a command could still use one as such a list:
     # `pip install -r docs/list.md`. So their paths count as new words.
-    known -= {path for path in after if is_document(path) or PurePosixPath(path).name in INERT}
-    known -= {path for path in after if path.endswith(".snap")}
+    known -= {
+        path for path in after if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
+    }
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
     for path in after:
         was, now = (one.get(path, b"").decode("utf-8", "replace") for one in (before, after))
-        if was == now or path.endswith(DOCUMENTS):
+        if was == now or path.endswith(DOCUMENTS) or (path not in links and _is_plain_snapshot(path, now)):
             continue
         if path in links:
             found += [] if _is_read_at_target(path, now, here) else [path]
-            continue
-        if path.endswith(".snap") and _SNAPSHOT.fullmatch(now):
             continue
         if path.endswith(READ_AS_CODE):
             own = own_modules_of(path)
@@ -239,6 +238,10 @@ async def unread_additions(
 def is_document(path: str) -> bool:
     """Whether only people, browsers or players read the file: a text about the project, a picture, a font, a sound."""
     return path.endswith(DOCUMENTS) or bool(_ABOUT.fullmatch(PurePosixPath(path).name))
+
+
+def _is_plain_snapshot(path: str, text: str) -> bool:
+    return path.endswith(".snap") and bool(_SNAPSHOT.fullmatch(text))
 
 
 def _is_short_name(name: str, here: Collection[str]) -> bool:
