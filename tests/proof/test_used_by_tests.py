@@ -237,6 +237,36 @@ async def test_a_helper_that_defines_the_same_name_as_the_product_is_a_helper(tm
     assert only(found).grade is Grade.TESTED, only(found).why
 
 
+ORACLE = "\n\ndef double(a):\n    return a + a\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize("words", ["`double` is twice x", "double(x) is twice x"])
+async def test_a_helper_that_defines_what_the_product_shall_get_is_a_helper(tmp_path: Path, words: str) -> None:
+    base = {**BASE, "kit/testing.py": f"{BASE['kit/testing.py']}{ORACLE}"}
+    asked: list[dict[str, Any]] = [{"id": "double", "text": words, "checks": [CASES]}]
+    trial = Trial(tmp_path, base, asked)
+    change: dict[str, str | None] = {"kit/core.py": WRONG, "kit/testing.py": f"{BLIND}{ORACLE}"}
+    found = await trial.prove(await sealed(trial), await trial.head(change))
+    assert only(found).grade is Grade.TESTED, only(found).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_two_helpers_that_load_the_same_patch_do_not_hide_each_other(tmp_path: Path) -> None:
+    tests = f"import kit.more\n{BASE['tests/test_core.py']}"
+    base = {**BASE, "kit/more.py": "", "tests/test_core.py": tests}
+    change: dict[str, str | None] = {
+        "kit/core.py": WRONG,
+        "kit/testing.py": f"{BASE['kit/testing.py']}\nfrom . import patch\n",
+        "kit/more.py": "from . import patch\n",
+        "kit/patch.py": "import kit.core\n\nkit.core.add.__code__ = (lambda a, b: a + b).__code__\n",
+    }
+    found = await verdict(tmp_path, base, change)
+    assert only(found).grade <= Grade.TESTED, only(found).why
+
+
 OTHER = "\n\ndef other(a):\n    return a\n"
 PATCH = "\nimport kit.core\n\nPATCHED = setattr(kit.core, 'add', lambda a, b: a + b)\n"
 

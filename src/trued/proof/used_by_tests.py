@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
-from trued.proof.altered_code import MODULE, added_names, altered_names, imported_modules
+from trued.proof.altered_code import MODULE, added_names, altered_names, defined_names, imported_modules
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
@@ -29,8 +29,7 @@ _TAKES_ALL = re.compile(
     r"\bimport[ \t]*\(?[ \t]*\*|\b(?:pytest_plugins|load_tests|getmembers|vars|dir|__dict__|register)\b"
 )
 # A name that is surely code: `name(`, or a name in backticks, perhaps of a method: `Class.name`.
-_NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`(?:[\w.]+\.)?(\w{2,})(?:\([^`]*\))?`")
-_DEFINES = r"(?:(?:async[ \t]+)?(?:def|function)|class|const|let|var|func|type|interface)"
+_NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
 _COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
@@ -68,7 +67,20 @@ async def altered_helpers(
     others = [path for path in texts if path not in tests and not is_test(path)]
     used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
     left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
-    left = [path for path in left if not _defines_what_is_asked_for(path, asked, {one: texts[one] for one in others})]
+    product = {one: texts[one] for one in others}
+    here_code = [path for path in here if path.endswith(".py") and not is_test(path) and here[path] != known.get(path)]
+    fresh = {path: as_text(one) for path, one in (await workspace.read_all(commit, here_code if left else [])).items()}
+    left = [
+        path
+        for path in left
+        if not _defines_what_is_asked_for(
+            path,
+            asked,
+            product,
+            fresh,
+            [texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)],
+        )
+    ]
     new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
     users = {
@@ -79,10 +91,12 @@ async def altered_helpers(
     put_back = {path: text for path, text in texts.items() if path in tests}
 
     def has_only_grown(path: str, texts_after: Mapping[str, str]) -> bool:
+        # Two helpers may load the same file: neither hides that the other does.
+        others_undone = {one: texts.get(one, "") for one in left if one != path}
         return (
             _has_only_grown(path, texts, texts_after, "\n".join(users[path].values()))
-            and not _loads_more(path, users[path], texts, texts_after, here)
-            and not _loads_more(path, users[path], texts, {**texts_after, **put_back}, here)
+            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone}, here)
+            and not _loads_more(path, users[path], texts, {**texts_after, **others_undone, **put_back}, here)
         )
 
     altered: dict[str, Undoing] = {}
@@ -207,14 +221,19 @@ def _is_asked_for(path: str, text: str, known: Collection[str]) -> bool:
     return any(re.search(rf"(?<![\w.-])(?:{one})(?![\w-])", text) for one in forms)
 
 
-def _defines_what_is_asked_for(path: str, text: str, product: Mapping[str, str]) -> bool:
-    """Whether this text of the user names a function or class, as `name(…)` or in backticks, that the base defines in
-    this file. If another file of the product defines the name, too, the user may mean that one."""
-    for name in {one for both in _NAMED_CODE.findall(text) for one in both if one}:
-        defines = re.compile(rf"^[ \t]*(?:export[ \t]+)?{_DEFINES}[ \t]+{re.escape(name)}\b", re.MULTILINE)
-        if [one for one, content in product.items() if name in content and defines.search(content)] == [path]:
-            return True
-    return False
+def _defines_what_is_asked_for(
+    path: str, text: str, product: Mapping[str, str], changed: Mapping[str, str], tests: Iterable[str]
+) -> bool:
+    """Whether this text of the user names every function and class of this Python file of the base that these tests may
+    use, as `name(…)` or in backticks. If another file of the product defines such a name, too, on the base or newly
+    (`changed`: path → text on the commit), the user may mean that one."""
+    if not path.endswith(".py"):
+        return False
+    asked = {one for both in _NAMED_CODE.findall(text) for part in both for one in part.split(".") if one}
+    words = {one for each in tests for one in re.findall(r"\w+", each)}
+    used = (defined_names(product.get(path, "")) & words) - {"__init__"}
+    elsewhere = [content for one, content in (*product.items(), *changed.items()) if one != path]
+    return bool(used) and used <= asked and not any(used & defined_names(one) for one in elsewhere)
 
 
 def _module(path: str) -> str:
