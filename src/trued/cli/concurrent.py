@@ -50,8 +50,8 @@ class SideBySide:
 
 def name_of(store: RunStore, record: RunRecord) -> str:
     """The key of the run's ticket; the run's id if it has no ticket."""
-    ticket = store.stored_inputs(record.id).get("ticket")
-    return line(ticket["key"] if ticket else record.id, SHORT)
+    ticket = store.inputs(record.id).ticket
+    return line(ticket.key if ticket else record.id, SHORT)
 
 
 def drive_all(
