@@ -238,7 +238,7 @@ class Author(Value):
 class Contract(Value):
     """Requirements and checks, sealed before work starts. It is stored outside every clone, under its hash."""
 
-    _as_before = newer_fields("suites", "unguarded", "unserved", "reported", "red_suites")
+    _as_before = newer_fields("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -257,6 +257,7 @@ class Contract(Value):
     base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base, each run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+    uncollected: tuple[str, ...] = ()  # tests of the base that no check collects: `file::test`, or a whole `file`
     red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
     reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write

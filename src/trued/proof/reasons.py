@@ -157,8 +157,8 @@ def not_loaded_by_tests(paths: Sequence[str]) -> str:
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
     """A sentence saying that the change alters code of the base, and that the only tests that reach it do not pass on
-    the base."""
-    return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
+    the base, or are not run."""
+    return f"the only existing tests that reach this code do not pass on the base, or are not run: {listed(names)}"
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
 from trued.proof.room.frozen_files import (
     CONFIGURED,
+    SCRIPTS,
     collected_files,
     files_to_freeze,
     has_tests,
@@ -44,6 +45,8 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
+from trued.proof.runners.command_parser import recognise_runner
+from trued.proof.uncollected_tests import uncollected_tests
 from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # at most this many extra runs for cases that took too long
@@ -207,7 +210,26 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
-    return contract.model_copy(update={"base_facts": facts, "frozen": frozen})
+    contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
+    uncollected = await _uncollected(workspace, contract, ids, scripts)
+    return contract.model_copy(update={"uncollected": tuple(uncollected)})
+
+
+async def _uncollected(
+    workspace: Workspace, contract: Contract, ids: Sequence[str], scripts: Mapping[str, str]
+) -> list[str]:
+    """The tests of the base that no check collects; none if a suite is a command, which may run any of them."""
+    suites = [check for one in (*contract.suites, *contract.red_suites) for check in one.checks]
+    if any(isinstance(check, CommandCheck) for check in suites):
+        return []
+    idle = {end for check in suites if _could_not_run(contract, check_hash(check)) for end in _endings(check, scripts)}
+    return await uncollected_tests(workspace, contract.base, ids, idle)
+
+
+def _endings(check: Check, scripts: Mapping[str, str]) -> tuple[str, ...]:
+    """The endings of the files whose tests this suite runs."""
+    call = recognise_runner(check.command, scripts) if isinstance(check, TestsCheck) else None
+    return {"pytest": (".py",), "unittest": (".py",), "go": (".go",)}.get(call.runner, SCRIPTS) if call else ()
 
 
 async def _tests_beside_code(

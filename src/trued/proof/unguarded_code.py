@@ -34,6 +34,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_untraced
+from trued.proof.uncollected_tests import reachable_files
 from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import Undoing, altered_helpers
 
@@ -57,10 +58,13 @@ class UnguardedCode:
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run; {} if all existing tests could be run."""
-        if not self.contract.unguarded:
+        """Requirement → changed code that no check was seen to run, although existing tests that were not run may reach
+        it; {} if all existing tests were run."""
+        if not self.contract.unguarded and not self.contract.uncollected:
             return {}
         left = await self._unwatched(TurnedTests())
+        if left and not self.contract.unguarded:
+            left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
             interpreter = await interpreter_of(self.workspace, self.contract)
             turned = await turned_tests(self.workspace, self.contract, self.trial.commit, interpreter)
@@ -77,9 +81,21 @@ class UnguardedCode:
             return {}
         return self._by_requirement(await self._unwatched(TurnedTests()))
 
+    async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
+        """Of this code, each a file or `file (name)`, what existing tests that no check collects may reach."""
+        known = await self.workspace.blobs(self.contract.base)
+        if sum(path.endswith(CODE) for path in known) > MOST_FILES:
+            return code  # too many files to be read
+        texts = await self._texts_on_base(tests=True, suffixes=CODE)
+        tests = {one.split("::")[0] for one in self.contract.uncollected}
+        reached = reachable_files(known, texts, tests)
+        if reached is None:
+            return code
+        return [one for one in code if {one, one.rpartition(" (")[0]} & reached or one.endswith(f" ({REPLACES})")]
+
     async def behind_failing_tests(self) -> dict[str, list[str]]:
-        """Requirement → code of the base that the head altered and that only failing tests reach. These existing tests
-        pass neither on the base nor on the head, so they cannot notice a mistake."""
+        """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
+        pass neither on the base nor on the head, or no check collects them, so they cannot notice a mistake."""
         failing, passing = await self._names_in_tests()
         if not failing:
             return {}
@@ -199,9 +215,9 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by existing tests that pass neither on the base nor on the head, and the names used by all
-        other existing tests."""
-        failing, passing = list[str](), list[str]()
+        """The names used by existing tests that pass neither on the base nor on the head or that no check collects, and
+        the names used by all other existing tests."""
+        failing, passing = [one for one in self.contract.uncollected if not self._is_superseded(one)], list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.trial.base_facts if one.check == check_hash(check)]
             here = [one for one in self.trial.evidence if one.check == check_hash(check)]

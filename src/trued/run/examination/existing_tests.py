@@ -25,6 +25,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_test,
 )
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
+from trued.proof.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
@@ -32,7 +33,6 @@ VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirs
 MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
-TESTS_MODULE = "tests.py"
 TEST_TARGETS = ("test", "tests", "check")
 # Files by which a suite of another language is recognised. The engine cannot count these tests: a note says so.
 FOREIGN = {
@@ -56,8 +56,6 @@ _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 _RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
 _SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
-DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # files that tests read
-FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 _Blobs: TypeAlias = Mapping[str, str]
 
 
@@ -231,7 +229,6 @@ def _without_runner(blobs: _Blobs) -> Iterator[str]:
     """The suites that no command of the engine's runs, and why, as far as manifests show them."""
     yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
     yield from (f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs))
-    yield from (f"tests of {folder}: they are a Go module of their own" for folder in _inner_go_modules(blobs))
 
 
 def _foreign(blobs: _Blobs) -> Iterator[str]:
@@ -243,15 +240,6 @@ def _foreign(blobs: _Blobs) -> Iterator[str]:
             yield tool
         else:
             yield from (f"{tool} in {one}" for one in folders)
-
-
-def _inner_go_modules(blobs: _Blobs) -> Iterator[str]:
-    """Go modules below the root that have tests. `go test ./...` at the root leaves them out."""
-    modules = _folders_with("go.mod", blobs)
-    for folder in filter(None, modules):
-        inner = tuple(f"{one}/" for one in modules if one.startswith(f"{folder}/"))
-        if any(path.endswith("_test.go") and not path.startswith(inner) for path in _below(folder, blobs)):
-            yield folder
 
 
 def _folders_with(name: str, blobs: _Blobs) -> list[str]:
