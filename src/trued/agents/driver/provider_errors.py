@@ -167,8 +167,8 @@ def _first_phrase(phrases: tuple[str, ...], low: str) -> str:
 
 
 def _means_rate_limit(phrase: str, low: str) -> bool:
-    """Whether a phrase about quota or billing means only a rate limit. Google and Alibaba use it for that; OpenAI uses
-    it for an empty account."""
+    """Whether a phrase about quota or billing means only a rate limit. Google and Alibaba use such phrases for rate
+    limits; OpenAI uses them for an empty account."""
     shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
     elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
     return shared and not _no_free_tier(low) and any(name in low for name in elsewhere)

@@ -325,8 +325,8 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that are not inside another of them. Mounting these also shows the others, and a link inside a mounted
-    folder could not be mounted."""
+    """The paths without those that lie inside another one: mounting a folder also shows what is in it, and a link
+    inside a mounted folder could not be mounted."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 
