@@ -23,7 +23,8 @@ def ticket_plan(ticket: Ticket) -> Plan:
 
 
 def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
-    """A requirement with its check for each criterion that names a page or a command; ids as in `coverage`."""
+    """A requirement with its check for each criterion that names a page or a command. Its id is the criterion's kind
+    and number, as in `requirements/coverage.py`."""
     counts = Counter[str]()
     for one in criteria:
         counts[one.kind] += 1
