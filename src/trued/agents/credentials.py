@@ -20,8 +20,8 @@ SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none, or if it is too long. With `folder`, a descriptor, `path` is
-    relative to that folder, and no link is followed."""
+    """The content of a plain file; None if there is none, or if it is too long. `folder`: an open folder's
+    descriptor; if it is given, `path` is relative to that folder, and no link is followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)

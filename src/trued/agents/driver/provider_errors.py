@@ -38,7 +38,7 @@ def parse_refusal(
     """Classify a refusal; None if the text is not a refusal.
 
     `status` and `headers` of the response take precedence over the text. A time of day means the next time that clocks
-    show it, in the time zone that the text names, else in `zone`, else in this machine's.
+    show it. Its time zone is the one that the text names, else `zone`, else this machine's.
     """
     flat = _flatten(text)
     if prose and not status and not _is_notice(flat):

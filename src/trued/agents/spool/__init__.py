@@ -64,8 +64,8 @@ class Spool:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Return the report of this order: of a finished call, an adopted one, or one started now. Raises StateFailed
-        if the folder cannot be used, Interrupted if somebody stopped the call."""
+        """Return the report of this order's call, which may have ended before, is adopted, or is started now. Raises
+        StateFailed if the folder cannot be used, Interrupted if somebody stopped the call."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):

@@ -96,8 +96,8 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready", wait for "go", then cut all ties to the engine. The result is the engine's message; None if it
-    sent none."""
+    """Print "ready", wait for the line "go MESSAGE", then cut all ties to the engine. Returns the message; None if
+    there was no such line."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

@@ -127,7 +127,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record its processes that have no marker of this call in their
-        environment: if we died, nobody could find them otherwise."""
+        environment: without the record, nobody could find them if we died."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
