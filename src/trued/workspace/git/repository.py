@@ -156,8 +156,7 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit that is in the way of this folder, because it has the path of the folder or
-    of a parent; "" if there is none."""
+    """A file or link of the newest commit where this folder or one of its parents has to be; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)

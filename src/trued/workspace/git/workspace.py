@@ -314,8 +314,8 @@ class GitWorkspace:
             await remove_tree(place)
 
     def _places(self, command: Command, own: Mapping[str, str]) -> dict[str, str]:
-        """Path on the host → path inside, if the sandbox can show folders at other paths: the room at the path of the
-        user's checkout, HOME and TMPDIR at their usual paths."""
+        """Path on the host → path inside: the room is shown at the path of the user's checkout, HOME and TMPDIR at
+        usual paths. Empty if the sandbox cannot show folders at other paths."""
         if self._agents.level != BUBBLEWRAP:
             return {}
         seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]
