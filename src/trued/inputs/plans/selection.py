@@ -68,8 +68,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file for this part, without requirements about chunks or criteria that are not chosen; these
-    belong to the run that builds them."""
+    """The requirements file for this part. Requirements about chunks or criteria that are not chosen are left out: they
+    belong to the run that builds those chunks."""
     if len(part.tasks) == len(plan.tasks):
         return given
     kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))

@@ -25,7 +25,7 @@ from trued.model import (
 )
 
 PREFIXES = ("ship", "goal", "constraint", "text")
-KINDS = (*PREFIXES, "acceptance")  # "acceptance" is what tickets call "ship", so `ship:` matches it, too
+KINDS = (*PREFIXES, "acceptance")  # tickets say "acceptance" where plans say "ship", so `ship:` matches both
 # Ids that only the engine gives: to the user's sentences, to parts of them that no case quotes, and to existing tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 

@@ -42,7 +42,7 @@ def _check(criterion: Criterion) -> Check | None:
 def servable_requirements(
     requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
-    """The requirements. If there is no server, those with page checks are left out, and a note is returned for each."""
+    """The requirements, and notes. Without a server, each requirement with a page check is replaced by a note."""
     given = tuple(requirements)
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
     if serve is not None or not pages:
