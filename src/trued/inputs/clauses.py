@@ -43,8 +43,8 @@ def clauses(text: str) -> list[str]:
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """The parts of the text that no quotation covers, verbatim.
 
-    The rest of a partly quoted clause counts if it has at least MEANINGFUL words of meaning, which "and", "the" and the
-    like are not. A clause of which nothing is quoted counts if it has one such word, or code.
+    The rest of a partly quoted clause counts if it has at least MEANINGFUL words of meaning; "and", "the" and the like
+    have none. A clause without any quotation counts if it has one word of meaning, or code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)

@@ -30,8 +30,8 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime whose calls survive its process: if an order was started before, its call is found, adopted or
-    restarted."""
+    """A runtime whose calls survive its process. If an order was started before, its report is returned if there is
+    one; otherwise its call is adopted or restarted."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Spool:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Return the report of this order: of a finished call, an adopted one, or one started now. Raises StateFailed
-        if the folder cannot be used, Interrupted if somebody stopped the call."""
+        """Return the report of this order's call, which may have ended before, is adopted, or is started now. Raises
+        StateFailed if the folder cannot be used, Interrupted if somebody stopped the call."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -193,7 +193,7 @@ class Spool:
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
     """If the call was ordered before with the same brief, use the recorded brief, which is redacted. Redaction depends
-    on who resumes the run, and a brief that would now be redacted differently is still the same order."""
+    on who resumes the run, so the same brief could now be redacted differently and look like another order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

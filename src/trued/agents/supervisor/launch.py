@@ -127,7 +127,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record its processes that have no marker of this call in their
-        environment: if we died, nobody could find them otherwise."""
+        environment: without the record, nobody could find them if we died."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -325,8 +325,8 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that are not inside another of them. Mounting these also shows the others, and a link inside a mounted
-    folder could not be mounted."""
+    """The paths without those that lie inside another one: mounting a folder also shows what is in it, and a link
+    inside a mounted folder could not be mounted."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 

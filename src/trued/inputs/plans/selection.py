@@ -16,8 +16,8 @@ def chosen_parts(
     """The plan with only these chunks, and with the criteria that they can meet; notes in `undecided` name what is left
     out. Raises BadInput for a name that the plan does not have.
 
-    The chunks can meet constraints, the criteria of phases whose chunks are all chosen, and each criterion that one
-    of the user's requirements covers, if this requirement also covers a chosen chunk, and no chunk that is not chosen.
+    The chunks can meet all constraints, and the criteria of phases whose chunks are all chosen. They can also meet a
+    criterion that one of the user's requirements covers together with chosen chunks, and with no other chunk.
     `covers`: what each of the user's requirements covers."""
     if not chunks and not phases:
         return plan
@@ -68,8 +68,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file for this part, without requirements about chunks or criteria that are not chosen; these
-    belong to the run that builds them."""
+    """The requirements file for this part. Requirements about chunks or criteria that are not chosen are left out: they
+    belong to the run that builds those chunks."""
     if len(part.tasks) == len(plan.tasks):
         return given
     kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))

@@ -227,7 +227,7 @@ async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return await process.wait() != 0  # true if git failed: the part that it could not read may contain them
+        return await process.wait() != 0  # true if git failed: what it could not read may contain such a blob
     finally:
         await end_process(process)
 
@@ -294,7 +294,7 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     for words in ways:
         variables = {"GIT_INDEX_FILE": str(aside)}
         ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
-        if words[0] != "update-index":  # that one only refreshes the index, and fails if a file needs an update
+        if words[0] != "update-index":  # update-index only refreshes the index, and fails if a file differs
             found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
     aside.unlink(missing_ok=True)
     return tuple(dict.fromkeys(path for path in found if path))

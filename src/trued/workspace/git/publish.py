@@ -32,7 +32,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if is_older(lock, STALE_S):  # left by a dead process, not by a git of the engine: `begin` has waited for those
+    if is_older(lock, STALE_S):  # left by a dead process; `begin` has waited for the engine's own git processes
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")

@@ -109,8 +109,8 @@ class BranchStart:
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
     """Find the newest commit of the user in the history of a run's branch. Agents work in clones and push nowhere, so
-    every commit on a branch other than `trued/*` counts as the user's. But if the author or a trailer of the commit
-    found shows that a run made it, it is refused."""
+    every commit on a branch other than `trued/*` counts as the user's. But the commit that
+    is found is refused if its author or a trailer shows that a run made it."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -156,8 +156,7 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit that is in the way of this folder, because it has the path of the folder or
-    of a parent; "" if there is none."""
+    """A file or link of the newest commit where this folder or one of its parents has to be; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -215,8 +214,8 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 def _only_users_filters(root: Path) -> dict[str, str]:
     """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
-    with the repository. The user's own filters are used, except one to which the repository adds a `process`: git
-    cannot unset that, so it runs neither the `process` nor the user's commands for this filter."""
+    with the repository. The user's own filters are used. The exception is a filter to which the repository adds a
+    `process`: git cannot unset that, so it does not run this filter at all."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

@@ -11,7 +11,7 @@ from pathlib import Path
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 # Nearly every program needs /etc. But these files in it are secret, and visible if root runs the engine.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
-LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; often outside /etc, through links
+LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; their files are often outside /etc
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
@@ -75,7 +75,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _prefixes_along_links(python: str) -> list[str]:
-    """The folder above `bin`: of the interpreter's path, of every link that it leads through, and of the real file."""
+    """The folder above `bin` for the interpreter's path, for each link on the way, and for the real file."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

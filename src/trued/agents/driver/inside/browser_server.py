@@ -92,7 +92,7 @@ def action(name: str, given: dict[str, str]) -> dict[str, str]:
 
 
 async def stay_on(address: str, route: Any) -> None:
-    """Abort a request that goes to another address than this one."""
+    """Abort a request unless it stays on this address."""
     url = route.request.url
     own = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
     await (route.continue_() if own else route.abort())
