@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 READ_CACHE_KIB = 512
 BUSY_S = 20.0  # how long to wait for another process to finish a write; no write of trued takes that long
 
-# LEAN: an event's data without its brief, and of its reply only the claims and the beginning of the summary. What is
-# left out is nine tenths of a journal.
+# LEAN: an event's data without its brief, and with only the claims and the beginning of the summary of its reply. What
+# is left out is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
