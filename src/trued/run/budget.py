@@ -126,8 +126,9 @@ class CapQueue:
         """Wait until a postponed call may ask the hub again. About once a second one call of the queue asks, in
         turn, because each request costs the hub a transaction. After a call has got room, the next one asks at once.
 
-        The time is random: if all runs asked at the same moment, room that becomes free would be unused until then."""
-        async with self._turn:  # whoever waits longest gets it
+        The delay is random: if all runs asked at the same moments, room that becomes free would be unused in between.
+        """
+        async with self._turn:  # the call that has waited longest gets the lock first
             self.has_room.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S * random.uniform(0.5, 1.5)):  # noqa: S311  (no secret)
@@ -248,7 +249,7 @@ class Budget:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
-            elif short.reserved and not looked:  # by a call before a crash: wait once for that call to come back
+            elif short.reserved and not looked:  # reserved by a call before a crash: wait once for it to continue
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:
