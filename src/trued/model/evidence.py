@@ -86,18 +86,17 @@ class Evidence(Value):
 
     @property
     def may_quote_held_out(self) -> bool:
-        """Whether the head had seen held-out cases when it ended. Everything that it wrote may quote them."""
+        """Whether the code under test had seen held-out cases, so that everything it wrote may quote them."""
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, nothing is left
-        of evidence that may quote held-out cases but what the engine itself says: outcomes, kinds of failure, times.
-        """
+        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, evidence that
+        may quote held-out cases keeps only what the engine itself says: outcomes, kinds of failure, times."""
         if over or not self.may_quote_held_out:
             return self
         hidden: dict[str, object] = {
             "command": HELD_BACK if self.held_out else self.command,
-            "exit_code": None if self.exit_code else self.exit_code,  # the head chooses the number of a failure
+            "exit_code": None if self.exit_code else self.exit_code,  # a failing head could choose a telling number
             "tried": tuple(one.without_text(f"case {number}") for number, one in enumerate(self.tried, 1)),
             "output": HELD_BACK,
             "pictures": (),
