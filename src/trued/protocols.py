@@ -581,12 +581,13 @@ class JournalStore(Protocol):
         ...
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose name begins with one of these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
+        with one of these."""
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first. Continuing after the last number misses no step."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. Continuing
+        after the last number misses no step."""
         ...
 
     def step_count(self, run: str) -> int:
