@@ -24,7 +24,8 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 USED_UP = 0.95  # a call that ended at its reservation used this share or more: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-# A call may use this many times the median of past calls; then it is stopped, and continues if the limits leave room.
+# A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
+# stopped, and continues if the limits leave room.
 WITHIN = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again

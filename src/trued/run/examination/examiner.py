@@ -61,7 +61,7 @@ class Examination:
 
     @property
     def hides(self) -> list[tuple[str, str]]:
-        """The clone and the key of every session that saw a case: implementers must not be able to read their files."""
+        """The clone and the key of every session that saw a case: implementers must not be able to read its files."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     @property
