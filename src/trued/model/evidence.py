@@ -231,7 +231,7 @@ class Author(Value):
     agent: str = ""
     vendor: str = ""
     agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
-    independent: bool = False  # one agent of `agreed` is from another vendor than planner and implementers
+    independent: bool = False  # its agent, or one of `agreed`, is from another vendor than planner and implementers
 
 
 class Contract(Value):
@@ -253,7 +253,9 @@ class Contract(Value):
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes made while sealing: what no check covers, and facts
     interpreter: str = ""  # the interpreter that runs the checks, on base and head
-    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base, each run three times
+    base_facts: tuple[
+        Evidence, ...
+    ] = ()  # evidence of the checks on the base; failed cases were run at least three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
     red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
