@@ -55,8 +55,8 @@ class AgentCommit:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """Two commits merged into one; `both` has the two sides of each file in conflict (None: the side
-    does not have it)."""
+    """Two commits merged into one. `both`: path → the two versions of a file in conflict; None: that side has no such
+    file."""
 
     commit: str
     both: Mapping[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class Workspace(Protocol):
         ...
 
     async def can_agents_read(self, path: Path) -> bool:
-        """Whether a process that is confined like an agent can read this file, by trying it."""
+        """Whether agents can read this file: a process that is confined like an agent tries it."""
         ...
 
     # -- commits: written by the engine, in the private store
@@ -285,8 +285,8 @@ class Workspace(Protocol):
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
         """Whether two commands can run at once without reaching or delaying each other: each has its own network,
-        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more, the
-        longer this waits for idle cores."""
+        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more it
+        saves, the longer this method waits for idle cores."""
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
@@ -296,9 +296,9 @@ class Workspace(Protocol):
     async def execute(self, command: Command) -> CommandResult:
         """Run a command confined, without network unless it asks for one, in a fresh HOME.
 
-        Where the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room elsewhere.
-        In the command line, the variables and the input, paths of the room and of aliased folders are replaced by those
-        that the command sees.
+        If the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room at another
+        path. In the command line, the variables and the input, paths of the room and of aliased folders are replaced by
+        those that the command sees.
         """
         ...
 
@@ -441,8 +441,8 @@ class JournalStore(Protocol):
         """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
         run is not on this machine.
 
-        `end_driver` is called when the driver has to end without a signal: the run was cancelled elsewhere, or another
-        driver has it. Any thread may call it, several times.
+        `end_driver` is called when the driver has to end but gets no signal: the run was cancelled elsewhere, or
+        another driver has it. It may be called several times, and from any thread.
         """
         ...
 
@@ -581,12 +581,13 @@ class JournalStore(Protocol):
         ...
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
+        with one of these."""
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first. Continuing after the last number misses no step."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. Continuing
+        after the last number misses no step."""
         ...
 
     def step_count(self, run: str) -> int:

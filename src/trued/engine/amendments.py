@@ -114,8 +114,11 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
 
 
 def check_names(record: RunRecord, contract: Contract, change: ContractChange, listed: Sequence[Requirement]) -> None:
-    """Raise BadInput if an id occurs twice in the changed contract, or if the change names a requirement that is
-    neither there nor, if it is to be removed, in the contract before. `listed`: before anything is removed."""
+    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if it leaves none.
+
+    `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
+    requirement to remove may be in either.
+    """
     ids = [one.id for one in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
         file = str(change.add or change.requirements or "")

@@ -29,7 +29,7 @@ class Wait(Value):
     commit: str = ""  # the commit to look at
     question: str = ""  # the key of the question to answer
     options: tuple[str, ...] = ()  # the question's possible answers; empty: a free text
-    paused_by: str = ""  # who paused the run with "stop", the last answer to this question
+    paused_by: str = ""  # who answered this question with "stop" the last time, which paused the run
 
 
 def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
@@ -76,7 +76,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         (one, requirement)
         for one in verdict.requirements
         if one.lacks == "attest"
-        # a requirement is met when its parts are, so while one lacks something, only the parts wait
+        # a requirement is met when its parts are: while a part lacks something, only the part waits for a person
         and lacking.isdisjoint(one.parts)
         and (requirement := asked.get(one.id))
         and (final or is_manual(requirement))

@@ -116,7 +116,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
         verdict = await prove(
             workspace,
             judging.model_copy(update={"interpreter": fresh.interpreter}),
-            [one.id for one in judging.requirements],  # all: a forged receipt could leave out those that failed
+            [one.id for one in judging.requirements],  # all: a forged receipt could leave out failed ones
             head.commit,
             subject=account.subject,
             objections=account.objections,

@@ -37,8 +37,8 @@ def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome
 
     A run that halted at work after its final verdict is left as it is, because its newer work and the objections to it
     are judged only when it is resumed. A run whose workflow has to process a decision first waits until it is resumed.
-    So does a run that would be done now if a person has edited its file and the run has not read that, because a run
-    that is done reads no edit.
+    A run that would become done also waits if it has not read a person's edit of its file: a run that is done reads no
+    edits.
     """
     from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
 

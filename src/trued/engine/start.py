@@ -275,9 +275,10 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
 
 
 def _check_variables(settings: Settings) -> None:
-    """Raise BadInput if `variables` would show agents the person's session, or a token of the forge or tracker.
+    """Raise BadInput if variables would give agents access to the person's session or to the hub.
 
-    Agents need no such token: the engine itself pushes and opens pull requests.
+    A token of the forge or tracker is also refused if the workflow offers pull requests: the engine itself pushes and
+    opens them.
     """
     if session := [name for name in settings.variables if name in SESSION]:
         what = f"`variables` would give agents access to your own session: {session[0]}"

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; others wait for its end only if a machine dies
+LEASE_S = 300.0  # far longer than an outage of the database; others wait for a lease to end only if a machine dies
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -261,9 +261,9 @@ class PostgresJournal:
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
 
-        The caller holds the run's lock in this state folder. So if the run was driven on this machine before, that
-        driver is dead, and there is no lease to wait for. A machine with a copy of this state folder cannot see locks
-        that are held here, so there the lease has to expire first.
+        The caller holds the run's lock in this state folder, or has just added the run. So if the run was driven on
+        this machine before, that driver is dead, and there is no lease to wait for. A machine with a copy of this state
+        folder cannot see locks that are held here, so there the lease has to expire first.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
@@ -418,15 +418,14 @@ class PostgresJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
-        these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
+        with one of these."""
         where, values = _step_name_condition(names)
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`."""
         where, values = _step_name_condition(names)
         rows = self._rows(
             f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
@@ -765,7 +764,8 @@ def is_named_here(home: Path, *, create: bool) -> bool:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
+    """An SQL condition for steps whose name, or one of its scopes, begins with one of `names`; without names, for all
+    steps."""
     each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
     return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
 

@@ -225,8 +225,8 @@ class Workers:
         remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
-        """Declare workers dead whose lease has expired, and give the drives of dead workers back to the queues of their
-        runs. One worker does this at a time.
+        """Declare workers dead if their lease has expired, and give the drives of dead workers back to the queues of
+        their runs. One worker does this at a time.
 
         Within one lease after the database started, no worker is declared dead, because none could renew while it was
         down.
@@ -246,7 +246,7 @@ class Workers:
                 move(drives, queue)
 
         self._database.transaction(work)
-        self._database.transaction(give_back)  # on its own: `move` changes rows that `work` may have locked
+        self._database.transaction(give_back)  # not in `work`: `move` changes rows that `work` may have locked
 
 
 def own_queue(worker: str) -> str:
@@ -267,7 +267,7 @@ def _stored_worker(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorke
 
 
 def _is_only_reaper(db: Connection) -> bool:
-    """Whether no other worker is reaping; none can begin until this transaction ends."""
+    """Take the lock for reaping until this transaction ends. Returns False if another worker has it."""
     free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
     return bool(free and free["free"])
 
@@ -304,7 +304,7 @@ def _fence(db: Connection) -> None:
 
 def _put_again(db: Connection) -> None:
     """Put runs that somebody asked for, or that were abandoned, into their queues, if they have neither drive nor
-    driver. Also let workers of this format take drives that an earlier format put there."""
+    driver. Also give waiting drives of an earlier format the current one, so that workers take them."""
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)

@@ -86,18 +86,17 @@ class Evidence(Value):
 
     @property
     def may_quote_held_out(self) -> bool:
-        """Whether the head had seen held-out cases when it ended. Everything that it wrote may quote them."""
+        """Whether the code under test had seen held-out cases, so that everything it wrote may quote them."""
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, nothing is left
-        of evidence that may quote held-out cases but what the engine itself says: outcomes, kinds of failure, times.
-        """
+        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, evidence that
+        may quote held-out cases keeps only what the engine itself says: outcomes, kinds of failure, times."""
         if over or not self.may_quote_held_out:
             return self
         hidden: dict[str, object] = {
             "command": HELD_BACK if self.held_out else self.command,
-            "exit_code": None if self.exit_code else self.exit_code,  # the head chooses the number of a failure
+            "exit_code": None if self.exit_code else self.exit_code,  # a failing head could choose a telling number
             "tried": tuple(one.without_text(f"case {number}") for number, one in enumerate(self.tried, 1)),
             "output": HELD_BACK,
             "pictures": (),
@@ -232,7 +231,7 @@ class Author(Value):
     agent: str = ""
     vendor: str = ""
     agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
-    independent: bool = False  # one agent of `agreed` is from another vendor than planner and implementers
+    independent: bool = False  # its agent, or one of `agreed`, is from another vendor than planner and implementers
 
 
 class Contract(Value):
@@ -254,7 +253,7 @@ class Contract(Value):
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes made while sealing: what no check covers, and facts
     interpreter: str = ""  # the interpreter that runs the checks, on base and head
-    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base, each run three times
+    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base; failed cases ran three times or more
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
     uncollected: tuple[str, ...] = ()  # tests of the base that no check collects: `file::test`, or a whole `file`

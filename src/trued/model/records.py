@@ -32,7 +32,7 @@ class Question(Value):
 
 
 class Event(Value):
-    """One entry of the journal; everything that people see is made from these."""
+    """One entry of the journal. Everything that people see is made from such entries."""
 
     id: int
     at: float

@@ -22,7 +22,7 @@ from trued.proof.room.frozen_files import (
 )
 from trued.protocols import Workspace
 
-DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # files that tests read
+DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # folders with files that tests read
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 TESTS_MODULE = "tests.py"
 _MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest")

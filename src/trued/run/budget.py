@@ -24,7 +24,8 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 USED_UP = 0.95  # a call that ended at its reservation used this share or more: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-# A call may use this many times the median of past calls; then it is stopped, and continues if the limits leave room.
+# A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
+# stopped, and continues if the limits leave room.
 WITHIN = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
@@ -126,8 +127,9 @@ class CapQueue:
         """Wait until a postponed call may ask the hub again. About once a second one call of the queue asks, in
         turn, because each request costs the hub a transaction. After a call has got room, the next one asks at once.
 
-        The time is random: if all runs asked at the same moment, room that becomes free would be unused until then."""
-        async with self._turn:  # whoever waits longest gets it
+        The delay is random: if all runs asked at the same moments, room that becomes free would be unused in between.
+        """
+        async with self._turn:  # the call that has waited longest gets the lock first
             self.has_room.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S * random.uniform(0.5, 1.5)):  # noqa: S311  (no secret)
@@ -248,7 +250,7 @@ class Budget:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
-            elif short.reserved and not looked:  # by a call before a crash: wait once for that call to come back
+            elif short.reserved and not looked:  # reserved by a call before a crash: wait once for it to continue
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:

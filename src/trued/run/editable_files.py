@@ -102,7 +102,7 @@ class LiveCopies:
 
     def _written(self, path: str) -> dict[int, bytes]:
         """The stored versions of what the engine wrote, by version number: only the last one, unless the engine was
-        killed before it deleted the one before."""
+        killed before it deleted the previous one."""
         kept = self._versions_folder(path)
         numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
         return {number: (kept / str(number)).read_bytes() for number in numbers}

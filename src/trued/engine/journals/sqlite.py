@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 READ_CACHE_KIB = 512
 BUSY_S = 20.0  # how long to wait for another process to finish a write; no write of trued takes that long
 
-# LEAN: an event's data without its brief, and of its reply only the claims and the beginning of the summary. What is
-# left out is nine tenths of a journal.
+# LEAN: an event's data without its brief, and with only the claims and the beginning of the summary of its reply. What
+# is left out is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -379,16 +379,15 @@ class SqliteJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
-        them."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
+        with one of these."""
         where, values = _step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first.
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`.
 
         Results are read one at a time: those of a long run are many megabytes.
         """
@@ -623,7 +622,7 @@ class RunJournal:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; without names, for all
+    """An SQL condition for steps whose name, or one of its scopes, begins with one of `names`; without names, for all
     steps."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns

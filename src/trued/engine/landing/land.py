@@ -164,7 +164,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
 
 
 async def _undone(context: LandingContext, one: LandingRecord, tip: str) -> LandingResult | None:
-    """The refusal if the branch has the run's commits, but every file that they changed is as it was before them."""
+    """The refusal if the branch contains the run's commit, but every file that the run changed has its old content."""
     store = context.workspace.store
     before = one.before if one.how in (REBASED, MERGED) else context.record.base
     changed = await store.changed_files(before, one.commit)
@@ -200,7 +200,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if again and again.outcome.state != "done":
         return _not_proven(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
-    if rejected:  # a person rejected the run while the new commit was proven
+    if rejected:  # a person rejected the run while the new commit was being proven
         return rejected
     return await _move_branch(context, candidate, again, found)
 

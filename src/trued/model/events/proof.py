@@ -137,7 +137,7 @@ class ObjectionRan(JournalEvent, kind="objection"):
 
 
 class TextWithheld(JournalEvent, kind="withheld"):
-    """A text quotes a held-out case: no agent is shown it."""
+    """A text that quotes a held-out case was withheld from agents."""
 
     about: str
 

@@ -335,8 +335,8 @@ def _bounded(one: Proposed) -> Proposed:
 
 
 def _is_used(shown: Sequence[Shown], name: str) -> bool:
-    """Whether a case asks for this route, calls this function or starts this file; a Python file also by its module's
-    name. What cases expect does not count."""
+    """Whether a case asks for this route, calls this function or starts this file, or its Python module. What cases
+    expect does not count."""
     method, route, path = name.partition(" /")
     if route:
         return any(_asks_for(one.http, method, f"/{path}") for one in shown if isinstance(one, HttpCase))

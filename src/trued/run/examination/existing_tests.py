@@ -46,7 +46,7 @@ FOREIGN = {
     "phpunit.xml.dist": "phpunit",
     "deno.json": "deno test",
 }
-# Endings of other languages, whose tests may be there without a manifest.
+# File endings of other languages. Tests in these languages may be there without a manifest.
 FOREIGN_ENDINGS = (
     *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
     *(".rs", ".c", ".cc", ".cpp"),
@@ -162,7 +162,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
-    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any of these files
+    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any test file
         lonely = await _tests_without_runner(workspace, base, blobs, manifest.scripts)
         unguarded += [f"{path}: no runner that is known here" for path in lonely]
     found |= {"tests": tuple(suites)} if suites else {}
@@ -226,7 +226,7 @@ def _absent_submodules(folders: Iterable[str], blobs: _Blobs) -> Iterator[str]:
 
 
 def _without_runner(blobs: _Blobs) -> Iterator[str]:
-    """The suites that no command of the engine's runs, and why, as far as manifests show them."""
+    """The suites that the engine does not run, and why, as far as manifests show them."""
     yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
     yield from (f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs))
 
