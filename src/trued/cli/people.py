@@ -72,7 +72,7 @@ def reject(
     instead: Instead = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix it.
+    """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix the work.
 
     The rejection is valid until the work changes; then somebody has to look again.
     """
