@@ -81,7 +81,7 @@ class Progress:
 
     @property
     def tokens(self) -> tuple[int, bool]:
-        """How many tokens, and whether any of them are estimated."""
+        """How many tokens all calls used, and whether any of these are estimated."""
         used = [one.tokens for one in self.calls if one.tokens.total]
         return sum(one.total for one in used), any(one.estimated for one in used)
 
@@ -174,7 +174,7 @@ class Progress:
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """The proof that is open under this key, with its row's name; a new one if the last has its verdict."""
+        """Name and row of the proof that is open under this key; of a new proof if the last one has its verdict."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:
@@ -343,7 +343,7 @@ class Progress:
                 self.settle()
                 self.question = (stored.key, event.text)
             case people.RequirementApproved():
-                self.question = None if stored.key else self.question  # with a key, it answers the open question
+                self.question = None if stored.key else self.question  # with a key, the approval is an answer
             case (
                 people.QuestionAnswered()
                 | people.QuestionLeftOpen()
