@@ -90,7 +90,7 @@ def compare(
 ) -> None:
     """Run the same goal with two or more workflows or agents from the same commit, and print one table.
 
-    Each is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
+    Each variant is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
     """
     check_writable(output.report, "--report")
     with open_store() as store:

@@ -60,7 +60,7 @@ def why(
     run: RunName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
+    """Explain a requirement's grade: where the requirement comes from, all evidence, and who approved it."""
     if run is None and (kept := _newer_verification()):
         from trued.reporting.views.verdict import Verification
 
@@ -169,7 +169,7 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """Whose checks these are, and who approved them."""
+    """Whose checks the requirement has, and what people decided about them or about the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     own = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     said = [one for one in store.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
@@ -185,7 +185,7 @@ def _decision_text(decision: Approval) -> str:
 
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """The checks as lines; held-out cases only after the run, when no agent can read them."""
+    """The checks as lines. Held-out cases are included only after the run, when no agent can read them."""
     contract = store.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks

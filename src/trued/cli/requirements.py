@@ -132,7 +132,7 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and a reason for each not exported in full.
+    """The requirements with the checks that may count as the user's own, and why others are left out.
 
     A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
     gets a manual check instead. Otherwise it would seem to be proven together with the exported requirement.
