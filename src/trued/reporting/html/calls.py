@@ -86,7 +86,7 @@ class ReportedCall:
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements for which the engine's next check failed
     held_back: bool = False  # its texts may quote held-out cases, and are left out while agents may still be called
-    is_shown: bool = True  # with its texts; if False, it appears only in the timeline and the sums
+    is_shown: bool = True  # False: its texts are left out, and it appears only in the timeline and the sums
 
     @property
     def link(self) -> str:

@@ -44,7 +44,7 @@ def nothing_kept(_: str) -> bytes:
 
 @dataclass(frozen=True)
 class Proved:
-    """A verdict, the step that made it, and when."""
+    """A verdict, the key of its step, and the time at which the step ended."""
 
     key: str
     at: float

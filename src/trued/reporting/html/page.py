@@ -25,7 +25,7 @@ from trued.workflows.view import ReportSection
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers, not with the other waits
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # the most characters of one document, and of all together
-# shown first; the other facts are folded, because on a phone they fill a screen
+# the facts that are shown first; the others are folded, because they would fill the screen of a phone
 FIRST_FACTS = ("repository", "branch", "commit", "success is")
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # events of calls that kept working while the engine was dead
 # in these states a run has no grade, even if its parts have one

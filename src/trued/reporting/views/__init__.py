@@ -171,7 +171,7 @@ def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]
 def evidence(fact: "Evidence", numbers: "CaseNumbers", *, over: bool) -> dict[str, Any]:
     """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), what may quote
     held-out cases is left out."""
-    from trued.reporting.views.cases import in_order  # imported here, as in `_judged_row`
+    from trued.reporting.views.cases import in_order  # imported here, because `ls` shows no evidence
 
     shown, tried = fact.shown(over=over), in_order(fact, numbers)
     row = shown.model_dump(mode="json", exclude={"tried", "output"})

@@ -51,7 +51,7 @@ class CallEnd:
 
 @dataclass(frozen=True, slots=True)
 class VerdictFact:
-    """One verdict of the engine: requirement → grade, and the worst of them."""
+    """One verdict of the engine: the grade of each requirement, and the worst grade."""
 
     key: str
     at: float

@@ -337,7 +337,7 @@ class Progress:
         return f"{number}, on the base {cases}" if cases else number
 
     def _add_people(self, stored: EventHead, event: JournalEvent) -> None:
-        """Record questions and people's answers; their remarks are added with the other notices."""
+        """Record questions and people's answers; `notices_of` makes the lines about them."""
         match event:
             case people.QuestionAsked():
                 self.settle()
