@@ -335,10 +335,8 @@ class _TrialMaker:
 
     def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
-            from trued.proof.checks.examples import (
-                case_id,
-                case_in_words,
-            )  # imported here, because only shown cases need it
+            # imported here, because only shown cases need it
+            from trued.proof.checks.examples import case_id, case_in_words
 
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {
