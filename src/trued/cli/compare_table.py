@@ -20,8 +20,8 @@ RunFigures: TypeAlias = Mapping[str, Any]
 NAME, NARROW, GAP = 80, 18, 3
 LINE = 600  # maximum length of a note, in characters
 NONE = "–"
-ALIKE = "proven (shared)"  # name of a row: of the requirements that all the contracts share, how many are proven
-ROLES = 8  # for at most this many roles the peak context is listed, the largest first
+ALIKE = "proven (shared)"  # name of a row: how many of the requirements that all contracts share are proven
+ROLES = 8  # the peak context is listed for at most this many roles, the largest first
 
 
 def _size(number: int, *, estimated: bool) -> Text:

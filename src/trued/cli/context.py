@@ -30,7 +30,7 @@ def open_store() -> "Iterator[RunStore]":
 
 
 def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
-    """The runs of the repository with the top folder `here`, newest first; all repositories' runs if it is None."""
+    """The runs of the repository whose top folder is `here`, newest first; all runs if `here` is None."""
     return [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
 
 

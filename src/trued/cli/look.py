@@ -172,7 +172,7 @@ def _landed_text(seen: "Progress") -> str:
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
-    """Leave out the middle of a long tree; most of the lines kept are the last ones, because people look for those."""
+    """Leave out the middle of a long tree. Most of the lines kept are from its end, because people look there."""
     from rich.text import Text
 
     if full or len(lines) <= ROWS:
@@ -242,8 +242,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until no process drives the run. While the run waits in
-    a queue, `warn` is called with the reason, once for each new reason."""
+    """A run's events in order; with `follow`, also new ones, until no process drives the run or will take it from a
+    queue. While the run waits in a queue, `warn` is called with each new reason."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:

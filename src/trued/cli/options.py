@@ -183,7 +183,7 @@ class StartOptions:
         typer.Option(
             "--from",
             metavar="BRANCH",
-            help="With handoff: continue from this branch of an earlier run; HEAD starts again.",
+            help="With handoff: continue from this branch of an earlier run; HEAD: start anew.",
             show_default=False,
         ),
     ] = ""
@@ -191,7 +191,7 @@ class StartOptions:
         str,
         typer.Option(
             metavar="COMMIT",
-            help="With --from: your commit that the branch started from, if git cannot tell.",
+            help="With --from: the commit of yours that the branch started from, if git cannot tell.",
             show_default=False,
         ),
     ] = ""

@@ -219,8 +219,8 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
 
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
-    """This repository's newest run that has not ended; outside a repository, the only one there is. Raises BadInput if
-    there is none, or several outside a repository."""
+    """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
+    BadInput if there is none or, outside a repository, more than one."""
     here = top_of(Path.cwd())
     every = store.journal.runs()
     runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
@@ -256,8 +256,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """The run as recorded on its branch, if the journal has lost the run and only the branch is left; otherwise
-    None."""
+    """What the branch of a lost run records about it; None if the journal still has the run, or there is no such
+    branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
@@ -266,8 +266,8 @@ def _lost_run(run: str | None) -> ForgottenRun | None:
 
 
 def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """A request that continues a lost run from its branch: its contract is sealed and everything proven again,
-    and only missing work is built."""
+    """A request that continues a lost run from its branch. It seals the contract again, proves everything again, and
+    builds only what is missing."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():

@@ -133,7 +133,7 @@ class Confirmations:
             elif self._terminal is not None:
                 self._terminal.say("that is not the number; try again, or press Enter to refuse:")
         else:
-            proposal.state = "doing"  # from here on it can neither expire nor be withdrawn
+            proposal.state = "doing"  # from here on, the proposal can neither expire nor be withdrawn
             self._stop_expiry()
             try:
                 said = await proposal.act()
@@ -151,7 +151,7 @@ class Confirmations:
             self._expiry = None
 
     def _close(self, proposal: ProposedDecision, state: DecisionState, said: str) -> None:
-        """Close this proposal, but no proposal that was made since."""
+        """Close this proposal; do nothing if it is no longer the open one."""
         if proposal is not self._open:
             return
         self._open = None

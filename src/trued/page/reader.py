@@ -45,7 +45,7 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs are kept that no tab shows: they are read only for their line in the list
+BEGUN = 2  # at most this many half-read runs that no tab shows are kept; they are read for their line in the list
 STORY = 80  # at most this many lines of a run's story are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
@@ -100,7 +100,7 @@ class Recent(Generic[Key, Kept]):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What steps and people have decided so far."""
+    """A run's contract, newest verdict and approvals, and the check runs on its base."""
 
     contract: Contract | None
     name: str  # the contract's hash
@@ -246,7 +246,7 @@ class Reader:
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
         """`can_steer`: whether pages show forms; it protects nothing, since the server checks every request. `at_once`:
-        events that are folded for one page, 0 for any number; a run with more raises `StillReading`."""
+        how many events may be folded for one page (0: any number); a run with more raises `StillReading`."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # True: a run was not read to its end for this page
@@ -453,7 +453,8 @@ class Reader:
         return given, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
-        """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
+        """The run's progress up to its newest event. Raises StillReading if the run has more events than one
+        page may fold; the next call continues."""
         run = self._begun.get(record.id) or self._begun.put(
             record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
         )
@@ -619,7 +620,7 @@ class Reader:
         raise BadInput(f"run {record.id} has no call {key}")
 
     def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
-        """Brief and reply of a call, as they were sent; empty while they are held back."""
+        """A call's last brief, and its last reply as JSON; both are empty while they are held back."""
         if call.held_back:
             return "", ""
         events = self.store.journal.events_of_call(record.id, call.key)

@@ -166,7 +166,7 @@ class PageServer:
             log_config=None,
             access_log=False,
             server_header=False,
-            date_header=False,  # `PageGate` adds it: uvicorn would wake up every second to have it ready
+            date_header=False,  # `PageGate` adds the date: uvicorn would wake up every second to update it
             proxy_headers=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=500,

@@ -9,7 +9,7 @@ from trued.page.view import PageRoute, PageView, Params
 
 
 def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
-    """The page at one moment; while a long run is still being read, what is known about it already."""
+    """The page, with all parts from one moment. While a long run is still being read, only what is known already."""
     with reader.at_one_moment():
         try:
             view = route.view(reader, params)

@@ -181,7 +181,7 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
 
 
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
-    """The number of rounds, and what a round means in this workflow: workflows differ in this."""
+    """The number of rounds (None if the workflow counts none), and what a round means in this workflow."""
     found = find_descriptor(workflow)
     if found is None or found.rounds is None:
         return None, ""
