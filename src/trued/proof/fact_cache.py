@@ -126,7 +126,7 @@ class FactCache:
         removed."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError):  # another verification may be removing them, too
+        with contextlib.suppress(OSError):  # another verification may be removing the same files
             files = sorted((self.folder / "base").glob("*.json"), key=lambda file: file.stat().st_mtime)
             for file in files[:-BASES]:
                 file.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
 
 
 def not_run(suite: str) -> str:
-    """A note about a test suite of the base that could not be run. `suite`: which one, and why."""
+    """A note about a test suite of the base that could not be run. `suite`: its name, and the reason."""
     return f"existing tests not run: {suite}"
 
 

@@ -132,9 +132,10 @@ async def _judge(
     *,
     hurried: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail;
-    no check guards some of the changed code; submodules were not checked; git changes files at checkout; one of its
-    parts has a lower grade. Returns the verdicts on the requirements and on the suites."""
+    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail,
+    or ran without code of the head; no check guards some of the changed code; submodules were not checked; git changes
+    files at checkout; one of its parts has a lower grade. Returns the verdicts on the requirements and on the
+    suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]

@@ -94,7 +94,7 @@ def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """One execution of tests, and the checks that get their results from it."""
+    """One execution, and the checks that get their results from it."""
 
     check: Check
     serves: Mapping[str, Check]  # the checks, by their hash

@@ -81,7 +81,7 @@ class CommitTrial:
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
-        self.not_loaded: tuple[str, ...] = ()  # code of the head that tests did not load, but would in a checkout
+        self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
@@ -249,7 +249,8 @@ class CommitTrial:
         return failing
 
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
-        """Whether this existing test does not count: superseded, or its result depends on order or date."""
+        """Whether this existing test does not count, because it is superseded, or because its result depends on order
+        or date."""
         replaced = [name for one in self.contract.requirements for name in (*one.supersedes, *one.proposed)]
         names = {full_name(shared.check.kind, check, case) for check in shared.serves}
         return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)

@@ -73,8 +73,8 @@ class UnguardedCode:
         return self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
-        """Requirement → changed code that only existing tests whose results cannot be counted may run. The engine knows
-        only their exit code, and code that shares their process can end it with any code. {} if all tests are
+        """Requirement → changed code that no check was seen to run. Existing tests whose results cannot be counted may
+        run it, but the engine knows only their exit code, which code in their process can choose. {} if all tests are
         counted."""
         checks = [check for one in self.contract.suites for check in one.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
@@ -131,8 +131,9 @@ class UnguardedCode:
         return found
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
-        """Whether existing tests fail if these changes are undone. The tests may need what the head's code newly takes
-        from these files: then they must pass with the base's version to which only that was added."""
+        """Whether existing tests fail if these changes are undone. Other code of the head may need new definitions from
+        these files. So tests that fail with the base's version get a second try, with the new definitions added to
+        it."""
         files = {path: blob for one in undone for path, blob in one.files.items()}
         grown = {path: text for one in undone for path, text in one.grown.items()}
         if not await self.trial.tests_failing_with(files):
@@ -305,8 +306,8 @@ def _module(path: str) -> str:
 
 
 def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> bool:
-    """Whether a new Python file is imported instead of another module: instead of one of the base, or instead of one in
-    `elsewhere` (the standard library and packages) that has the same name."""
+    """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
+    `elsewhere` (the standard library and packages)."""
     place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix("src/")
     others = {f"{root}{place}{end}" for root in ("", "src/") for end in (".py", "/__init__.py")}
     return place in elsewhere or not others.isdisjoint(known)

@@ -85,8 +85,9 @@ def _strings(path: str, text: str) -> list[str]:
 
 def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str], *, among_tests: bool = False) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `others`: path → text of these other files. Files in hidden folders belong to tools and do not count. Data among
-    tests need not be named by code; then no other file may name its folder, or match it by a wildcard or variable."""
+    `others`: path → text of these other files. A file in a hidden folder belongs to a tool, so the answer is False.
+    Data among tests need not be named by code; then no other file may name its folder, or match it by a wildcard or
+    variable."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others.values()):
@@ -97,8 +98,8 @@ def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str]
 
 
 def may_mean(one: str, text: str, path: str) -> bool:
-    """Whether the file `one`, which has this text, may use the file at `path` without naming it: because it names its
-    folder (a tool may look there for a file of that name), or by a wildcard or variable."""
+    """Whether the file `one`, which has this text, may use the file at `path` without naming it: by a wildcard or
+    variable, or because a tool may look for it in a folder that the text names."""
     folder = posixpath.dirname(path)
     above, suffix = PurePosixPath(folder).name, PurePosixPath(path).suffix
     if above and above in text:

@@ -56,7 +56,7 @@ class Drivers:
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
-    words: set[str] = field(default_factory=set)  # words of all these texts, among them the programs that are started
+    words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
 
@@ -234,8 +234,8 @@ async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
 def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
     """Whether a new file replaces a module that a script of the base imports.
 
-    A module that only a script at the top of the project imports does not count if no module of that name exists on the
-    base or is installed: then the new file is the product.
+    If only a script at the top of the project imports the module, and no module of that name is on the base or
+    installed, the new file is the product and does not count.
     """
     found = _importing_script(path, base)
     if found is None:

@@ -48,7 +48,7 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that the user chose, and what is installed in it."""
+    """A Python that runs checks, and what is installed in it."""
 
     path: str
     real: str
@@ -180,8 +180,8 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
 
 
 def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """If the interpreter has no pytest: the engine's own (module → path), or why that cannot be used. Also returns the
-    versions of all packages, including a supplied pytest."""
+    """For an interpreter without pytest: the engine's own (module → path), and why it cannot be used, or "". For any
+    interpreter: the versions of all packages, including a supplied pytest."""
     versions = {str(name): str(one) for name, one in found["versions"].items()}
     if found["pytest"]:
         return {}, "", versions
@@ -205,7 +205,7 @@ def _own_pytest() -> dict[str, str]:
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
-    """The folders, without those inside another, and without the system's folders, which every sandbox shows."""
+    """The folders, except those inside another of them, and except the system's, which every sandbox shows."""
     kept: list[Path] = []
     for path in sorted({Path(one) for one in paths}):
         inside = any(path == other or other in path.parents for other in kept)

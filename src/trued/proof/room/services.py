@@ -35,7 +35,8 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
     """The command, wrapped in a script that starts the services first. `telling`: a pipe to which the script writes
-    whether they are up; whoever executes the command closes this process's copy. Negative for none."""
+    whether they are up, or a negative number for no pipe. Whoever executes the command closes this process's end of
+    it."""
     ports = _ports(len(services))
     listed = [
         {

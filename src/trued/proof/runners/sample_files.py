@@ -7,8 +7,8 @@ MOST = 16  # at most this many red files are copied; if there are more, every tu
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """All files with a test that failed on the base, because a head may have forged just one of these tests, and one
-    other file. If more than `MOST` files have such a test, a random choice of them."""
+    """The files with a test that failed on the base, and one other file. A head may have forged just one such test, so
+    all these files are chosen, or `MOST` of them at random if there are more."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)
