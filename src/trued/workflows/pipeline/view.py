@@ -183,7 +183,7 @@ def step_of(role: str) -> str:
 
 
 def wave_summary(stages: Stages) -> str:
-    """Waves, merges, rounds and revisions in a few words; "" before the first wave."""
+    """Waves, conflicts, rounds and revisions in a few words; "" if there are none yet."""
     tasks = len(stages.tasks)
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [
