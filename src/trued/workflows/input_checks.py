@@ -1,7 +1,7 @@
 """Checks of a workflow's input before anything is written, by the kind of input that it takes.
 
-Each check raises BadInput for a file that cannot be parsed, and for a requirement that covers something which the input
-does not have.
+Each check raises BadInput for a file that cannot be parsed, and for a requirement that covers something that is not in
+the input.
 """
 
 from trued.errors import BadInput

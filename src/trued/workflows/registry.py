@@ -1,6 +1,6 @@
-"""The installed workflows: ours and a user's alike are entry points of the group `trued.workflows`.
+"""The installed workflows. Our own and a user's are entry points of the group `trued.workflows`.
 
-They are looked up only when one is needed: commands that only list runs need none.
+They are looked up only when a workflow is needed: commands that only list runs need none.
 """
 
 import sys

@@ -307,8 +307,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds with at least the grade `by`. The default means that one of its checks went from
-    red to green, or that it was already satisfied."""
+    """Whether each requirement holds with at least the grade `by`. The default means that a check of the requirement
+    went from red to green, or that the requirement was already satisfied."""
     judged = verdict.requirements
     return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 

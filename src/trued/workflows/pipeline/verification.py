@@ -214,8 +214,8 @@ async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Retu
 
 
 def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """The findings that count as objections in a proof: those with a case, which the engine runs, and grave ones that
-    name a requirement."""
+    """The findings that count as objections in a proof: findings with a case, which the engine runs, and grave findings
+    that name a requirement."""
     found = list[Finding]()
     for name, back in returned.items():
         for reply in _replies_of(back) if name != KNOWLEDGE else ():

@@ -13,8 +13,8 @@ from trued.workflows.purple.replies import Built
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The plan to seal: only the chunks and phases that the user chose; `done` lists those that the plan marks as done.
-    The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
+    """The plan to seal: only the chunks and phases that the user chose; `done` lists the chunks that the plan marks as
+    done. The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
     if not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)

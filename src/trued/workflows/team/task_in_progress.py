@@ -184,8 +184,9 @@ class TaskInProgress:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. Something that only
-    the environment lacks is not a gap in the work and costs no attempt: the final verdict names it."""
+    """The gaps of a verdict. If there are none although the verdict does not hold, the requirements that do not hold.
+    Something that only the environment lacks is not a gap in the work and costs no attempt: the final verdict names
+    it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]

@@ -143,7 +143,7 @@ class _Merge:
                 self.said.append(f"the {title} are in your order now")
 
     def _with_last_numbers(self, feature: BacklogFeature) -> BacklogFeature:
-        """The feature, which also keeps the highest numbers that removed parts had, so that no id is used twice."""
+        """The feature with the highest numbers that its removed parts had, so that no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
         given = tuple(
