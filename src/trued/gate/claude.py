@@ -19,7 +19,7 @@ EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentS
 BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
-SLACK_S = 60  # Claude Code's timeout is our own limit plus this; it kills a hook that we failed to end
+SLACK_S = 60  # Claude Code's timeout is our own limit plus this: it ends a hook that did not end itself
 
 
 def install(
@@ -65,7 +65,7 @@ def remove(installed: InstalledFile) -> None:
 
 
 def problem(installed: InstalledFile) -> str:
-    """Why Claude Code does not call the gate as it was installed, as one sentence; "" if it does."""
+    """One sentence on what keeps Claude Code from calling the gate as it was installed; "" if nothing does."""
     file, path = name(installed), Path(installed.path)
     now = files.read(path)
     if now is None:
@@ -84,7 +84,7 @@ def problem(installed: InstalledFile) -> str:
 
 
 def name(installed: InstalledFile) -> str:
-    """The settings file that the gate is installed in, below the worktree."""
+    """The name of the settings file with the gate's hooks: its path in the worktree."""
     return LOCAL if Path(installed.path).name == Path(LOCAL).name else SHARED
 
 

@@ -20,7 +20,8 @@ class Beginning(Value):
     # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches and of the stash
-    inside: dict[str, str] = {}  # noqa: RUF012  nested repository → its tree, if not at the commit that `head` names; "": unknown
+    # nested repository → its tree, unless it is at the commit that `head` names; "": unknown
+    inside: dict[str, str] = {}  # noqa: RUF012
     ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     @property
@@ -43,7 +44,7 @@ class TurnLog:
         self.folder = folder / _hashed_name(session)
 
     def begin_turn(self, prompt: str, found: Beginning) -> None:
-        """Record a turn's beginning; if the prompt has no id (older Claude Code), it replaces the previous turn's."""
+        """Record a turn's beginning. Without a prompt id (older Claude Code), it replaces that of the previous turn."""
         self._write("first", found, again=False)
         self._write(f"turn-{_hashed_name(prompt)}", found, again=not prompt)
 

@@ -267,7 +267,7 @@ def _final_state(task: TaskSeen, state: str) -> str:
 
 
 def _accepted(team: Team, event: TeamReported) -> _Lines:
-    """Lines about UAT of a feature, or of all of them together."""
+    """Lines about the UAT of a feature, or of all features together."""
     uat, name = event.uat, event.feature
     if not uat or uat == "pending":
         return
