@@ -586,8 +586,8 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """Like `made`, for a picture of the whole run: it grows while the run works, even without an event. While
-        `sparing`, a picture from the last two seconds is reused."""
+        """Like `made`, but for a picture of the whole run. Such a picture changes while the run works, even if no event
+        arrives, so it is drawn again. While `sparing`, a picture from the last two seconds is reused."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         found = run.made.get(name)
         is_new = found is not None and now - run.drawn[name] < DRAW_S

@@ -164,7 +164,8 @@ def _is_defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
-    """For each case, the mutant that passes all cases of its entry point, or "" if none does."""
+    """For each case, a mutant (a deliberately wrong program) that passes all cases with the same entry point as this
+    case; "" if every mutant fails one of them."""
     entries = [declared_entry(one, interface) for one in cases]
     why = {
         name: passing_mutant([one for one, at in zip(cases, entries, strict=True) if at == name])

@@ -35,7 +35,7 @@ class Errand(Generic[R]):
 
 @dataclass(frozen=True)
 class Returned(Generic[R]):
-    """The result of an errand. `reply` is None if no agent gave one, even if it left files."""
+    """The result of an errand. `reply` is None if no agent gave one, even if an agent left files."""
 
     name: str
     role: str

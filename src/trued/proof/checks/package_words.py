@@ -98,7 +98,7 @@ def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str]
 
 
 def may_mean(one: str, text: str, path: str) -> bool:
-    """Whether the file `one`, which has this text, may use the file at `path` without naming it: by a wildcard or
+    """Whether the file `one`, which has this text, could use the file at `path` without naming it: by a wildcard or
     variable, or because a tool may look for it in a folder that the text names."""
     folder = posixpath.dirname(path)
     above, suffix = PurePosixPath(folder).name, PurePosixPath(path).suffix

@@ -41,7 +41,7 @@ STATES = {
     "unjudged": "The environment broke: nothing could be judged.",
     "cancelled": "It was cancelled.",
     "interrupted": "It was interrupted and can be resumed.",
-    "limited": "A limit is reached; it can be resumed with a higher one.",
+    "limited": "A limit is reached; the run can be resumed with a higher limit.",
 }
 
 
