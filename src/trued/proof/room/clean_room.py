@@ -291,7 +291,8 @@ def _mount_points(
     `.venv`, so that the sandbox can show it there. Returns these folders, and the head's files that were removed
     because they were in the way. If files of the base are in the way, the folder is left out.
 
-    If the head's files stayed, the room would have to be shown at another path, by which the head could recognise it.
+    If the head's files stayed, the sandbox would have to show the room at another path than the repository's own, and
+    the head could recognise the room by that path.
     """
     on_base, here = sides
     made, removed = [], set[str]()
@@ -479,8 +480,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
     Equal footprints mean that nothing was written. A folder's change time is left out, because the engine's own files
     change it. `besides`: files of the room to ignore.
-    `whole`: include the folders' change times, for rooms in which only cases run. For the room's own folder, its mode
-    and attributes are included instead, because the engine puts `.git` there.
+    `whole`: include the folders' change times, for rooms in which only cases run. Of the room's own folder, then, the
+    mode and the number of attributes are included, but not the change time, because the engine puts `.git` there.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     if whole:

@@ -1,8 +1,8 @@
 """Finds a command's drivers: the files that decide what it does, such as build files, scripts, settings, and what these
 run.
 
-A change to drivers can make a command print anything. So a command that passed on the base must pass twice on a head
-that changed them: with the head's drivers, and with the base's.
+Changed drivers can make a command pass, whatever the product does. So a command that passed on the base must pass twice
+on a head that changed them: with the head's drivers, and with the base's.
 """
 
 import ast

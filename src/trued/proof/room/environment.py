@@ -191,8 +191,8 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
 async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe for the recorded versions. It is unchanged if its environment exists and has these versions; otherwise
-    it pins them. Raises CannotJudge if they belong to another Python."""
+    """The recipe that gives the recorded versions: `recipe` itself if its environment exists and has no other versions,
+    otherwise a copy that pins them. Raises CannotJudge if they were recorded with another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))

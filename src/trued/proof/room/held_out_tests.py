@@ -11,7 +11,8 @@ from trued.proof.room.frozen_files import is_below
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     """`from` folder → the contract's files that belong to the checks with this `from`.
 
-    These are the files that the checks list. If one of them lists none, files that no check lists belong to them, too.
+    These are the files that these checks list. If one of these checks lists no files, the files that no check with any
+    `from` lists are added.
     """
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}

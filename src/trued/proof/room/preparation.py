@@ -1,4 +1,4 @@
-"""Runs the `prepare` commands of a contract: once in each room, with network access, in an environment of its own."""
+"""Runs the `prepare` commands of a contract: once in each room, with network access, in the room's own environment."""
 
 import os
 import shutil
