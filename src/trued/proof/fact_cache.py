@@ -103,7 +103,8 @@ class FactCache:
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
         """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure.
-        `order_bound`: tests that are not counted. A fact in which only such tests fail is not kept."""
+        `order_bound`: tests that are not counted, because their results depend on their order or on the date. A fact in
+        which only such tests fail is not kept."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))

@@ -144,7 +144,7 @@ def gap(
 
 
 def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
-    """The case and how it failed (`what`). If `what` already names the page, nothing is added to it."""
+    """The case and how it failed (`what`); for a page, `what` alone if it already names the page."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"

@@ -233,8 +233,8 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
 
 
 def cap_by_uncounted_tests(judged: Judged, unseen: Sequence[str]) -> Judged:
-    """The verdict, capped if no check ran some changed code, except perhaps existing tests of which only an exit code
-    is known."""
+    """The verdict, capped if only existing tests that show nothing but an exit code may have run some of the changed
+    code (`unseen`)."""
     if unseen and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.known_by_exit_code_only(unseen)], "attest")
     return judged

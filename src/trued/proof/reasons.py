@@ -164,7 +164,7 @@ def reached_by_failing_tests(names: Sequence[str]) -> str:
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
     """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
-    fail; or they were not run, because there are too many such files."""
+    fail, or were not run because there are too many such files."""
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 

@@ -256,7 +256,10 @@ def chromium_folders(program: str) -> tuple[str, ...]:
 
 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
-    """Every expectation of the check: its id, its kind (before …, sees, hides, url, tree, console) and its words."""
+    """Every expectation of the check: its id, its kind and its words.
+
+    The kinds are sees, hides, url, tree and console; about the page before the actions: before sees, before hides.
+    """
     first = check.before or PageBefore()
     every = [(f'before sees "{one}"', "before sees", one) for one in first.sees]
     every += [(f'before hides "{one}"', "before hides", one) for one in first.hides]

@@ -163,7 +163,7 @@ async def unread_additions(
     """Changed files that may add a package without a manifest, each described in a few words.
 
     Only content that the file did not have on the base counts.
-    `places`: folders from which the project's modules are imported, and the modules of Python itself.
+    `places`: first the folders from which the project's modules are imported, then the names of Python's own modules.
     `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
@@ -402,7 +402,7 @@ async def _with_packages(
 
 
 def _may_list(one: str, text: str, path: str) -> bool:
-    """Whether the file `one` may use the document at `path` as something else, such as a list of packages (see
+    """Whether the file `one`, which has this text, may use the document at `path`, perhaps as a list of packages (see
     `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
     return PurePosixPath(one).name not in (*INERT, "MANIFEST.in") and may_mean(one, text, path)
 
@@ -426,9 +426,9 @@ def _text(content: bytes) -> str:
 async def _unknown_imports(
     workspace: Workspace, commits: tuple[str, str], imports: Mapping[str, str], own: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Name and file of each import that is new: the base declares no package that provides it, and no code of the base
-    imports that name. If the name is one of the base's own modules (`own`), imports of it in the base's Python code do
-    not make it known, because they load that module and no package. `commits`: the base and the commit."""
+    """Name and file of each new import: the base declares no package that provides the name, and no code of the base
+    imports it. If the base's Python code imports a name from `own`, the base's own modules, that does not count: it
+    loads the module, not a package of the same name. `commits`: the base and the commit."""
     if not imports:
         return []
     base, commit = commits

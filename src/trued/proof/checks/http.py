@@ -100,8 +100,8 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    """Outcome, kind and detail for a server that did not start, because the project lacks it, because it fails, or
-    because the environment lacks something."""
+    """Outcome, kind and detail for a server that did not start. The outcome is `missing` if the project lacks the
+    server, `unjudged` if the environment lacks something, and `failed` otherwise."""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))

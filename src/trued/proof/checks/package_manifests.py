@@ -1,8 +1,8 @@
 """Reads manifests: which packages they declare, and whether a changed manifest may add packages in another way. Pure.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
-word, because some tool may read that word as the name of a package. If there is one, the manifest is reported as a file
-that may add packages.
+word, because some tool may read that word as the name of a package. A manifest with such a new word is reported as a
+file that may add packages.
 """
 
 import ast
@@ -225,7 +225,7 @@ def _of_setup_py(text: str) -> Iterator[str]:
 
 
 def _setup_values(text: str) -> Iterator[ast.expr]:
-    """The values passed as requirements, written in the call itself or in a variable."""
+    """The values that a setup.py passes as requirements. If it passes a variable: the value assigned to it."""
     module = ast.parse(text)
     named = values_by_name(module)
     for node in ast.walk(module):
@@ -329,7 +329,7 @@ def _leaves(data: Any, keys: tuple[str, ...] = ()) -> Iterator[Setting]:
 
 
 def _is_declared(name: str, keys: tuple[str, ...], value: str) -> bool:
-    """Whether `declared_in` reads this setting whole: an entry in a list of packages, or a package's version."""
+    """Whether the setting only declares a package or its version, so that `declared_in` reports all of it."""
     if "dynamic" in keys[:-1]:
         return keys[-1] == "file" or keys[-2:] == ("file", "")
     place = next((at for at, key in enumerate(keys) if _DECLARING.fullmatch(key)), None)

@@ -29,7 +29,7 @@ class _Shape(Value):
 
 
 class Descriptor(_Shape):
-    """A thing, identified by its hash."""
+    """in-toto's resource descriptor: a commit or a contract, identified by its hash."""
 
     name: str = ""
     digest: dict[str, str]
