@@ -109,7 +109,7 @@ class Server(Protocol):
 
     @property
     def port(self) -> int:
-        """The port that it must listen on, inside its sandbox."""
+        """The port that the server must listen on, inside its sandbox."""
         ...
 
     def connect(self) -> socket.socket:
@@ -117,7 +117,8 @@ class Server(Protocol):
         ...
 
     def dialer(self) -> int:
-        """A descriptor for another sandbox to inherit: a stream socket sent over it is connected to this server."""
+        """A file descriptor that a process in another sandbox inherits. Each stream socket that the process sends over
+        it is connected to this server."""
         ...
 
     def has_ended(self) -> bool:
@@ -134,9 +135,9 @@ class Workspace(Protocol):
     run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
-    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and
-    `execute` (a confined command); both read files with `read`. The rest is grouped below by what it works on.
-    Commits are named by their full hash.
+    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and `execute`
+    (a confined command). Calls and checks read files with `read`. The other methods are grouped below by what they work
+    on. Commits are named by their full hash.
     """
 
     base: str  # the commit that the run started from
@@ -296,15 +297,15 @@ class Workspace(Protocol):
     async def execute(self, command: Command) -> CommandResult:
         """Run a command confined, without network unless it asks for one, in a fresh HOME.
 
-        If the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room at another
-        path. In the command line, the variables and the input, paths of the room and of aliased folders are replaced by
-        those that the command sees.
+        If the sandbox can show folders at other paths, the command sees the room at the path of the user's own checkout
+        (a copy of a room: at a different path). Then paths of the room and of aliased folders in the command line, the
+        variables and the input are replaced by those that the command sees.
         """
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The paths inside the sandbox at which commands saw this room: one for commands with `avoided` paths, one for
-        those without. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
+        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, one
+        for all others. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -479,7 +480,7 @@ class JournalStore(Protocol):
         ...
 
     def refuse_if_open(self) -> None:
-        """Raise BadInput if agents could read or write the journal, whatever their sandbox hides from them."""
+        """Raise BadInput if agents could read or write the journal in spite of their sandbox."""
         ...
 
     # -- events
@@ -510,7 +511,7 @@ class JournalStore(Protocol):
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden: of their events, only the bare facts are searched and returned.
+        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
         """
         ...
 
@@ -531,8 +532,8 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data (as JSON) of the next events; for `CallAsked` only role, agent and whether
-        it resumes a session."""
+        """Id, time, key, kind and lean data (as JSON) of the events after this id, oldest first, at most `limit`. For
+        `CallAsked` the data is only role, agent and whether it resumes a session."""
         ...
 
     def read_snapshot(self) -> AbstractContextManager[None]:

@@ -35,7 +35,7 @@ _UNNAMED = frozenset(("__init__", "index", "main", "mod", "lib"))  # such files 
 
 
 async def uncollected_tests(workspace: Workspace, base: str, ids: Iterable[str], idle: Collection[str]) -> list[str]:
-    """The tests of the base that are not among `ids`, each as `file::name`, or as `file` if no test of the file is.
+    """The tests of the base that are not in `ids`, each as `file::name`; only `file` if `ids` has none of that file.
 
     `idle`: endings of files that are left out, because a whole suite of them is known to guard nothing.
     """
@@ -77,8 +77,8 @@ async def _configuration(workspace: Workspace, base: str, blobs: Collection[str]
 
 
 def _uncollected_in(path: str, content: bytes, collected: Collection[str], *, doctests: bool) -> list[str]:
-    """The tests of a Python file that were not collected. Examples in docstrings count as tests if the project runs
-    them: they are never collected, because they are part of the code that they test."""
+    """The tests of a Python file that were not collected. Examples in docstrings are among them if the project runs
+    examples: the engine never counts these, because they are part of the code that they test."""
     if not (doctests or _MAY_TEST.search(content)):
         return []
     text = as_text(content)

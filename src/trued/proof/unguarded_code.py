@@ -73,16 +73,17 @@ class UnguardedCode:
         return self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run. Existing tests whose results cannot be counted may
-        run it, but the engine knows only their exit code, which code in their process can choose. {} if all tests are
-        counted."""
+        """Requirement → changed code that no check was seen to run. Existing tests that run as a plain command may run
+        it, but the engine knows only the command's exit code, which code in that process can choose. {} if all existing
+        tests are counted."""
         checks = [check for one in self.contract.suites for check in one.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
         return self._by_requirement(await self._unwatched(TurnedTests()))
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
-        """Of this code, each a file or `file (name)`, what existing tests that no check collects may reach."""
+        """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
+        unknown."""
         known = await self.workspace.blobs(self.contract.base)
         if sum(path.endswith(CODE) for path in known) > MOST_FILES:
             return code  # too many files to be read
@@ -117,9 +118,9 @@ class UnguardedCode:
         return self._by_requirement(list(dict.fromkeys(found)))
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
-        the base's version of the file, the tests fail. If they fail only with the base's version of all such files, all
-        are returned. If there are more than `MOST_HELPERS` such files, all are returned without running the tests."""
+        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: the
+        tests fail with the base's version of the file. If no single file makes them fail, but all together do, all are
+        returned. If there are more than `MOST_HELPERS`, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
@@ -205,8 +206,8 @@ class UnguardedCode:
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
         """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
-        not show that its code works.) Code is left out if, on the base, the entry point of a case or a red test that
-        passes now reaches it."""
+        not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
+        case, or from a red test that passes now."""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:
@@ -216,8 +217,8 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by existing tests that pass neither on the base nor on the head or that no check collects, and
-        the names used by all other existing tests."""
+        """The names used by idle existing tests, and the names used by all other existing tests. Idle tests pass
+        neither on the base nor on the head, or no check collects them. Both are empty if no idle test is in Python."""
         failing, passing = [one for one in self.contract.uncollected if not self._is_superseded(one)], list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.trial.base_facts if one.check == check_hash(check)]

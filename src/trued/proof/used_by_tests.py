@@ -111,8 +111,7 @@ async def altered_helpers(
 
 
 def with_new_definitions(before: str, after: str) -> str:
-    """The text of a Python file, with added statements: those of a later version that only define new names. "" if
-    there are none."""
+    """The Python text `before`, followed by the statements of `after` that only define new names; "" if none do."""
     added = added_names(before, after)
     try:
         known = {ast.dump(one) for one in ast.parse(before).body} if added else set[str]()
@@ -225,8 +224,8 @@ def _defines_what_is_asked_for(
     path: str, text: str, product: Mapping[str, str], changed: Mapping[str, str], tests: Iterable[str]
 ) -> bool:
     """Whether this text of the user names, as `name(…)` or in backticks, all that these tests may use from this Python
-    file of the base. False if another file of the product defines such a name, too, on the base or newly (`changed`:
-    path → text on the commit): the user may mean that one."""
+    file of the base. False if another file of the product defines such a name, too: the user may mean that file.
+    `product`: path → text on the base; `changed`: path → text on the commit."""
     if not path.endswith(".py"):
         return False
     asked = {one for both in _NAMED_CODE.findall(text) for part in both for one in part.split(".") if one}
@@ -301,7 +300,8 @@ def _imported_names(text: str) -> frozenset[str]:
 
 def _name_below_root(path: str, known: Collection[str]) -> str:
     """The name by which a module is imported if its root is on the import path, with slashes instead of dots. The root
-    is the first folder above it that is no package: `kit/core` for `lib/kit/core.py`, if `lib` has no `__init__.py`."""
+    is the nearest folder above the module that is no package. For `lib/kit/core.py`, if only `kit` has an
+    `__init__.py`: `kit/core`."""
     file = PurePosixPath(path)
     root = next(one for one in file.parents if f"{one}/__init__.py".removeprefix("./") not in known or str(one) == ".")
     name = file.relative_to(root).with_suffix("")

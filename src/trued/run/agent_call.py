@@ -319,8 +319,8 @@ async def _is_given_up(
     context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
 ) -> bool:
     """Whether another machine has settled this attempt, which began here, and made the next one. If so, the agent of
-    this attempt must not be started again. False if its report is here already, because the report can still be
-    used."""
+    this attempt is stopped and must not be started again. False if the attempt's report is already here, because the
+    report can still be used."""
     runtime = context.runtime
     if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
         return False

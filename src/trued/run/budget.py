@@ -67,7 +67,7 @@ class CallRequest:
 
     @property
     def feature(self) -> str:
-        """The feature that the call belongs to; all tasks of a feature share it. Empty if none."""
+        """The scope of the feature that the call belongs to, such as `feature F1`; "" if there is none."""
         return feature_scope(self.key)
 
     def scopes(self) -> tuple[str, ...]:
@@ -148,8 +148,8 @@ class Budget:
         *,
         at_once: int = sys.maxsize,
     ) -> None:
-        """`at_once`: how many calls may hold a reservation at the same time. On a hub this is the run's own cap of
-        agents: a call that waits for that cap must not take room from other runs."""
+        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the run's own
+        cap of agents, so a call that waits for it reserves nothing yet and takes no room from other runs."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
@@ -192,8 +192,8 @@ class Budget:
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
-        """For a call that ended because a budget was used up: whether that was its reservation. If so, it may reserve
-        more; if not, it was the agent's own budget, which the engine cannot raise."""
+        """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
+        more. If not, it used up the agent's own budget, which the engine cannot raise."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:

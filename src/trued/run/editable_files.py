@@ -26,8 +26,8 @@ class ForeignEdits:
 
 def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[str, ...]:
     """Documents that no agent may write, in any workflow: the engine's (`owned`: a workflow declares them with
-    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). An agent's changes to them
-    are undone when its work is committed, before anything else reads them."""
+    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). An agent's changes to these
+    files are undone when its work is committed, before anything else reads the files."""
     return tuple(dict.fromkeys((*owned, *persons)))
 
 

@@ -141,11 +141,11 @@ class ReportedCall:
 def calls(
     material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
 ) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts; if
-    `texts` is false, none has.
+    """All calls of a run, in the order in which they were first asked. If there are more than `SHOWN`, only the most
+    interesting have texts; if `texts` is false, none has.
 
-    `known`: an earlier result, whose unchanged calls are reused. It must have been made when `material.ended` was the
-    same. `is_judged`: no verdict has been added since, so claims of reused calls need not be compared with verdicts.
+    `known`: an earlier result with the same `material.ended`; its unchanged calls are reused. `is_judged`: no verdict
+    has been added since that result, so claims of reused calls need not be compared with verdicts.
     """
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:

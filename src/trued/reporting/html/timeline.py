@@ -373,7 +373,7 @@ def _subject(requirement: str) -> str:
 
 
 def _axis(material: Material, work: Sequence[tuple[float, float]], begin_at: float = 0.0) -> Axis:
-    """The axis of a run. `work`: begin and end of every stretch of work, sorted. `begin_at`: its earliest start."""
+    """The axis of a run, from `begin_at` or later. `work`: begin and end of every stretch of work, sorted."""
     seen = material.progress
     worked = list(_union(work))
     times = [seen.began, seen.last, *(time for stretch in worked for time in stretch)]

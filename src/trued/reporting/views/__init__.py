@@ -107,8 +107,8 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
 
 
 def ledger_for_agents(verdict: "Verdict", contract: "Contract | None") -> dict[str, Any]:
-    """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not
-    hold, it gives only the reason that agents may read: others may name held-out tests (see `Judged.reason`)."""
+    """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not hold,
+    it gives only the reason that agents may read (see `Judged.reason`): other reasons may name held-out tests."""
     found = ledger(verdict, contract, over=False)
     unmet = {one.id: one.reason for one in (*verdict.requirements, *verdict.suites) if not one.holds}
     for row in (*found["requirements"], *found["existing_tests"]):
