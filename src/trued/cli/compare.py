@@ -149,7 +149,7 @@ def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | 
     if (found := find_comparison(store, word)) is not None:
         return found
     if any(one.id == word for one in store.journal.runs()):
-        raise BadInput("a comparison needs two runs", then=f"name another one; `trued show {word}` shows this one")
+        raise BadInput("a comparison needs two runs", then=f"name a second run; `trued show {word}` shows this one")
     return None
 
 
@@ -171,7 +171,7 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
     records = {one.id: one for one in (store.journal.run(word) for word in words)}
     if len(records) < FEWEST:
-        raise BadInput("a comparison needs two runs", then="name another one")
+        raise BadInput("a comparison needs two runs", then="name a second run")
     names = unique_names(one.workflow for one in records.values())
     entered = tuple(ComparedRun(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)

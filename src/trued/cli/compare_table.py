@@ -120,5 +120,5 @@ def _peaks(runs: Sequence[RunFigures]) -> Iterator[str]:
         largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
         if len(roles) > 1:
             each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
-            more = f", and less in {counted(len(roles) - ROLES, 'other')}" if len(roles) > ROLES else ""
+            more = f", and less in {counted(len(roles) - ROLES, 'other role')}" if len(roles) > ROLES else ""
             yield f"peak context in {run['name']}: {each}{more}"

@@ -89,7 +89,7 @@ def _proof_facts(event: JournalEvent) -> str | None:
             return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"
         case proof.CheckRan():
             what = f"{event.sort} turn {event.turn}"
-            return f"{what}: does not count, {line(event.void, LENGTH)}" if event.void else what
+            return f"{what}, not counted: {line(event.void, LENGTH)}" if event.void else what
         case proof.RequirementJudged():
             return _grade_text(event.requirement, event.grade, event.why, LENGTH)
         case proof.VerdictReached():

@@ -362,7 +362,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
     out().print(
         Text(
             f"sealed: {counted(number, 'requirement')} on base {gate.base[:12]}, "
-            f"contract {gate.contract[:12]}; counts as met: {gate.accept} or better"
+            f"contract {gate.contract[:12]}; a requirement counts as met if it is {gate.accept} or better"
         ),
         soft_wrap=True,
     )

@@ -341,7 +341,8 @@ def diff(
             text = _stored_diff(store, record, stat=stat)
     if text is None:
         raise BadInput(
-            f"cannot find commit {record.head[:10]} of run {record.id}", then="check whether its repository has moved"
+            f"cannot find commit {record.head[:10]} of run {record.id}",
+            then="check whether the run's repository has moved",
         )
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(text)
@@ -410,7 +411,7 @@ def _open(file: Path) -> None:
     program = next((found for name in OPENERS if (found := shutil.which(name))), None)
     if program is None:
         raise BadInput(
-            "no program to open a page is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
+            "no program that opens web pages is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
         )
     subprocess.Popen(
         [program, str(file.resolve())],

@@ -88,7 +88,7 @@ class AgentOptions:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="What happens to actions outside a role's tools: policy refuses them, ask asks you.",
+            help="Actions outside a role's tools: policy (they are refused) or ask (you are asked).",
             show_default="policy",
         ),
     ] = None

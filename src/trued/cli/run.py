@@ -166,7 +166,7 @@ def resume(
         record = selected_run(store, run) if run is not None else newest_unfinished(store, "resume")
         if queue := store.journal.queue_of(record.id):
             if yes or wait is not None:
-                what = f"workers drive run {record.id} as it was started"
+                what = f"workers drive run {record.id} with the options that it was started with"
                 raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
             Engine(store).more(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
             store.journal.put(record.id)
@@ -229,7 +229,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
         return left[0]
     if left:
         raise BadInput("several runs are unfinished, and this folder is not in a repository", then=f"trued {verb} RUN")
-    newest = f": its newest run {runs[0].id} is {runs[0].state}" if runs else ""
+    newest = f"; the newest run, {runs[0].id}, is {runs[0].state}" if runs else ""
     raise BadInput(
         f"there is no run to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"
     )
@@ -273,9 +273,8 @@ def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, l
     if not left.specification or not file.is_file():
         what = f"the run's private state is lost, and the specification that {left.branch} names is not here"
         raise BadInput(what, left.specification, f"continue with: trued run SPECIFICATION --from {left.branch}")
-    hint(
-        f"the run's private state is lost: continuing from {left.branch} and {left.specification}; all is proven again"
-    )
+    sources = f"{left.branch} and {left.specification}"
+    hint(f"the run's private state is lost: continuing from {sources}; everything is proven again")
     hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(goal=str(file), repository=here, workflow=left.workflow, flags=flags, branch=left.branch)

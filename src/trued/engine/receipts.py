@@ -249,7 +249,10 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
     """Write a receipt of the run's final verdict, with the approvals that apply."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
-        raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` continues to it")
+        raise BadInput(
+            f"run {run_id} has no final verdict yet",
+            then=f"`trued resume {run_id}` continues the run to its final verdict",
+        )
     inputs, record = store.inputs(run_id), store.journal.run(run_id)
     whole = replace(
         keeping,

@@ -162,7 +162,7 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
         raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without one")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
-        what = f"{path} is not a folder, and {workflow.name} writes into {folder}"
+        what = f"{path} is not a folder, but {workflow.name} writes into {folder}"
         raise BadInput(what, then=f"rename {path}, and commit")
 
 

@@ -125,7 +125,10 @@ async def _usable_branch(branch: str, own: list[RunRecord], repository: Reposito
     left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)
     if left is None:
         where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
-        raise BadInput(f"the branch {branch} {where} has other work", then="rename or remove it, and start again")
+        raise BadInput(
+            f"the branch {branch} {where} has work that no run of this ticket did",
+            then="rename or remove it, and start again",
+        )
     if branch == repository.branch:
         what = f"{branch} is checked out in {repository.root}, so no run can move it"
         raise BadInput(what, then="git switch to another branch")

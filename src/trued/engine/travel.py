@@ -36,6 +36,7 @@ ARTIFACTS = "artifacts"  # a folder in a run's folder: kept pictures and files, 
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
 PLACE = "place"  # a file that a hub's journal writes: the state folder's name, unique among all machines
 LFS = b"filter=lfs"
+CANNOT = "so another machine could not continue the run"  # why a run is refused before it begins
 
 
 class SentWork(Value):
@@ -222,7 +223,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     only this machine has."""
     then = "leave it out, or start the run without a store: TRUED_HUB_STORE="
     if inputs.settings.readable:
-        raise BadInput(f"{inputs.settings.readable[0]} is on this machine only: it cannot travel", "readable", then)
+        raise BadInput(f"{inputs.settings.readable[0]} is on this machine only, {CANNOT}", "readable", then)
     base = inputs.base or repository.head
     if not base:
         return inputs  # an empty repository has nothing that could not travel
@@ -232,13 +233,13 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
         raise BadInput(what, then="`git fetch --unshallow` fetches it")
     files = await _tree_entries(git, base)
     if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
-        raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
+        raise BadInput(f"the submodule {module} is in another repository, {CANNOT}", then=then)
     sizes = await _sizes(git, files)
     if lacking := next((path for path in files if path not in sizes), ""):
-        what = f"{repository.root} is a partial clone without the content of {lacking}: it cannot travel"
+        what = f"{repository.root} is a partial clone without the content of {lacking}, {CANNOT}"
         raise BadInput(what, then="`git fetch --refetch --no-filter` fetches it")
     if large := await _large_file(git, files, sizes):
-        raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
+        raise BadInput(f"the content of {large} is in git LFS, not in the repository, {CANNOT}", then=then)
     ticket = inputs.ticket
     if not ticket:
         return inputs
@@ -294,5 +295,5 @@ async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, 
         hashed = await git.line("hash-object", "--stdin", "--no-filters", stdin=Path(name).read_bytes())
         if files[inside][1] == hashed:
             return inside
-    what = f"the ticket's picture {name} is not in the commit that the run starts from: it cannot travel"
+    what = f"the ticket's picture {name} is not in the commit that the run starts from, {CANNOT}"
     raise BadInput(what, then="commit it beside the ticket")

@@ -256,7 +256,7 @@ class PostgresJournal:
         """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
 
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
@@ -286,10 +286,10 @@ class PostgresJournal:
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
-            helps = "the store does not have it" if self.travels else "set `[hub] store` to move work between machines"
-            raise BadInput(
-                what, then=f"use `trued` there ({helps}); `ls`, `show`, `answer` and `cancel` also work here"
-            )
+            what += ", not in the store" if self.travels else ""
+            then = "use `trued` there; `ls`, `show`, `answer` and `cancel` also work here"
+            then += "" if self.travels else "; to move work between machines, set `[hub] store`"
+            raise BadInput(what, then=then)
 
     def driving(self, run: str) -> int:
         """The epoch under which this object drives the run. Raises Fenced if this object has not claimed it."""

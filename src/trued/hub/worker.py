@@ -100,7 +100,7 @@ class Worker:
         self._database.refuse_other_version()
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
         load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))

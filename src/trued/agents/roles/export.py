@@ -37,7 +37,7 @@ def export_text(role: Role, form: RoleFormat) -> str:
     prompt = f"{role.prompt}\n\n{answer_instructions(role.name)}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
         raise BadInput(
-            f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
+            f"role {role.name} has {len(prompt)} characters; {form.title} accepts at most {LONGEST[form.name]}",
             then="shorten it, or export it to another tool",
         )
     return with_mark(fields_of(role, form), prompt)

@@ -219,13 +219,13 @@ class SqliteJournal:
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
         """Add a run with all its inputs, in one write. Raises BadInput if a queue is named: only hubs have queues."""
         if queue:
-            raise _without_hub(queue)
+            raise _without_hub(f"there is no queue {queue}")
         now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
 
     def put(self, run: str) -> None:
-        raise _without_hub(run)
+        raise _without_hub(f"run {run} cannot be queued")
 
     def queue_of(self, run: str) -> str:
         return ""
@@ -645,6 +645,4 @@ def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
 
 
 def _without_hub(what: str) -> BadInput:
-    return BadInput(
-        f"there are no workers for {what} here: a journal of one machine has no queue", then="set [hub] url"
-    )
+    return BadInput(f"{what}: only a hub has queues", then="set [hub] url")

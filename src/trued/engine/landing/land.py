@@ -155,7 +155,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
             return await _undone(context, one, tip) or _already_landed(context, one)
     if await rebase.has_ancestor(store, tip, head):
         if context.request.through and refuse_unproven(context.store, context.store.journal.run(context.record.id)):
-            why = f"{context.onto} has {head[:12]} already, though nothing has proven it"
+            why = f"{context.onto} already contains {head[:12]}, but nothing has proven it"
             then = f"`trued verify` judges {context.onto}; `trued show {context.record.id}` shows the run"
             return context.result(code=1, why=why, then=then, how=THERE, before=tip, commit=head)
         one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
@@ -301,7 +301,8 @@ def _not_proven(context: LandingContext, candidate: LandingCandidate, again: Sec
     lacking = [one.requirement for one in needed_approvals(again, carried.single)]
     then = f"`trued diff {name}` shows the work; run it again from {context.onto}, or fix it by hand and `trued verify`"
     if lacking:
-        then = f"{', '.join(lacking)} was accepted for {context.record.head[:12]}: trued land {name} --carry keeps that"
+        approved = f"{', '.join(lacking)} for {context.record.head[:12]}"
+        then = f"the approvals of {approved} also count with: trued land {name} --carry"
     why = f"{candidate.how} onto {context.onto} is not proven: {'; '.join(outcome.why)}"
     return context.result(
         code=3 if lacking else exit_code(outcome),

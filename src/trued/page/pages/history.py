@@ -166,7 +166,7 @@ def _labels(weeks: Sequence[str], places: dict[str, float]) -> Iterator[WeekLabe
 def _points(weeks: Sequence[Total], places: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
     for one in weeks:
         if one.name in places and one.false_share is not None:
-            words = f"{one.name}: {one.fell} of {one.claims} false"
+            words = f"{one.name}: {one.fell} of {one.claims} claims were false"
             yield places[one.name], HEIGHT - FOOT - one.false_share * scale, words
 
 

@@ -273,7 +273,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"
-        yield f"different contracts, so grades compare only where requirements match: {alike} the same in all"
+        yield f"different contracts, so only grades of shared requirements can be compared: {alike} the same in all"
     elif sealed and not unsealed:
         yield "one contract for all"
 

@@ -173,7 +173,7 @@ class HubStore:
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
             what = f"the store {self.name} can be read without a login, so agents could read it"
-            raise BadInput(what, "[hub] store", "require one")
+            raise BadInput(what, "[hub] store", "require a login for the store")
 
     async def refs(self, run: str) -> dict[str, str]:
         """Ref → hash, for the refs that the store lists for a run. They need not be trusted: commits are fetched by

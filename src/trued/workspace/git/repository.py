@@ -125,7 +125,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
         return BranchStart(
-            why=f"it contains {len(newest) or len(below)} commits of yours, none of which contains the others"
+            why=f"its history has {len(newest) or len(below)} of your commits, and none is an ancestor of another"
         )
     names, _, roles = _git(root, "show", "--no-patch", f"--format=%an%n%cn%x09{ROLES}", newest[0])[1].partition("\t")
     if ENGINE in names.splitlines() or roles.strip():

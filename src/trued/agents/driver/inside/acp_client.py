@@ -261,7 +261,7 @@ async def _resume_session(
     """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
-        raise AgentRefused(f"{LOST}: the agent can neither resume nor load one")
+        raise AgentRefused(f"{LOST}: the agent supports neither resuming nor loading a session")
     client.replaying = True
     try:
         return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
