@@ -102,7 +102,7 @@ class Checkout:
         return ignore_rules(self.worktree)
 
     def tips(self) -> dict[str, str]:
-        """Tree → a commit that has it, for the local branches and the stash."""
+        """Tree → a commit with this tree, for the tips of local branches and for the stash."""
         listed = self._git_output(
             "for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash"
         ).splitlines()
@@ -112,7 +112,7 @@ class Checkout:
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
         """Path → tree, for every nested repository that differs from the commit that HEAD names for it. The tree is ""
-        if it is unknown: the repository cannot be read, or there are too many."""
+        if that repository cannot be read, or is not among the first MOST_INSIDE."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")

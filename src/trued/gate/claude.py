@@ -1,8 +1,9 @@
 """Adds the gate's hooks to a settings file of Claude Code and removes them again.
 
-Claude Code calls the hook when a turn or a subagent begins and ends, and when its settings change, so that a running
-session cannot lose the gate. By default the hooks go into the user's own settings for the project, because hooks in
-the shared file run on every colleague's machine, whether trued is installed there or not.
+Claude Code calls the hook when a turn or a subagent begins or ends. It also calls the hook when its settings change, so
+that the gate can block a change that would remove it from a running session. By default the hooks go into the user's
+own settings for the project, because hooks in the shared file run on every colleague's machine, whether trued is
+installed there or not.
 """
 
 from pathlib import Path
@@ -49,7 +50,8 @@ def install(
 
 
 def remove(installed: InstalledFile) -> None:
-    """Restore the former file if nobody changed it since; otherwise remove only our entries."""
+    """Put the settings file back as it was before the installation if nobody has changed it since; otherwise remove
+    only our entries from it."""
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
@@ -84,7 +86,7 @@ def problem(installed: InstalledFile) -> str:
 
 
 def name(installed: InstalledFile) -> str:
-    """The name of the settings file with the gate's hooks: its path in the worktree."""
+    """The settings file that contains the gate's hooks, as a path in the worktree."""
     return LOCAL if Path(installed.path).name == Path(LOCAL).name else SHARED
 
 

@@ -152,7 +152,7 @@ class GateStore:
         return self.folder / "sessions" / f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
 
     def turns(self, session: str) -> TurnLog:
-        """The working trees as the turns of a session found them."""
+        """The log of the working trees with which the turns of a session began."""
         return TurnLog(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:

@@ -15,7 +15,8 @@ INSIDE = "inside"  # folder of private repositories, one for each repository ins
 
 
 async def beginning_now(judge: Judge) -> Beginning:
-    """The working tree as it is now, and the work that does not show in it: branches, and repositories nested in it."""
+    """The working tree as it is now, and the work that this tree does not contain: on branches, and in repositories
+    nested in the working tree."""
     checkout, taken = judge.checkout, await judge.snapshot()
     return Beginning(
         root=str(checkout.root),

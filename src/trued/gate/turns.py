@@ -1,4 +1,4 @@
-"""TurnLog: the working trees as turns and subagents of Claude Code found them, to see what they changed."""
+"""TurnLog: records the working tree with which each turn or subagent of Claude Code began, to find what it changed."""
 
 import contextlib
 import hashlib
@@ -35,16 +35,18 @@ class Beginning(Value):
 
 
 class TurnLog:
-    """The beginnings of one session, one file each, in a folder of private state.
+    """How the turns and subagents of one session began: a file for each, in a folder of private state.
 
-    A turn's beginning is written once: an agent cannot change it by sending the prompt event again.
+    With a prompt id, a turn's beginning is written only once: an agent cannot change it by sending the prompt event
+    again.
     """
 
     def __init__(self, folder: Path, session: str) -> None:
         self.folder = folder / _hashed_name(session)
 
     def begin_turn(self, prompt: str, found: Beginning) -> None:
-        """Record a turn's beginning. Without a prompt id (older Claude Code), it replaces that of the previous turn."""
+        """Record a turn's beginning. Older versions of Claude Code send no prompt id: then the beginning replaces that
+        of the previous turn."""
         self._write("first", found, again=False)
         self._write(f"turn-{_hashed_name(prompt)}", found, again=not prompt)
 

@@ -171,8 +171,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do` and report its error instead of raising it: this worker and others will repeat the call. The same
-        error is reported only once in a row."""
+        """Call `do`, and report an error instead of raising it: `do` is called again soon, by this worker and by
+        others. If the same error follows directly, it is not reported again."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:

@@ -70,7 +70,8 @@ class StoredWorker:
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """A text that names what a run at this sandbox level needs and this worker may not use; "" if there is nothing."""
+    """What a run at this sandbox level needs but this worker may not use, in words: an agent or the level; "" if it may
+    use everything."""
     kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
@@ -82,11 +83,12 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """A text that names the first thing of this machine that the run would see although the worker does not offer it;
-    "" if there is none.
+    """What the run would see of this machine although the worker does not offer it, in words: the first variable,
+    repository or file; "" if there is none.
 
-    `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: whether the run
-    may call its forge and its tracker from this machine, which would send them this machine's tokens.
+    `repository`: the path of the run's repository on this machine; None if the run's work comes from the hub's store.
+    `calls_servers`: whether the run may call its forge and its tracker from this machine, which would send them this
+    machine's tokens.
     """
     settings = inputs.settings
     # The asker names these servers, and they would get the worker's token.

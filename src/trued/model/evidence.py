@@ -141,10 +141,11 @@ class Judged(Value):
 
     @property
     def reason(self) -> str:
-        """Why it has this grade, in words that any agent may read.
+        """Why the requirement has this grade, in words that any agent may read.
 
         `why` is for people only: it may name held-out tests. It may also name a visible test that failed after a
-        held-out case had run: the code under proof could choose which test fails, and so pass on what it saw.
+        held-out case had run. The code under proof could choose which visible test fails, and so tell agents what it
+        saw.
         """
         shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
         first = next(iter(self.why), "it does not hold")

@@ -27,7 +27,7 @@ def marked_done(text: str, file: str) -> tuple[str, ...]:
 
 
 def _marked_lines(blocks: Sequence[Block]) -> Iterator[int]:
-    """Lines of list items and table rows that are marked themselves."""
+    """The lines of list items and table rows that are marked as done themselves, not by their section."""
     for block in blocks:
         if isinstance(block, List):
             yield from (item.line for item in block.walk() if item.checked or _is_ticked(item.words.raw))

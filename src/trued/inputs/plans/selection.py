@@ -13,12 +13,13 @@ MOST_NAMED = 12
 def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
-    """The plan with only these chunks, and with the criteria that they can meet; notes in `undecided` name what is left
+    """The plan with only these chunks, and with the criteria that they can meet. Notes in `undecided` name what is left
     out. Raises BadInput for a name that the plan does not have.
 
-    The chunks can meet all constraints, and the criteria of phases whose chunks are all chosen. They can also meet a
-    criterion that one of the user's requirements covers together with chosen chunks, and with no other chunk.
-    `covers`: what each of the user's requirements covers."""
+    Three kinds of criteria are kept: constraints; criteria of a phase whose chunks are all chosen; and criteria that a
+    requirement of the user covers, if it also covers a chosen chunk, and no chunk that is left out. `covers`: what each
+    of the user's requirements covers.
+    """
     if not chunks and not phases:
         return plan
     tasks = chosen_tasks(plan, chunks, phases)

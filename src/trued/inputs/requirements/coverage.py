@@ -34,9 +34,9 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     """All requirements of a run.
 
     The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
-    check, and ends unproven. A requirement of the user's file whose text is a sentence of the source, or the whole
-    goal, covers it without naming it in `covers`. Without a requirements file, the whole source is a requirement, too.
-    Raises BadInput if a requirement covers something that the source does not have.
+    check, and ends unproven. If the text of a user's requirement is a sentence of the source, or the whole goal, the
+    requirement covers it, even if its `covers` does not say so. Without a requirements file, one more requirement is
+    the whole source. Raises BadInput if a requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
@@ -63,9 +63,9 @@ def _with_manual_checks_only(one: Requirement) -> Requirement:
 
 
 def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """The requirements in `asked`, each with the visible checks that the same requirement has in the plan.
+    """The requirements in `asked`, each with the visible checks that the same requirement has in `planned`.
 
-    A requirement that covers others of the plan also gets their browser checks. A failed one refutes it, too.
+    If a requirement covers others in `planned`, it also gets their browser checks: one that fails refutes it.
     """
     planned = tuple(planned)
     checks = {(one.id, one.text): one.checks for one in planned}
