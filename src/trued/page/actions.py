@@ -13,7 +13,8 @@ A form names its action (`data-do`) and the action's fields:
     trust    run, digest
     land     run, agree
 
-`commit`: the commit that the person has reviewed; if the run has moved on since, nothing is decided.
+`commit`: the commit that the person has reviewed; if the run has moved on since, nothing is decided. `instead`: whether
+to replace an earlier decision. `criterion`, `remove`, `keep`, `supersedes` and `agree` are options of the command.
 """
 
 import subprocess

@@ -72,9 +72,9 @@ class JournalFiles:
         self._changed = True
 
     def may_have_changed(self) -> bool:
-        """Whether this call or the call before found a change. The call before counts, too: a writer changes the file a
-        little before others can read what it wrote. Also, two writes within a few milliseconds can get the same time.
-        """
+        """Whether this call or the call before found a change. After a change, one more read is needed: a writer
+        changes the file a little before others can read what it wrote, and a second write within a few milliseconds may
+        leave the file's time as it was."""
         stamp = [_stamp(one) for one in self._paths]
         before, self._changed = self._changed, stamp != self._stamp
         self._stamp = stamp
@@ -91,7 +91,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Painting:
-    """A rendered page and those of its pieces that are sent. All streams that get the same pieces share one message."""
+    """A rendered page, and the pieces of it to send: all, or those that changed. Streams that get the same pieces share
+    one Painting, so its message is made once."""
 
     view: PageView
     pieces: Mapping[str, str]

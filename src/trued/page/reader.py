@@ -304,7 +304,8 @@ class Reader:
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """In the `with` block, pictures of a whole run are reused for two seconds, for pages that are made often."""
+        """In the `with` block, `drawn` reuses a picture for two seconds, even after an event. For pages that are made
+        often."""
         self._spares = True
         try:
             yield
@@ -312,7 +313,8 @@ class Reader:
             self._spares = False
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
-        """The result of `read`, which is called only once per moment."""
+        """The result of `read`. Within `at_one_moment`, only the first call for a name reads; later ones get its
+        result."""
         if not self._moment:
             return read()
         if name not in self._read_now:
@@ -430,8 +432,8 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, all runs that
-        are not running are counted together, and again only after a new event of one of them."""
+        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, runs that are
+        not running are counted again only when one of them has a new event, or another run has stopped running."""
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
@@ -586,8 +588,9 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """Like `made`, but for a picture of the whole run. Such a picture changes while the run works, even if no event
-        arrives, so it is drawn again. While `sparing`, a picture from the last two seconds is reused."""
+        """Like `made`, but for a picture of the whole run, such as who worked when. While the run works, the picture
+        changes even without an event, so it is also drawn again when it is two seconds old. In a `sparing` block, it is
+        not drawn again sooner, even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         found = run.made.get(name)
         is_new = found is not None and now - run.drawn[name] < DRAW_S
@@ -620,7 +623,8 @@ class Reader:
         raise BadInput(f"run {record.id} has no call {key}")
 
     def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
-        """A call's last brief, and its last reply as JSON; both are empty while they are held back."""
+        """A call's last brief, and its last reply as JSON. If they may quote held-out cases, both are "" while agents
+        may still be called."""
         if call.held_back:
             return "", ""
         events = self.store.journal.events_of_call(record.id, call.key)

@@ -66,7 +66,7 @@ class CallTranscript:
 
     @property
     def written(self) -> int:
-        """Bytes in the files known so far; the next `window` finds the file of a new attempt."""
+        """The size in bytes of the files that the last `window` found. The file of a newer attempt is not included."""
         return sum(path.stat().st_size for path in self._files if path.exists())
 
     def _scan_files(self) -> list["_LineIndex"]:

@@ -121,7 +121,8 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """The folder around the program's package: for npm `node_modules`, for Python its environment, else its folder."""
+    """The folder that the program needs: for an npm package its `node_modules`, or pnpm's store; for Python the virtual
+    environment; else the program's own folder. None if that is one of `SHELVES`, HOME, or above HOME."""
     place = Path(real)
     if "node_modules" in place.parts:
         modules = Path(*place.parts[: place.parts.index("node_modules") + 1])

@@ -174,8 +174,8 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """Screenshots of the newest work on a requirement; of the whole run if no evidence about the requirement may
-    be shown."""
+    """Screenshots from the newest verdict's evidence about a requirement; if none of that evidence may be shown, from
+    all its evidence. Before the run has ended, evidence that may quote a held-out case is not shown."""
     every = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(every, {requirement}), every):
         if shown := [one for one in facts if material.ended or not one.may_quote_held_out]:

@@ -63,7 +63,8 @@ def main() -> int:
 
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
-    environment, they cannot read our memory, and the file of our stdin, which other processes have open, is emptied."""
+    environment, they cannot read our memory, and we empty the file behind our stdin. Emptying is needed because the
+    processes around us have that file open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
