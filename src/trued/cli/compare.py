@@ -178,8 +178,8 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The workflows to run: the named ones, or else the default one. If no agents are compared either, the baseline is
-    added. None stands for the default workflow of the input."""
+    """The workflows to run: the named ones; if only agents (`casts`) are named, the default workflow. If neither is
+    named, the default workflow and the baseline. None stands for the default workflow of the input."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)

@@ -74,8 +74,8 @@ def branch_at(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord, there: str | None = None) -> str:
-    """The tip of the run's branch if it descends from the recorded head (a killed engine may not have recorded
-    its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
+    """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
+    have recorded its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
     there = branch_at(record) if there is None else there
     known = record.head or record.base
     if there in ("", record.base, known):

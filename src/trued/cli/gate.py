@@ -286,7 +286,7 @@ def _first_site_with_gate(folders: list[Path]) -> GateSite | None:
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
-    """Exit with 1 and no stdout: Claude Code shows the sentence to the user and lets the agent stop."""
+    """Print the sentence on stderr only, and exit with 1: Claude Code shows it to the user and lets the agent stop."""
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     raise typer.Exit(1)
 

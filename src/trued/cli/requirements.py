@@ -135,7 +135,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     """The requirements with the checks that may count as the user's own, and why others are left out.
 
     A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
-    gets a manual check instead. Otherwise it would seem to be proven together with the exported requirement.
+    is exported with a manual check: without it, proof of the other requirement would seem to prove this one, too.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

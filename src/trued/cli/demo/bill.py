@@ -27,7 +27,8 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents and journal name the same calls; if not, `repeated` cannot be trusted."""
+        """Whether agents were started for exactly those calls that the journal has answers for; if not, `repeated`
+        cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 
