@@ -118,8 +118,8 @@ def _check_name_and_reason(decision: Decision) -> None:
 
 
 def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Raise BadInput for a second decision without `instead`, and for approving a requirement that is refuted or
-    already proven."""
+    """Raise BadInput for a second decision on the same requirement, unless `instead` is true, and for approving a
+    requirement that is refuted or already proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
     if said and not instead:

@@ -134,8 +134,8 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int, int], ...]:
-    """For each time that a person granted more rounds: how often the run had finished by then, how many rounds, and
-    how often its contract had been amended by then."""
+    """For each time that a person granted more rounds, three numbers: how often the run had finished by then, how many
+    rounds were granted, and how often the contract had been amended by then."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 

@@ -95,7 +95,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One wait for all criteria that the contract does not contain: one command adds them."""
+    """One Wait for all criteria that are not in the contract, because one command adds them all."""
     if not criteria:
         return
     named = few([f"{one.id}: {one.text}" for one in criteria], NAMED, "; ")
@@ -153,8 +153,8 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _answered(store: RunStore, record: RunRecord) -> str:
-    """A sentence about the answer that the run stopped for, if somebody has given it since; else "". (The run's `why`
-    still says that the answer is missing.)"""
+    """If the run stopped for an answer that somebody has given since: a sentence that says so; else "". (The run's
+    `why` still says that the answer is missing.)"""
     for one in store.journal.questions(record.id)[::-1]:
         if one.answer and one.key in record.why:
             return f"{one.who or 'somebody'} answered {one.answer}: the run continues when it is resumed"

@@ -141,8 +141,8 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """Git's blob ids of the bundle's requirements file; empty if there is none, or if its checks are not the sealed
-    ones."""
+    """Git's blob ids of the bundle's requirements file. Empty if the bundle has no such file, if it cannot be read, or
+    if it has checks that were not sealed."""
     name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
     try:

@@ -223,14 +223,16 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The verdict, with approvals applied: on the finished work; before that, the newest on each requirement."""
+        """The verdict on the finished work; before there is one, the newest verdict on each requirement. Approvals are
+        applied."""
         from trued.proof.contract import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
         return apply_approvals(last, self.approvals(run_id)) if last else None
 
     def final_verdict(self, run_id: str) -> "Verdict | None":
-        """The newest verdict on the finished work, without approvals: by `finish`, or under an amended contract."""
+        """The newest verdict on the finished work, without approvals: from the step `finish`, or from an amendment that
+        judged the work again."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
             verdict = self._read_verdict(key, found) if found else None
@@ -320,8 +322,8 @@ class RunStore:
     # -- approvals -----------------------------------------------------------------------------------------------------
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, except approvals of an earlier contract as a whole. If one no longer applies to the
-        work that was judged last, its `stale` says why."""
+        """Approvals and rejections. An approval of the whole contract is left out if the contract has changed since. If
+        a decision no longer applies to the work that was judged last, its `stale` says why."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:

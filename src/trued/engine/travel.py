@@ -117,7 +117,8 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push again what the store has lost, if this machine has it. Only the first call looks."""
+        """Push again the commits that the store has lost, if this machine has them. Done only once: later calls do
+        nothing."""
         if self._looked or not commits:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
@@ -182,7 +183,7 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call. Its files cannot be fetched from there."""
+        """Whether another machine began this attempt at a call: its files are not here, and cannot be fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
@@ -252,14 +253,14 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
 
 
 async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
-    """Path → mode and hash of everything that the base names."""
+    """Path → mode and hash of every file, link and submodule of the base."""
     rows = (await git("ls-tree", "-r", "-z", "--full-tree", base)).decode(errors="surrogateescape").split("\0")
     found = (row.partition("\t") for row in rows if row)
     return {path: (about.split(" ")[0], about.split(" ")[2]) for about, _, path in found}
 
 
 async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Path → length of every file whose content is here."""
+    """Path → length of every file whose content is in this clone: a partial clone lacks some."""
     asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
     output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
     return {path: int(size) for path, size in zip(files, output, strict=True) if size.isdigit()}

@@ -110,10 +110,8 @@ class SqliteJournal:
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False) -> None:
-        """`read_only`: create and migrate nothing; every write raises StateFailed.
-
-        Raises StateFailed if the file cannot be used.
-        """
+        """`read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the file cannot
+        be used."""
         self.path, self.clock = path, clock
         if read_only:
             self._synced = self._unsynced = self._connect_to_read()
@@ -327,10 +325,11 @@ class SqliteJournal:
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """Find the events of a run that contain all these words in kind, key or lean data. Returns their total number,
-        and the newest of them before the id `before`, newest first.
+        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
+        the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
+        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
+        of an agent are searched and returned.
         """
         own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
         spoken = " or ".join([own] * len(silent)) or "false"
@@ -379,8 +378,8 @@ class SqliteJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
-        with one of these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
+        around them, begins with one of these."""
         where, values = _step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))
@@ -494,7 +493,8 @@ class SqliteJournal:
         return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """The next events, in the short form for views that fold them."""
+        """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
+        shortened further, for views that fold events."""
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
@@ -558,7 +558,7 @@ class RunJournal:
             self.listen(Event(id=number, at=now, key=key, kind=kind, data=data))
 
     async def available(self) -> None:
-        """Return at once: a file is always available."""
+        """Return at once: this journal is a file, and a file is always available."""
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
@@ -622,8 +622,8 @@ class RunJournal:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, or one of its scopes, begins with one of `names`; without names, for all
-    steps."""
+    """An SQL condition for steps whose own name, or the name of a scope around them, begins with one of `names`;
+    without names, for all steps."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 

@@ -235,7 +235,8 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
-    """The run's files in folders that each run rewrites completely: they replace those of an earlier run."""
+    """The run's files in folders that every run rewrites completely. At landing they replace an earlier run's files
+    there."""
     owned = context.store.owned_files(context.record.id)
     whole = [path for path in descriptor(context.record.workflow).rewritten_folders if path in owned]
     record, workspace = context.record, context.workspace

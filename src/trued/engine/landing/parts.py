@@ -92,7 +92,7 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """Objections to the requirements of chunks for which nothing was changed. Chunks that were skipped get none."""
+    """An objection to each requirement of a chunk for which nothing was changed; none for chunks that were skipped."""
     record, found = context.record, list[Finding]()
     events = context.store.journal.events(record.id)
     skipped = {one.task for _, one in of_kind(events, TaskSkipped)}

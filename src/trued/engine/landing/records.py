@@ -83,7 +83,7 @@ class LandingCandidate:
 
 
 class LandingRecord(Value):
-    """A landing, recorded before the branch is moved: it counts if the branch contains the commit."""
+    """A landing, recorded before the branch is moved. It has taken place only if the branch contains its commit."""
 
     onto: str
     before: str
