@@ -88,8 +88,8 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
 
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
-    """Name → its registrations by packages on this path, ours first. If the path has a package twice, its first copy
-    counts."""
+    """Name of a workflow → its registrations, ours first. `path`: the folders to search for packages, like `sys.path`.
+    If two folders have the same package, the first copy counts."""
     from importlib import metadata  # imported late because it is slow: reading an old run may need no workflow
 
     packages: dict[str, list[Registration]] = {}

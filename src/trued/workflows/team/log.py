@@ -50,8 +50,8 @@ class Log(Value):
 
 
 def _earlier_note(line: str) -> str:
-    """The line if it only says where earlier entries are, else "". The engine writes such a line again, so the old one
-    is dropped."""
+    """The line itself if it only says where earlier entries are, else "". The caller drops such a line, because the
+    engine writes a new one."""
     return line if line.startswith("Earlier entries are in ") else ""
 
 

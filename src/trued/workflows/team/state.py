@@ -71,8 +71,8 @@ class Crew(Value):
         return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
 
     def with_earlier_goals(self, backlog: Backlog) -> "Crew":
-        """A copy with the backlog that earlier goals left. Nobody works on what is still open in it, unless somebody
-        reopens it."""
+        """A copy with the backlog that earlier goals left. The team works on a feature of an earlier goal only if
+        somebody reopens that feature."""
         names = tuple(one.id for one in backlog.features)
         return self.model_copy(update={"backlog": backlog, "earlier": names})
 
@@ -222,8 +222,8 @@ class Crew(Value):
         return any(one.is_open and one.id not in self.idle for one in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold once this task is done: its feature after the feature's last task, and the plan after the last
-        task of all."""
+        """What must hold besides this task once it is done: its feature, if this is the feature's last task; then also
+        the plan, if all other features are completed."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
@@ -239,8 +239,8 @@ class Crew(Value):
         return bool(self.features) and all(one.status == "completed" for one in self.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
-        """A copy with a planner's doubt about `part` of the backlog; empty `words` withdraw the doubt with the name
-        `about`."""
+        """A copy with a planner's doubt about `part` of the backlog, stored under the name `about`. It replaces an
+        earlier doubt of that name; empty `words` only withdraw the earlier one."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 

@@ -329,7 +329,8 @@ def _qa_result(work: TaskInProgress) -> str:
 
 
 def _with_test(records: Records, work: TaskInProgress, task: BacklogTask, when: float) -> Records:
-    """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
+    """The team's records with this attempt added: QA's failures, the engine's findings and, if the task is done, what
+    was done."""
     own = {one.finding.what: one for one in work.failures}
     failures = [own.get(gap.what, gap.what) for gap in work.gaps]
     tried = [*work.tested.tried] if work.tested else []
@@ -397,7 +398,7 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
-    evidence settles them. If UAT has no issue, an earlier proof of the same work is enough."""
+    evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     if not objections and name in crew.proven:
@@ -431,7 +432,8 @@ async def record_validation(
 def _with_validation(
     records: Records, feature: str, replies: Sequence[Validated], found: Sequence[Finding], when: float
 ) -> Records:
-    """The records with a validation: what was tried, the issues left after evidence, and requirements not met."""
+    """The team's records with a validation added: what was tried, the issues left after evidence, and requirements not
+    met."""
     validated = replies[0] if replies else None
     own = {one.finding.what: one for reply in replies for one in reply.issues}
     tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)

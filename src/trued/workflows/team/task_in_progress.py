@@ -184,9 +184,8 @@ class TaskInProgress:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict. If there are none although the verdict does not hold, the requirements that do not hold.
-    Something that only the environment lacks is not a gap in the work and costs no attempt: the final verdict names
-    it."""
+    """The gaps of a verdict. If it has none but does not hold, every requirement that does not hold is a gap. If only
+    the environment lacks something, that is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]

@@ -155,7 +155,7 @@ def counts(team: Team) -> str:
 
 
 def describe(event: TeamReported) -> str:
-    """One report as words: what is being worked on, how it went, and the counts."""
+    """A progress event in one line: what is being worked on, how it went, and the counts."""
     parts = [
         event.project,
         ", ".join(event.found),

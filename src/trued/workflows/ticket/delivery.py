@@ -60,7 +60,8 @@ class Offering(Value):
 
 
 class Viewing:
-    """A preview as a workflow sees it: its address, and how to start it for an agent."""
+    """A preview as a workflow sees it: its address, and `up`, which starts its server before an agent works (None:
+    there is nothing to start)."""
 
     def __init__(
         self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False

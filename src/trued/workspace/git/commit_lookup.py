@@ -45,8 +45,8 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
     A revision of the repository around `here` takes precedence over a folder of the same name. Otherwise a commit could
-    decide what it is compared with, by adding such a folder with a repository in it. A path may contain an '@': the
-    longest existing path is the repository. Raises BadInput if nothing fits.
+    add such a folder, with a repository in it, and so decide what the commit itself is compared with. A path may
+    contain an '@': the longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
         raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
@@ -208,7 +208,7 @@ async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) ->
 
 
 async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
-    """The blobs among these that the repository has. Usually it has none, and this check is quick."""
+    """Those of the `blobs` that the repository has. Usually it has none, and its history need not be searched."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)

@@ -188,8 +188,8 @@ class TargetBranch:
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Whether files and index are already those of `new`. They are if an earlier landing was interrupted before it
-        moved the branch."""
+        """Whether files and index of the tree are already those of the commit `new`. That happens if an earlier landing
+        was interrupted before it moved the branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
@@ -289,7 +289,7 @@ class TargetBranch:
 
 
 class _RefTransaction:
-    """A running `git update-ref --stdin`; calling it commits the transaction."""
+    """A transaction in a running `git update-ref --stdin`. Calling this object commits the transaction."""
 
     def __init__(self, process: Process, branch: str) -> None:
         self._process, self._branch = process, branch
@@ -334,8 +334,8 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _inside(root: Path, path: str) -> Iterator[str]:
-    """The path relative to the working tree `root`: as written, and with links followed. A path outside `root` or
-    in its `.git` is left out."""
+    """Yield the path relative to the working tree `root` twice: as written, and with links followed. A result that is
+    not below `root`, or is in its `.git`, is left out."""
     whole = root / path
     for top, place in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
         inside = os.path.relpath(place, top)

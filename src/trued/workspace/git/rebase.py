@@ -102,8 +102,9 @@ async def require_merge_tree(store: Store) -> None:
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """Make a commit with the files of `commit` on top of `parent`, so that git uses `parent` as the merge base.
 
-    The new commit has the `views` as in `parent`: then only the head seems to change them, and the merge takes the
-    head's. Also returns the paths of the `views` in which `commit` differs from `parent`.
+    The files in `views` are an exception: the new commit has them as they are in `parent`. So a merge sees changes to
+    them in the head only, and takes the head's. Also returns the paths in `views` at which `commit` differs from
+    `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:

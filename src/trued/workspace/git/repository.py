@@ -85,8 +85,9 @@ class EarlierRunBranch:
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What an earlier run left on this branch; None if there was none. Only commits by the engine count. An agent
-    cannot fake one, because its work is committed under its role's name (as author or last trailer)."""
+    """What an earlier run left on this branch, with the newest `file` that the engine committed; None if the engine
+    committed none. An agent cannot fake such a commit, because an agent's work is committed under its role's name (as
+    author or last trailer)."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
@@ -156,7 +157,8 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit where this folder or one of its parents has to be; "" if there is none."""
+    """A file or link in HEAD that has the path of this folder or of one of its parents, so that the folder cannot be
+    created; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -214,8 +216,8 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 def _only_users_filters(root: Path) -> dict[str, str]:
     """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
-    with the repository. The user's own filters are used. The exception is a filter to which the repository adds a
-    `process`: git cannot unset that, so it does not run this filter at all."""
+    with the repository. The user's own filters are used. Exception: if the repository adds a `process` to a filter of
+    the user, git does not run that filter at all, because a `process` can be emptied but not unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

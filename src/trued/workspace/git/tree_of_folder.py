@@ -51,8 +51,8 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, known: str, aside: Path) -> str:
-    """Write the tree of `work`. Files are compared with `index`, whose tree is `known` and which stays unchanged;
-    `aside` becomes the new index."""
+    """Write the files of `work` into the store as a tree, and return its hash. `index`: what the files are compared
+    with; it stays unchanged. `known`: the tree of `index`. `aside`: where the index of the new tree is written."""
     # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)

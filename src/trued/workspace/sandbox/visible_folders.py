@@ -48,7 +48,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
 
 
 def system_folders() -> list[str]:
-    """The system's own folders that exist, without links."""
+    """Those of the system's own folders that exist here and are not links; for the links, see `system_links`."""
     return [path for path in SYSTEM if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
 
 
@@ -75,7 +75,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _prefixes_along_links(python: str) -> list[str]:
-    """The folder above `bin` for the interpreter's path, for each link on the way, and for the real file."""
+    """Follow the links of the interpreter's path. Returns for each path on the way the folder above its `bin`."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

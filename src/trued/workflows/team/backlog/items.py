@@ -212,7 +212,8 @@ class BacklogFeature(Part):
 
     @cached_property
     def tally(self) -> tuple[int, int, int, int]:
-        """The feature's counts, and 1 if it is completed; cached, so that a long backlog is counted quickly."""
+        """The `counts` of the feature's tasks, then 1 if the feature is completed, else 0. Cached, so that a long
+        backlog is counted quickly."""
         return (*self.counts, int(self.status == "completed"))
 
     @property
@@ -305,7 +306,7 @@ class Backlog(Part):
     def with_new_feature(
         self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium"
     ) -> tuple["Backlog", str]:
-        """The backlog with this feature at its end, and its id."""
+        """The backlog with a new feature at its end, and the id of that feature."""
         number = max([self.given, *(_number_in_series(one.id, "F") for one in self.features)]) + 1
         own = f"F{number}"
         rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))

@@ -112,7 +112,8 @@ class _BacklogReading:
             self._check_closed(blocks[-1])
 
     def _check_closed(self, block: Other) -> None:
-        """Raise BadInput if the last block is not closed: text that is added below would become a part of it."""
+        """Raise BadInput if the last block is a code block or comment that is not closed: text added below would become
+        a part of it."""
         rest = "".join(self.lines[block.line - 1 :])
         if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
             raise self._bad("this block is not closed", block.line, "close a code block with ```, a comment with -->")
