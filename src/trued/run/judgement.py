@@ -94,8 +94,8 @@ class Judgement:
         return self._state.contract
 
     def amended_since(self, key: str, number: int) -> Verdict | None:
-        """Put the first `number` amendments into force. If the last of them was made after the step `key`, return the
-        verdict by the contract as amended; else None."""
+        """Put the run's first `number` amendments into force. Returns the verdict by the amended contract if the last
+        of these amendments was made after the step `key`; else None."""
         for before, contract, verdict in self._context.amended[self._state.amendments : number]:
             self._state.amendments += 1
             self.enforce(contract)
@@ -343,12 +343,13 @@ class Judgement:
         self._state.unverified[about] = tuple(warnings)
 
     def set_outside(self, find: Callable[[Contract], Iterable[Requirement]], plan: Plan, why: str) -> None:
-        """Record how to find the criteria that are not in a contract. The final verdict calls `find` with its own
-        contract, which an amendment may have changed, and lists what it finds as not checked; that limits the run's
-        grade.
+        """Record how to find criteria that are not in the contract. The final verdict calls `find` with the contract
+        that is in force by then, because an amendment may have changed it. It lists each criterion found as not
+        checked, which limits the run's grade.
 
-        The first name in a criterion's `covers` is the part of the work that it belongs to. A criterion that is in
-        `plan` in the same words, under any id, counts as the plan author's; any other counts as a person's.
+        The first name in a criterion's `covers` is the part of the work that the criterion belongs to. A criterion
+        whose text is also in `plan`, under any id, counts as written by the plan's author; any other counts as written
+        by a person.
         """
         planned = {one.text for one in plan.requirements}
 

@@ -78,8 +78,8 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
 
 
 def tasks_to_redo(people: PeopleState, contract: Contract, plan: Plan, words: Iterable[Approval]) -> tuple[Task, ...]:
-    """The tasks that rejections send back; the reasons are stored for each. If no task serves a rejected requirement,
-    all tasks are sent back."""
+    """The tasks to redo because of rejections; `people.rejections` gets the reasons by task. If no task serves a
+    rejected requirement, all tasks are redone."""
     gaps: dict[str, list[Finding]] = {}
     for word in (one for one in words if one.rejected):
         served = [task for task in plan.tasks if word.requirement in {one.id for one in contract.serving(task.id)}]

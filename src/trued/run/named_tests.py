@@ -37,7 +37,7 @@ class CountedTests(Value):
 
     @property
     def gaps_with_output(self) -> tuple[Finding, ...]:
-        """The gap of `gaps`, with the tests' output."""
+        """The same as `gaps`, with the tests' output."""
         output = f":\n{self.figures.said[:OUTPUT]}" if self.figures.said else ""
         return tuple(gap.model_copy(update={"where": f"{ENGINE}{output}"}) for gap in self.gaps)
 

@@ -72,10 +72,10 @@ class Parallel:
         return dict(zip(jobs, [one for one in got if not isinstance(one, BaseException)], strict=True))
 
     async def merge(self, part: Branch, message: str = "") -> Conflict | None:
-        """Merge a part's work into the run's head. Returns None if it is merged.
+        """Merge a part's work into the run's head. Returns None if it is merged, else the conflict.
 
-        A conflict changes only the part: its head becomes the commit with both sides, so that its agent can make one
-        version of them. Call this again after that.
+        A conflict changes only the part: its head becomes a commit that contains both sides. Have the part's agent make
+        one version of them, then call this again.
         """
         steps, here, theirs, name = self._steps, self._position, part.steps.state.position, part.steps.path.rstrip("/")
         open_ = theirs.unmerged
@@ -139,8 +139,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. That
-    they also do what the other side did is only the agent's claim."""
+    """Files of which the agent kept only one side: files of the conflict, and files that git had merged and the agent
+    reverted. Only the agent claims that such a file also does what the other side did."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]

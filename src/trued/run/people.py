@@ -75,7 +75,8 @@ class People:
         return await manual_review.new_approvals(self._steps, contract, every=every)
 
     async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
-        """The new decisions as tasks to redo; `run.take_feedback` has the reasons for each. None: no new decisions."""
+        """The tasks to redo because of new decisions; `run.take_feedback` has the reasons for each. None if there are
+        no new decisions."""
         found = await self.decisions()
         if not found:
             return None

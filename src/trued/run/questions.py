@@ -44,7 +44,8 @@ async def ask_here_and_elsewhere(
     context: RunContext, question: Question, elsewhere: Callable[[], T | None]
 ) -> tuple[tuple[str, str, str] | None, T | None]:
     """Ask the person at this terminal until they answer, or until `elsewhere` finds an answer given in another place.
-    Returns the answer given here, and what was found elsewhere; both are None if there is nobody."""
+    Returns the answer given here and the answer found elsewhere, one of them None. Both are None if nobody is at the
+    terminal."""
     asking = asyncio.ensure_future(context.person(question))
     try:
         while not asking.done():

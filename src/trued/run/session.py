@@ -187,7 +187,7 @@ class Session(Generic[R]):
 
     async def _publish_and_clean(self, got: AgentAnswer, *, live: bool) -> None:
         """After a new answer (`live`, not replayed) is recorded: report edits of files that the agent may not change,
-        and move the branch. If the call died and was made again in a new clone, drop that clone."""
+        and move the branch. If the call died and was repeated in an extra clone, drop the extra clone."""
         steps, run = self.steps, self.steps.context
         steps.state.clones[self.clone] = steps.path
         if not live:

@@ -87,5 +87,6 @@ class RunState:
     people: PeopleState = field(default_factory=PeopleState)
 
     def apart(self) -> "RunState":
-        """A state that shares all but the position with this one: work accepted in it does not move this one's head."""
+        """A copy that shares everything with this state except the position: work accepted in the copy moves no head
+        here."""
         return replace(self, position=copy(self.position))

@@ -86,6 +86,6 @@ class Steps:
 
     @property
     def frozen_files(self) -> frozenset[str]:
-        """Files that evidence takes from the contract, whatever the commit has there."""
+        """Frozen files: checks use the contract's version of them, whatever the commit has there."""
         contract = self.state.proof.contract
         return frozenset(path for path, blob in contract.frozen.items() if blob) if contract else frozenset()

@@ -61,7 +61,8 @@ class Examination:
 
     @property
     def hides(self) -> list[tuple[str, str]]:
-        """The clone and the key of every session that saw a case: implementers must not be able to read its files."""
+        """For each session that saw a case: its clone and the key of its calls. Implementers must not be able to read
+        the files of these sessions."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     @property
@@ -165,8 +166,8 @@ class ExaminerConversation:
         return weighed
 
     async def _with_server(self) -> Requirements:
-        """The requirements; if a case needs a server, they get the server that was found in the base's files. That one
-        was tried, unlike a server that an agent names."""
+        """The requirements, with the server that was found in the base's files if a case needs one. That server was
+        tried; one that an agent names was not."""
         if not self._needs_server:
             return self.asked
         return self.asked.model_copy(update={"serve": (await self._server()).serve})
@@ -236,7 +237,7 @@ class ExaminerConversation:
             await self.second.close()
 
     def assemble(self, weighed: WeighedCases) -> Examination:
-        """The requirements with these cases as checks, and their authors."""
+        """The result of the examination: the requirements with these cases as checks, and who wrote each check."""
         authors: dict[str, Author] = {}
         asides = {one.requirement for one in weighed.background}
         made: list[Requirement] = []

@@ -178,8 +178,8 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
 
 
 async def _python_suites(workspace: Workspace, commit: str, blobs: _Blobs) -> list[Check]:
-    """At most two suites: the tests that pytest finds by file name (default or configured), and those in modules
-    `tests.py`, which unittest finds and pytest runs only if it is given their paths."""
+    """At most two suites, both run by pytest: the test files that pytest finds by name (default or configured), and
+    modules named `tests.py`, which pytest runs only if it is given their paths."""
     python = [path for path in blobs if path.endswith(".py")]
     named, functions = await _test_names(workspace, commit, blobs)
     matching = [path for path in python if any(_matches_pattern(path, one) for one in named)]
@@ -200,8 +200,8 @@ def _matches_pattern(path: str, pattern: str) -> bool:
 
 
 async def _test_names(workspace: Workspace, commit: str, blobs: _Blobs) -> tuple[list[str], list[str]]:
-    """The patterns for tests in the project's pytest configuration: for names of files, and of functions and classes.
-    If only the latter are set, the former are pytest's own."""
+    """The project's pytest configuration: its patterns for test files, and those for test functions and classes. If
+    only functions or classes are configured, the patterns for files are pytest's defaults."""
     for path in [one for one in CONFIGURED if one in blobs]:
         text = await _read_text(workspace, commit, path)
         if configures_pytest(path, text):
@@ -219,14 +219,14 @@ async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> boo
 
 
 def _absent_submodules(folders: Iterable[str], blobs: _Blobs) -> Iterator[str]:
-    """Submodules with tests that are not on this machine."""
+    """A sentence for each submodule that is in a folder of tests and was not fetched to this machine."""
     for folder in folders:
         if is_among_tests(f"{folder}/any") and not any(path.startswith(f"{folder}/") for path in blobs):
             yield f"tests of {folder}: the submodule is not here: `git submodule update --init` fetches it"
 
 
 def _without_runner(blobs: _Blobs) -> Iterator[str]:
-    """The suites that the engine does not run, and why, as far as manifests show them."""
+    """A sentence for each suite that the engine does not run, as far as manifests such as `Cargo.toml` show them."""
     yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
     yield from (f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs))
 
@@ -243,8 +243,8 @@ def _foreign(blobs: _Blobs) -> Iterator[str]:
 
 
 def _folders_with(name: str, blobs: _Blobs) -> list[str]:
-    """The folders that contain a file of this name; "" is the root. Other people's code and data of tests are left
-    out."""
+    """The folders that contain a file of this name; "" is the root. Folders of tests and of other people's code, such
+    as `vendor`, are left out."""
     found = [path for path in blobs if path.rpartition("/")[2] == name and not is_among_tests(path)]
     return [path.rpartition("/")[0] for path in found if FOREIGN_CODE.isdisjoint(path.split("/"))]
 
@@ -254,7 +254,8 @@ def _below(folder: str, blobs: _Blobs) -> Iterator[str]:
 
 
 def _is_foreign_test(path: str) -> bool:
-    """Whether a file of another language is named like a test. Other people's code and data of tests are left out."""
+    """Whether the file is in another language and named like a test. False for other people's code and for test
+    data."""
     pure = PurePosixPath(path)
     if not path.endswith(FOREIGN_ENDINGS) or not (FOREIGN_CODE | DATA_FOLDERS).isdisjoint(pure.parts):
         return False
@@ -264,8 +265,8 @@ def _is_foreign_test(path: str) -> bool:
 async def _tests_without_runner(
     workspace: Workspace, commit: str, blobs: _Blobs, scripts: Mapping[str, str]
 ) -> list[str]:
-    """Files that test the project, by their names: those of other languages without a manifest, and shell scripts that
-    start no test runner known to the engine."""
+    """Files that are named like tests, but that the engine cannot run: tests in other languages, if no manifest has
+    already shown a suite of them, and shell scripts that start no test runner known to the engine."""
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)][:MOST_NAMED]
     named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
     texts = await workspace.read_all(commit, named)

@@ -39,9 +39,8 @@ async def check_held_out(
 
 
 def _copied_tests(context: RunContext, blobs: Mapping[str, str]) -> list[str]:
-    """Files of the repository that are copies, at another path, of a held-out test (one that comes with the
-    requirements file). Held-out tests whose own path is in the repository are left out: they are visible anyway, and
-    say nothing about the others."""
+    """Files of the repository that are copies of a held-out test (one that comes with the requirements file) at another
+    path. A held-out test whose own path is in the repository is left out, because it is visible anyway."""
     carried = context.requirements.carried if context.requirements else {}
     tests = {path: base64.b64decode(text) for path, text in carried.items() if is_named_like_a_test(path)}
     secret = {name for path, data in tests.items() if path not in blobs for name in git_blob_names(data)}
