@@ -46,7 +46,8 @@ class Paragraph:
     text: str = ""  # with its line ends
 
     def fields(self) -> "list[Paragraph]":
-        """The paragraph, cut where lines begin with a label: people write header fields without blank lines."""
+        """The paragraph, split before each line that begins with a label, because people write header fields without
+        blank lines between them."""
         lines = self.text.split("\n")
         plain = all(PLAIN_LABEL.match(line) for line in lines)
         starts = [n for n, line in enumerate(lines) if n and (plain or BOLD_LABEL.match(line))]
@@ -109,7 +110,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Code, quotations and HTML: what looks like a heading, list or table inside them does not count as one."""
+    """Any other block, such as code, a quotation or HTML. What looks like a heading, list or table inside it does not
+    count as one."""
 
     line: int
     end: int

@@ -86,8 +86,8 @@ def subject_line(kind: str, scope: str, title: str) -> str:
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
-    """Name → secret, so that nobody has to list secrets: the values of variables that are named like secrets, and
-    credentials inside other values."""
+    """The secrets in these variables, by name: values of variables that are named like secrets, and credentials inside
+    other values. With this, nobody has to list secrets."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()
