@@ -42,7 +42,8 @@ def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: T
 
 
 def ways_to_read(*kinds: Input) -> str:
-    """The options that say what a file is: for each kind of input, `-w NAME` with its default workflow."""
+    """How to have a file read as each of these kinds of input: the option `-w` with the default workflow of that
+    kind."""
     return ", ".join(f"-w {default_workflow(kind).name} ({SHOWN[kind]})" for kind in kinds or tuple(Input))
 
 

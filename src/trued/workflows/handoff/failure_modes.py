@@ -290,7 +290,8 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 
 
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
-    """Whether the script has this command: the same program, and only packages that the script names.
+    """Whether an agent's command counts as the script's command `held`: the same program, and only packages that `held`
+    names.
 
     Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
     a port, or with fewer; but if each side has a word that the other lacks, such as two ports, the commands differ.

@@ -130,9 +130,10 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
 
 
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
-    """Have `init.sh` fixed before a coder works on a feature; finished features must still hold.
+    """Have `init.sh` fixed before a coder works on a feature. A fix that breaks finished features is undone.
 
-    Returns the head with the fix, and the set-up of the coder's clone. Raises `Stopped` when the rounds are used up.
+    Returns the head with the fix, and how the set-up ended in the coder's clone. Raises `Stopped` if the rounds of the
+    settings bring no usable fix.
     """
     before, work, gaps = run.branch.head, "", steps.set_up_gaps(set_up)
     run.branch.disown(SCRIPT)

@@ -172,8 +172,8 @@ class HandoffProject(Value):
         return self._with(now, holding=tuple(sorted(waiting)), green=green, unjudged=parked, commands=commands)
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
-        """The command by which a person accepts these requirements: it names those that need their own approval. If
-        only the contract's approval is missing, it names none and approves the contract."""
+        """The command by which a person accepts these requirements. It names each requirement that needs an approval of
+        its own. If only the contract's approval is missing, it names none, and so approves the contract."""
         names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 

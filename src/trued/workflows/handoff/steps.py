@@ -143,7 +143,8 @@ def _with_status_of(features: FeatureList, left: str) -> FeatureList:
 
 
 async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> HandoffProject:
-    """The project with the state and the notes from the other files on the branch."""
+    """The project with the state from `agent_state.json` and the notes from the progress file, both as the branch has
+    them."""
     before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_run_facts(run, goal))
     project = await with_notes(run, project)
@@ -362,10 +363,10 @@ async def wait_for_environment(run: Run, project: HandoffProject) -> None:
 
 
 def command_to_judge_again(run: Run) -> str:
-    """The command that judges kept work again, once the environment has what it lacked.
+    """The command that judges kept work again, once the environment has what it lacked: usually `trued resume`.
 
-    If checks could not be judged on the base either, the contract was sealed without their results: then a new run has
-    to seal again, from the same branch.
+    If checks could not be judged on the base either, the contract was sealed without their results. Then the command
+    starts a new run from the same branch, which seals again.
     """
     blind = any(one.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for one in fact.tried)
     file = run.context.goal.source.file
@@ -409,7 +410,7 @@ async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
-    """Other features that the checks on this commit show to be built, and that were neither finished nor known to be
+    """Other features that this commit turned green: checks show that they are built, and they were neither finished nor
     green before."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
@@ -486,8 +487,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
-    """If the user asks for no new dependencies, make `init.sh` and the example test part of the work that the final
-    verdict judges: both can bring in a package. Each counts only if an agent has added to it."""
+    """If the user asks for no new dependencies, have the final verdict judge `init.sh` and the example test as part of
+    the work, because both can bring in a package. A file to which no agent has added anything is left out."""
     checks = [check for one in run.judgement.contract().requirements for check in one.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return

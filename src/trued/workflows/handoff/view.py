@@ -53,8 +53,8 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a handoff that ended: give more attempts to features that failed according to the newest list,
-    and to what a contract that was amended since asks for."""
+    """How to continue a handoff that ended: with more attempts at features that failed according to the newest list,
+    and at what the contract asks for since it was amended."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
     finished = [stored.id for stored, _ in of_kind(events, VerdictReached) if stored.key == step_name(FINISH)]

@@ -130,7 +130,8 @@ class Orchestrator:
 
     @property
     def critique_context(self) -> dict[str, BriefContext]:
-        """Open critiques of the design, so that an agent that finds one in the work can name it."""
+        """The open critiques of the design, for an agent's brief: the agent can name those that it finds again in the
+        work."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
     async def changes_context(self) -> dict[str, BriefContext]:

@@ -164,7 +164,7 @@ def build_commands(base: str, head: str) -> list[str]:
 
 
 def _compiles(command: str) -> set[str]:
-    """The paths that a pure compile command compiles; for any other command, the command itself."""
+    """The paths that a command compiles, if it does nothing else; for any other command, the command itself."""
     words = shlex.split(command)
     return {*words[len(COMPILING) :]} if words[: len(COMPILING)] == COMPILING and "&&" not in words else {command}
 
@@ -333,8 +333,8 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
 
 
 def note_unchecked_criteria(lead: Orchestrator) -> None:
-    """Make a note of each criterion of `feature.md` that is not in the contract because the user's file covers the
-    whole request."""
+    """Record a warning for each criterion of `feature.md` that is not in the contract, for example because the user's
+    file covers the whole request."""
     held = {name for one in lead.run.judgement.contract().requirements for name in (one.id, *one.covers)}
     notes = [
         f"{one.id} of {FEATURE} is not checked by itself: {one.text}" for one in lead.criteria if one.id not in held
@@ -410,8 +410,9 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The grave findings of a reply; the gravest of them get the severity `worst`. If no finding is grave, all findings
-    get this severity. Without findings, the key findings are used; without these, the summary."""
+    """The findings of a reply that is grave as a whole: Critical if `worst` is Critical, else High. If some findings
+    are High or worse, only those are returned, and only the gravest of them get that severity. Otherwise all get it. A
+    reply without findings gives its key findings, else its summary."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:
@@ -438,7 +439,7 @@ def gaps_by_task(
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
     """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
-    before a replan; tasks that are new since then are included.
+    before a replan; tasks that the replan added or changed are in the result even without a gap.
 
     The engine assigns findings by requirement, file and task id, and adds a gap for each unfinished task. Findings
     about no particular task go to every task in the result; if the result is empty, to all tasks of the plan.

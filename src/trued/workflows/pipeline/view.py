@@ -103,8 +103,8 @@ class Stages:
         return sum(state == "merged" for state in list(self.tasks.values()))
 
     def place(self, key: str) -> str:
-        """The scope in which events without a scope of their own are shown: the running step, with "second time" if it
-        repeats."""
+        """Where an event without a scope of its own is shown: at the running step, with "second time" if it repeats. ""
+        if no step is running, or if the event belongs to sealing or to the end of the run."""
         if not self.current or key.partition("#")[0] in APART:
             return ""
         times = self.all[self.current].times
@@ -253,7 +253,8 @@ def normal_name(step: str) -> str:
 
 
 def _task(stages: Stages, part: str) -> str:
-    """The task of a part: the part's name, or the end of it (`implementer-T03`, `task T03`)."""
+    """The task that a part implements: the part's name, or the end of it (`implementer-T03`, `task T03`); "" if none
+    fits."""
     last = label_of(part)
     if last in stages.tasks:
         return last

@@ -75,8 +75,8 @@ def _is_among(claimed: str, changed: Iterable[str]) -> bool:
 
 
 def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold at the end of a run, according to its last verdict, and the gaps to begin with. If
-    only requirements of the whole plan fail, the last chunk has to meet them."""
+    """The chunks that do not hold at the end of a run, according to its last verdict, and the gaps that further rounds
+    begin with. If only requirements of the whole plan fail, the last chunk has to meet them."""
     verdict = last or Verdict.open("plan")
     failing = {one.id for one in verdict.requirements if not one.holds}
     contract = run.judgement.contract()

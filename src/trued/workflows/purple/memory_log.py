@@ -133,8 +133,8 @@ class ChunkSection(Value):
 
     @cached_property
     def memory(self) -> str:
-        """What the next agent should know about this chunk, in a few lines; cached, because every chunk after it asks
-        for them."""
+        """What the next agent should know about this chunk, in a few lines; cached, because the agents of all later
+        chunks get them, too."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
         for one in self.iterations:

@@ -81,7 +81,7 @@ def _line_of_missing(title: str, found: Sequence[PromptSection]) -> int:
 
 
 def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
-    """Report each section that comes too late, with the first section above it that belongs below it."""
+    """Report each section that is below a section which it should precede. The report names the first such section."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:
@@ -144,8 +144,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers only these; any
-    other status in it is only mentioned."""
+    """The statuses that an agent may end with, and their lines. If a line begins with statuses, only these count, and
+    those that begin a quoted reply such as `ERROR: …`; the line only mentions any others."""
     for piece in reversed([one for one in section.statements() if one.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
@@ -186,8 +186,9 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
 
 
 def _literals(text: str, *, is_code: bool) -> Iterator[str]:
-    """The text that an agent is to write literally: a line of code, a span that begins with a status, or the words up
-    to a colon."""
+    """The parts of a completion line that an agent is to write literally. In code, that is the whole line. In other
+    text: code spans that begin with a status, and what follows the status if it has a colon or if there are no code
+    spans."""
     if is_code:
         yield text
         return

@@ -84,7 +84,8 @@ class Set:
         )
 
     def leading(self, kind: str) -> Iterator[PromptPage]:
-        """The pages of this kind that lead a pipeline: its orchestrator, its patterns or its prompts."""
+        """The pages of this kind (orchestrator, patterns or prompt) that lead this pipeline; none if the set is no
+        pipeline."""
         return (
             page
             for page in self.pages
@@ -155,8 +156,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last block is code that contains sections of the convention, it is parsed as text.
-    Reason: an inner fence can close the outer fence by mistake, and then everything that follows can become code."""
+    """The same blocks, but if the last one is code that contains sections of the convention, it is parsed as text. An
+    inner fence may have closed the outer fence by mistake; then everything after it can become code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

@@ -13,7 +13,8 @@ CLUSTERS = {  # step → titles of unnumbered sections that belong to it, becaus
 
 
 def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
-    """The sections of a step (6.1 and 6.2 belong to `6`): numbered ones first, then those with the cluster's name."""
+    """The sections of a step: those with its number (6.1 and 6.2 belong to `6`), then those with its cluster's name in
+    the heading."""
     own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
     return own + [
         one
