@@ -179,7 +179,7 @@ class Run:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject, as the gaps of a first verdict; see
+        """Return what a person wrote about this subject, as gaps that the first attempt has to close; see
         `Judgement.take_feedback`."""
         return self.judgement.take_feedback(subject)
 

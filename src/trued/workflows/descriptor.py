@@ -181,7 +181,7 @@ class WorkflowDescriptor:
         self._load("check_input", self.check_input or default)(goal, requirements, ticket)
 
     def calls(self, work: SealedWork) -> Mapping[str, CallRange]:
-        """How often each role will be called, once the contract is sealed."""
+        """How often each role is expected to be called after the contract is sealed."""
         if self.estimate:
             return cast(Mapping[str, CallRange], self._load("estimate", self.estimate)(work))
         return cast(Mapping[str, CallRange], load("trued.workflows.estimates:calls_per_task")(work, self.roles))

@@ -42,7 +42,7 @@ def _names_flaw(names: Iterable[str]) -> str:
         if any(len(part.encode()) > LONGEST_NAME for part in path.parts):
             return "a file's name is too long"
         if not paths.isdisjoint(path.parents):
-            return f"{path} cannot be inside another file"
+            return f"{path} cannot be written, because a part of its path is also the name of a file"
     return ""
 
 

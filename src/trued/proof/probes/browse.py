@@ -217,7 +217,9 @@ async def choose(field: Any, words: str) -> None:
     try:
         await field.select_option(label=words, timeout=ACT_MS)
     except Error as error:
-        raise Stuck("the field is not a list" if "not a <select>" in str(error) else "it has no such option") from None
+        raise Stuck(
+            "the field is no drop-down list" if "not a <select>" in str(error) else "it has no such option"
+        ) from None
 
 
 async def wait_for(watched: Watched, words: str, until: float) -> None:

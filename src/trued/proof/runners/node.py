@@ -189,8 +189,9 @@ class _NodeCanary:
 
 
 def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelection) -> list[str]:
-    """The test files that also run as copies that must fail: those with tests that failed on the base, and one other.
-    If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
+    """The test files that are also run as copies, changed so that their tests must fail: each file with a test that
+    failed on the base, and one more file. If no test is known to have failed there, files that the check names and
+    whose tests can be copied are chosen first."""
     if wanted.red:
         return files_to_copy(files, (one.split("::")[0] for one in wanted.red))
     asked = [path for path in files if any(is_below(path, one) for one in check.files)]
