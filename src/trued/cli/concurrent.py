@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from trued.cli.context import is_over
+from trued.cli.context import run_ledger
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
@@ -19,7 +19,6 @@ from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
 from trued.model import Event, Question, RunRecord
-from trued.reporting.views import ledger as ledger_of
 from trued.workflows.view import view_of
 
 SHORT = 24  # maximum length of the run's name that begins each line
@@ -78,13 +77,8 @@ def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     if as_json:
-        print_json([_data(store, one) for one in records])
+        print_json([{**whole(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records])
         return
     for one in records:
         err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))
         conclude(store, one, as_json=False)
-
-
-def _data(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    found = ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
-    return {**whole(store, record), "requirements": found["requirements"]}

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import branch_at, is_over, newest
+from trued.cli.context import branch_at, newest, run_ledger
 from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
 from trued.cli.format import GRADES, STATES, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
-from trued.reporting.views import as_seen, ledger, run_data
+from trued.reporting.views import as_seen, run_data
 from trued.reporting.views.notes import sort_notes
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
@@ -29,8 +29,7 @@ ASKING = ("waiting", "running", "queued", "interrupted", "limited")
 
 def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     """Print a run's result, as JSON or as lines, and the next steps."""
-    contract = store.contract(record.id)
-    found = ledger(store.verdict(record.id), contract, over=is_over(store, record))
+    contract, found = store.contract(record.id), run_ledger(store, record)
     if as_json:
         agreed: dict[str, Any] = {}
         if record.state == "planned" and contract:
@@ -68,8 +67,7 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     )
     now = as_seen(record, journal)
     found = run_data(now, journal.events(record.id), journal.questions(record.id))
-    judged = ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
-    pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
+    pictures = [picture for row in run_ledger(store, record)["requirements"] for picture in row["pictures"]]
     waiting = [one.model_dump(mode="json") for one in waits(store, now)]
     decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
     comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
