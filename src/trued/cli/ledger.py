@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import AsJson, RunName, is_over, open_store, run_ledger, selected_run, top_of
+from trued.cli.context import AsJson, RunName, is_over, open_store, run_ledger, runs_of, selected_run, top_of
 from trued.cli.end_screen import case_lines, cases_of
 from trued.cli.format import GRADES, line
 from trued.cli.terminal import home, out, print_json
@@ -105,13 +105,12 @@ def _newer_verification() -> "LastVerification | None":
     if kept is None:
         return None
     with open_store() as store:
-        every = store.journal.runs()
-        if here and str(here) not in kept.places:
-            if not any(Path(one.repository).resolve() == here for one in every):
-                what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
-                raise BadInput(what, then="go there, or run `trued verify` here")
-            return None
-        runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
+        runs = runs_of(store, here)
+    if here and str(here) not in kept.places:
+        if not runs:
+            what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
+            raise BadInput(what, then="go there, or run `trued verify` here")
+        return None
     return kept if all(one.updated_at < kept.at for one in runs) else None
 
 

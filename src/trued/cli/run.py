@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from trued.cli.concurrent import drive_all
-from trued.cli.context import AsJson, RunName, open_store, run_completions, selected_run, top_of
+from trued.cli.context import AsJson, RunName, open_store, run_completions, runs_of, selected_run, top_of
 from trued.cli.format import line
 from trued.cli.live import Lines, LiveTree, Screen
 from trued.cli.look import watch_run
@@ -222,8 +222,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     """This repository's newest run that has not ended; outside a repository, the only one there is. Raises BadInput if
     there is none, or several outside a repository."""
     here = top_of(Path.cwd())
-    every = store.journal.runs()
-    runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
+    runs = runs_of(store, here)
     left = [one for one in runs if not one.has_ended]
     if left and (here is not None or len(left) == 1):
         return left[0]
@@ -246,8 +245,7 @@ def _confirm_cancel(record: RunRecord) -> None:
 
 def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if it has none."""
-    here = top_of(Path.cwd())
-    found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
+    found = runs_of(store, here) if (here := top_of(Path.cwd())) else []
     drivers = store.journal.drivers()
     named = [one.id for one in found if not one.has_ended and not drivers.get(one.id)]
     if not named:
