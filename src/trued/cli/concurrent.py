@@ -1,19 +1,18 @@
 """Drives several runs at once and prints one line per event, each beginning with its run's name."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import typer
 from rich.text import Text
 
-from trued.cli.context import run_ledger
+from trued.cli.context import open_store, run_ledger
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, whole
-from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
+from trued.cli.terminal import ask_person, complain, err, hint, print_json
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
@@ -57,18 +56,17 @@ def drive_all(
     work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
-    store = RunStore(home(), os.environ)
-    eyes = SideBySide(store, notify)
-    store.listen = eyes.show_event
-    try:
-        ended = asyncio.run(work(Engine(store, person=eyes.ask)))
-        _conclude(store, ended, as_json=as_json)
-    except KeyboardInterrupt:
-        hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
-        raise typer.Exit(130) from None
-    finally:
-        eyes.notifier.close()
-        store.close()
+    with open_store() as store:
+        eyes = SideBySide(store, notify)
+        store.listen = eyes.show_event
+        try:
+            ended = asyncio.run(work(Engine(store, person=eyes.ask)))
+            _conclude(store, ended, as_json=as_json)
+        except KeyboardInterrupt:
+            hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
+            raise typer.Exit(130) from None
+        finally:
+            eyes.notifier.close()
     raise typer.Exit(worst_exit_code(ended))
 
 

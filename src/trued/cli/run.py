@@ -1,8 +1,8 @@
 """The commands `run`, `resume` and `cancel`."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -20,7 +20,6 @@ from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import (
     hint,
-    home,
     is_interactive,
     is_plain_output,
     outside_agents,
@@ -306,28 +305,24 @@ def drive(
     `notify`: None means the user's settings.
     """
     eyes = screen or (Lines() if is_plain_output() else LiveTree())
-    store = RunStore(home(), os.environ)
-    notifier = users_notifier(store, notify)
     openings = [opening] if opening else []
+    with open_store() as store, closing(users_notifier(store, notify)) as notifier:
 
-    def listen(record: RunRecord, event: Event) -> None:
-        eyes.follow(record.id, store.folder(record.id))
-        while openings:
-            eyes.print_sentence(openings.pop()(record))
-        eyes.listen(event)
-        notifier.notify_of(record, event)
+        def listen(record: RunRecord, event: Event) -> None:
+            eyes.follow(record.id, store.folder(record.id))
+            while openings:
+                eyes.print_sentence(openings.pop()(record))
+            eyes.listen(event)
+            notifier.notify_of(record, event)
 
-    store.listen = listen
-    try:
-        with eyes:
-            record = asyncio.run(work(Engine(store, person=eyes.ask)))
-        conclude(store, record, as_json=as_json)
-    except KeyboardInterrupt:
-        hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
-        raise typer.Exit(130) from None
-    finally:
-        notifier.close()
-        store.close()
+        store.listen = listen
+        try:
+            with eyes:
+                record = asyncio.run(work(Engine(store, person=eyes.ask)))
+            conclude(store, record, as_json=as_json)
+        except KeyboardInterrupt:
+            hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
+            raise typer.Exit(130) from None
     raise typer.Exit(record.code)
 
 
