@@ -269,7 +269,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     state = as_seen(record, store.journal).state
     needs = end.needs()
     judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")
-    if record.why and not needs and not judged and state not in ("done", "planned", state_words(record.why)):
+    if record.why and not needs and not judged and state not in ("done", "planned", record.why.strip().rstrip(".")):
         hint(line(record.why, 600))
     for text in need_lines(needs, console):
         console.print(text, soft_wrap=True)
@@ -301,8 +301,3 @@ def _handover_hint(store: RunStore, name: str) -> str:
 
     file = store.folder(name) / "files" / NAME
     return f"status and next steps: {file}" if file.exists() else ""
-
-
-def state_words(why: str) -> str:
-    """A run's reason without its full stop. Callers print it only if it differs from the run's state."""
-    return why.strip().rstrip(".")
