@@ -10,13 +10,12 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.gate import files
+from trued.gate.claude_stop import BEGINNINGS, EVENTS
 from trued.gate.json_edit import JsonText
 from trued.gate.state import InstalledFile
 
 SHARED = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
-EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
-BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
 SLACK_S = 60  # Claude Code's timeout is our own limit plus this; it kills a hook that we failed to end
