@@ -12,6 +12,7 @@ from trued.errors import BadInput
 from trued.gate import claude
 from trued.gate.claude_stop import EVENTS
 from trued.gate.json_edit import JsonText
+from trued.gate.state import InstalledFile
 
 COMMAND = "trued gate hook claude || exit 1"
 OTHERS = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -102,10 +103,24 @@ def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
     assert "changed or removed" in claude.problem(installed)
     path.unlink()
     assert "was removed" in claude.problem(installed)
-    path.write_bytes(installed.after.encode("latin-1"))
+    path.write_bytes(installed.after)
     assert claude.problem(installed) == ""
     path.with_name("settings.local.json").write_text('{"disableAllHooks": true}')
     assert "disables all hooks" in claude.problem(installed)
+
+
+def test_an_installed_file_is_stored_as_text_in_which_every_byte_is_a_character() -> None:
+    content = bytes(range(256))
+    installed = InstalledFile(path="settings.json", after=content)
+    stored = installed.model_dump_json()
+    assert json.loads(stored) == {
+        "path": "settings.json",
+        "before": None,
+        "after": content.decode("latin-1"),
+        "folders": [],
+        "moved": "",
+    }
+    assert InstalledFile.model_validate_json(stored) == installed
 
 
 @pytest.mark.parametrize(
