@@ -55,8 +55,8 @@ class AgentCommit:
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """Two commits merged into one; `both` has the two sides of each file in conflict (None: the side
-    does not have it)."""
+    """Two commits merged into one. `both`: path → the two versions of a file in conflict; None: that side has no such
+    file."""
 
     commit: str
     both: Mapping[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Server(Protocol):
 
     @property
     def port(self) -> int:
-        """The port that it must listen on, inside its sandbox."""
+        """The port that the server must listen on, inside its sandbox."""
         ...
 
     def connect(self) -> socket.socket:
@@ -117,7 +117,8 @@ class Server(Protocol):
         ...
 
     def dialer(self) -> int:
-        """A descriptor for another sandbox to inherit: a stream socket sent over it is connected to this server."""
+        """A file descriptor that a process in another sandbox inherits. Each stream socket that the process sends over
+        it is connected to this server."""
         ...
 
     def has_ended(self) -> bool:
@@ -134,9 +135,9 @@ class Workspace(Protocol):
     run.
 
     Most code needs six of these methods. An agent call uses `clone` (a folder for the agent), `commit_clone` (what it
-    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and
-    `execute` (a confined command); both read files with `read`. The rest is grouped below by what it works on.
-    Commits are named by their full hash.
+    left, as a commit) and `publish` (move the run's branch there). A check uses `room` (a clean checkout) and `execute`
+    (a confined command). Calls and checks read files with `read`. The other methods are grouped below by what they work
+    on. Commits are named by their full hash.
     """
 
     base: str  # the commit that the run started from
@@ -199,7 +200,7 @@ class Workspace(Protocol):
         ...
 
     async def can_agents_read(self, path: Path) -> bool:
-        """Whether a process that is confined like an agent can read this file, by trying it."""
+        """Whether agents can read this file: a process that is confined like an agent tries it."""
         ...
 
     # -- commits: written by the engine, in the private store
@@ -285,8 +286,8 @@ class Workspace(Protocol):
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
         """Whether two commands can run at once without reaching or delaying each other: each has its own network,
-        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more, the
-        longer this waits for idle cores."""
+        processes and /tmp, and a core is idle for each. `saving_s`: the seconds that this would save; the more it
+        saves, the longer this method waits for idle cores."""
         ...
 
     def missing_content(self, commit: str) -> tuple[str, ...]:
@@ -296,15 +297,15 @@ class Workspace(Protocol):
     async def execute(self, command: Command) -> CommandResult:
         """Run a command confined, without network unless it asks for one, in a fresh HOME.
 
-        Where the sandbox can, it shows the room at the path of the user's own checkout, and a copy of a room elsewhere.
-        In the command line, the variables and the input, paths of the room and of aliased folders are replaced by those
-        that the command sees.
+        If the sandbox can show folders at other paths, the command sees the room at the path of the user's own checkout
+        (a copy of a room: at a different path). Then paths of the room and of aliased folders in the command line, the
+        variables and the input are replaced by those that the command sees.
         """
         ...
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
-        """The paths inside the sandbox at which commands saw this room: one for commands with `avoided` paths, one for
-        those without. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
+        """The paths inside the sandbox at which commands saw this room: one for commands with `Command.avoided`, one
+        for all others. Empty if no command has run in it, or if the sandbox shows folders only at their own paths."""
         ...
 
     def serve(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
@@ -441,8 +442,8 @@ class JournalStore(Protocol):
         """Claim the run, so that only this process drives it. Raises Busy if another process does, and BadInput if the
         run is not on this machine.
 
-        `end_driver` is called when the driver has to end without a signal: the run was cancelled elsewhere, or another
-        driver has it. Any thread may call it, several times.
+        `end_driver` is called when the driver has to end but gets no signal: the run was cancelled elsewhere, or
+        another driver has it. It may be called several times, and from any thread.
         """
         ...
 
@@ -479,7 +480,7 @@ class JournalStore(Protocol):
         ...
 
     def refuse_if_open(self) -> None:
-        """Raise BadInput if agents could read or write the journal, whatever their sandbox hides from them."""
+        """Raise BadInput if agents could read or write the journal in spite of their sandbox."""
         ...
 
     # -- events
@@ -510,7 +511,7 @@ class JournalStore(Protocol):
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden: of their events, only the bare facts are searched and returned.
+        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
         """
         ...
 
@@ -531,8 +532,8 @@ class JournalStore(Protocol):
         ...
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """Id, time, key, kind and lean data (as JSON) of the next events; for `CallAsked` only role, agent and whether
-        it resumes a session."""
+        """Id, time, key, kind and lean data (as JSON) of the events after this id, oldest first, at most `limit`. For
+        `CallAsked` the data is only role, agent and whether it resumes a session."""
         ...
 
     def read_snapshot(self) -> AbstractContextManager[None]:
@@ -581,12 +582,13 @@ class JournalStore(Protocol):
         ...
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
+        with one of these."""
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first. Continuing after the last number misses no step."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`. Continuing
+        after the last number misses no step."""
         ...
 
     def step_count(self, run: str) -> int:

@@ -147,7 +147,7 @@ class Order:
     model: str = ""  # small | medium | large, or a name that the agent knows
     native: str = ""  # the agent's own id of the session, if an earlier call learnt it
     interrupted: bool = False  # the agent has started on this brief before and continues from there
-    anew: str = ""  # the brief to use if the session is lost and starts over; empty: the same one
+    anew: str = ""  # the brief for a new session, if this one is lost; empty: `brief`
     before: Usage = field(default_factory=Usage)  # the session's usage so far: some agents report only its new total
     bring: bool = False  # load the project's own settings for this agent: hooks, servers, skills
     login: str = "auto"  # how it may log in: auto | key | subscription | none
@@ -164,7 +164,7 @@ class Report:
 
     call: str
     attempt: int
-    # done | failed | asks | stopped (by a person, to say something) | died (nothing is left of the call: start the next
+    # done | failed | asks | stopped (by a person, to comment) | died (nothing is left of the call: start the next
     # attempt)
     state: str
     reply: dict[str, Any] | None = None

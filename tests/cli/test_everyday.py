@@ -61,7 +61,7 @@ def test_resume_without_a_name_takes_the_newest_unfinished_run_and_cancel_wants_
     assert journal.run("r-older").state == "interrupted"
     add(journal, "r-older2", project, "cancelled")
     journal.update(journal.run("r-older").model_copy(update={"state": "cancelled"}))
-    assert "no run to resume here: its newest run r-older2 is cancelled" in one_sentence(
+    assert "no run to resume here; the newest run, r-older2, is cancelled" in one_sentence(
         each(["resume"], cwd=project)[0]
     )
 

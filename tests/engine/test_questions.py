@@ -39,7 +39,7 @@ def test_of_two_open_questions_the_one_with_the_key_is_answered(place: Place) ->
         one in str(unclear.value) for one in (ASKED, "chunk 1B/dev#1?1", "by adding or by shifting?", "--question")
     )
     assert len(store.journal.questions(RUN, only_open=True)) == 2
-    with pytest.raises(BadInput, match="no open question 'chunk 2'"):
+    with pytest.raises(BadInput, match="no open question 'chunk 2'; open: "):
         answer_question(store, RUN, "yes", comment="", who="ann", key="chunk 2")
     answer_question(store, RUN, "by adding", comment="", who="ann", key="dev#1")
     assert [one.key for one in store.journal.questions(RUN, only_open=True)] == [ASKED]

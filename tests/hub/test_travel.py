@@ -128,7 +128,7 @@ async def test_what_cannot_travel_is_refused_before_anything_is_written(one: Beg
         return Request(goal=one.world.goal, repository=one.world.repository, flags=given)
 
     with closing(Engine(RunStore(one.home, one.environment()))) as engine:
-        with pytest.raises(BadInput, match="is on this machine only: it cannot travel"):
+        with pytest.raises(BadInput, match="another machine could not continue the run"):
             await engine.start(request(readable=[str(one.folder)]))
         with pytest.raises(
             BadInput, match="agents would see TRUED_HUB_STORE, which gives access to the work of all runs"

@@ -95,7 +95,7 @@ def test_plots_are_attributes_alone_and_have_the_same_figures_as_a_table(tmp_pat
     assert [attributes for _, attributes in read.tags if "style" in attributes] == []
     assert [name for _, attributes in read.tags for name in attributes if name.startswith("on")] == []
     assert [tag for tag, _ in read.tags if tag == "style"] == []
-    plotted = re.findall(r"<title>claude, (\S+): (\d+ of \d+) false</title>", html)
+    plotted = re.findall(r"<title>claude, (\S+): (\d+ of \d+) claims were false</title>", html)
     assert plotted
     words = words_of(html[html.index("The same as a table") :])
     assert [one for one in plotted if not re.search(rf"{one[0]} .*?{one[1]}", words)] == []

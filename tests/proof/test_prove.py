@@ -190,8 +190,8 @@ async def test_command_lines_are_fed_and_compared_exactly(tmp_path: Path) -> Non
 async def test_arguments_come_back_unchanged_or_as_agreed(tmp_path: Path) -> None:
     cases = [{"call": "calc:order", "args": [[2, 1]], "returns": [1, 2]}]
     changed = [{"call": "calc:order", "args": [[2, 1]], "returns": [1, 2], "args_after": [[1, 2]]}]
-    rude = {"calc.py": "def order(x):\n    x.sort()\n    return x\n"}
-    pure = {"calc.py": "def order(x):\n    return sorted(x)\n"}
+    rude = {"calc.py": f"{TODO}{HALF}\n\ndef order(x):\n    x.sort()\n    return x\n"}
+    pure = {"calc.py": f"{TODO}{HALF}\n\ndef order(x):\n    return sorted(x)\n"}
     first = Trial(tmp_path / "a", BASE, required({"kind": "examples", "cases": cases}))
     contract = await first.seal()
     assert only(await first.prove(contract, await first.head(pure))).grade is Grade.PROVEN

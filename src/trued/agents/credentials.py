@@ -20,8 +20,8 @@ SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
 def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
-    """The content of a plain file; None if there is none, or if it is too long. With `folder`, a descriptor, `path` is
-    relative to that folder, and no link is followed."""
+    """The content of a plain file; None if there is none, or if it is too long. `folder`: an open folder's
+    descriptor; if it is given, `path` is relative to that folder, and no link is followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
@@ -37,8 +37,8 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content; None for anything else, for an object that is nested too deeply, and for one that
-    other parsers could read differently: with a duplicate key, or with NaN."""
+    """The JSON object in the content; None for any other content. None, too, if the object is nested too deeply, or if
+    other parsers could read it differently because it has a duplicate key or NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
@@ -70,8 +70,8 @@ def is_renewable(value: dict[str, Any]) -> bool:
 
 
 def expiry(value: dict[str, Any]) -> float:
-    """The latest time in the credentials, in epoch seconds; 0 if there is none. Files contain when the credentials
-    expire, or when they were last renewed; either way, the newer of two versions has the later time."""
+    """The latest time in the credentials, in epoch seconds; 0 if there is none. Some files contain when the
+    credentials expire, others when they were last renewed; in both, the newer of two versions has the later time."""
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 

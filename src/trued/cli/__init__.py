@@ -1,4 +1,4 @@
-"""The command line. Each module holds a few commands and is loaded only when one of them runs, so help is instant."""
+"""The command line. Each module holds a few commands. It is loaded only when one of them runs, so help is instant."""
 
 import gc
 import io
@@ -65,7 +65,7 @@ GARBAGE = 50_000
 
 
 class CommandGroup(TyperGroup):
-    """Lists every command in the help and loads the module of the one that runs."""
+    """Lists every command in the help, but loads a command's module only when that command runs."""
 
     def __init__(self, **options: Any) -> None:
         known = {
@@ -143,7 +143,7 @@ def _repair_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
-            # so that the next file that we open does not get this number, and with it our output
+            # otherwise the next file that we open would get this number, and our output would go into it
             os.dup2(nowhere, number)
             if nowhere != number:
                 os.close(nowhere)

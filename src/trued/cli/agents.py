@@ -76,7 +76,7 @@ def _agent_lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
 
 
 def _roles(name: str, cast: Mapping[str, str]) -> str:
-    """The roles that a run would give to the agent, as text: every role, all but a few, their names or their number."""
+    """The roles that a run would give to the agent, as text. A long list becomes "every role but …", or a number."""
     own = agent_selection.roles_of_agent(name, cast)
     others = [role for role in agent_selection.every_role(cast) if role not in own]
     if len(own) <= FEW:

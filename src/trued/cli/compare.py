@@ -90,7 +90,7 @@ def compare(
 ) -> None:
     """Run the same goal with two or more workflows or agents from the same commit, and print one table.
 
-    Each is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
+    Each variant is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
     """
     check_writable(output.report, "--report")
     with open_store() as store:
@@ -137,8 +137,8 @@ def _variants(
 
 
 def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
-    """The comparison that the words name: by its id, or as two or more runs. Without words, this repository's newest
-    comparison. None if the words are a goal to run."""
+    """The comparison that the command's arguments (`words`) name: by its id, or as two or more runs. Without arguments,
+    this repository's newest comparison. None if the only argument is a goal to run."""
     if not words:
         return _newest_comparison(store)
     if len(words) > 1:
@@ -149,7 +149,7 @@ def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | 
     if (found := find_comparison(store, word)) is not None:
         return found
     if any(one.id == word for one in store.journal.runs()):
-        raise BadInput("a comparison needs two runs", then=f"name another one; `trued show {word}` shows this one")
+        raise BadInput("a comparison needs two runs", then=f"name a second run; `trued show {word}` shows this one")
     return None
 
 
@@ -171,19 +171,19 @@ def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
     records = {one.id: one for one in (store.journal.run(word) for word in words)}
     if len(records) < FEWEST:
-        raise BadInput("a comparison needs two runs", then="name another one")
+        raise BadInput("a comparison needs two runs", then="name a second run")
     names = unique_names(one.workflow for one in records.values())
     entered = tuple(ComparedRun(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """The named workflows; if there are none, the default workflow and, unless agents are compared, the baseline. None
-    stands for the default workflow of the input."""
+    """The workflows to run: the named ones; if only agents (`casts`) are named, the default workflow. If neither is
+    named, the default workflow and the baseline. None stands for the default workflow of the input."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
-    # For a sentence, a plan's default workflow is used: a sentence's own default may be the baseline itself.
+    # A goal in words gets the default workflow of a plan, because its own default may be the baseline itself.
     in_words = not is_file(goal) and " " in goal.strip()
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 

@@ -20,8 +20,8 @@ RunFigures: TypeAlias = Mapping[str, Any]
 NAME, NARROW, GAP = 80, 18, 3
 LINE = 600  # maximum length of a note, in characters
 NONE = "–"
-ALIKE = "proven (shared)"  # name of a row: of the requirements that all the contracts share, how many are proven
-ROLES = 8  # for at most this many roles the peak context is listed, the largest first
+ALIKE = "proven (shared)"  # name of a row: how many of the requirements that all contracts share are proven
+ROLES = 8  # the peak context is listed for at most this many roles, the largest first
 
 
 def _size(number: int, *, estimated: bool) -> Text:
@@ -120,5 +120,5 @@ def _peaks(runs: Sequence[RunFigures]) -> Iterator[str]:
         largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
         if len(roles) > 1:
             each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
-            more = f", and less in {counted(len(roles) - ROLES, 'other')}" if len(roles) > ROLES else ""
+            more = f", and less in {counted(len(roles) - ROLES, 'other role')}" if len(roles) > ROLES else ""
             yield f"peak context in {run['name']}: {each}{more}"

@@ -30,7 +30,7 @@ def open_store() -> "Iterator[RunStore]":
 
 
 def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
-    """The runs of the repository with the top folder `here`, newest first; all repositories' runs if it is None."""
+    """The runs of the repository whose top folder is `here`, newest first; all runs if `here` is None."""
     return [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
 
 
@@ -74,8 +74,8 @@ def branch_at(record: RunRecord) -> str:
 
 
 def newest(record: RunRecord, there: str | None = None) -> str:
-    """The tip of the run's branch if it descends from the recorded head (a killed engine may not have recorded
-    its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
+    """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
+    have recorded its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
     there = branch_at(record) if there is None else there
     known = record.head or record.base
     if there in ("", record.base, known):

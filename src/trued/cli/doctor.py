@@ -45,7 +45,7 @@ app = typer.Typer(rich_markup_mode=None)
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     name: str
-    state: Literal["ok", "missing", "broken"]  # missing: trued works without it, but can do less
+    state: Literal["ok", "missing", "broken"]  # "missing": trued works without this thing, but can do less
     says: str
     fix: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)  # more details, for --json
@@ -105,7 +105,8 @@ def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
 
 
 def _wrong_role(settings: Settings, top: Path | None) -> BadInput | None:
-    """The mistake that would stop every run: an agent for a role that does not exist, or a role file that is broken."""
+    """The error that would stop every run: an agent for a role that does not exist, or a broken role file. None if
+    there is no such error."""
     try:
         check_role_names(settings, roles_here(top, settings, os.environ))
     except BadInput as error:

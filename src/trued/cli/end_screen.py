@@ -40,7 +40,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What a run's end screen shows: its requirements as `ledger` lists them, what it waits for, and its contract."""
+    """What a run's end screen shows: its ledger (`found`), what it waits for, its contract, and findings."""
 
     record: RunRecord
     found: Mapping[str, Any]
@@ -142,7 +142,7 @@ class RunEnd:
         assert_never(one.kind)
 
     def _need_to_look(self, waits: Sequence[Wait]) -> Need:
-        """One need for all requirements that no check proves: a person looks at the work; one command accepts it."""
+        """One Need for all requirements that no check proves: look at the work, then accept them with one command."""
         run, names = self.record.id, [one.requirement for one in waits]
         rows = {row["id"]: row for row in self.found["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)

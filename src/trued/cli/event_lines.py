@@ -40,7 +40,7 @@ def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
-    """An event's most important facts, as text; None for a kind without such a text: its line shows all fields."""
+    """An event's most important facts, as text; None if its kind has no such text: then its line shows all fields."""
     found = (read(event) for read in (_call_facts, _room_facts, _proof_facts, _run_facts))
     shared = next((one for one in found if one is not None), None)
     own = view.describe(event) if shared is None else None
@@ -89,7 +89,7 @@ def _proof_facts(event: JournalEvent) -> str | None:
             return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"
         case proof.CheckRan():
             what = f"{event.sort} turn {event.turn}"
-            return f"{what}: does not count, {line(event.void, LENGTH)}" if event.void else what
+            return f"{what}, not counted: {line(event.void, LENGTH)}" if event.void else what
         case proof.RequirementJudged():
             return _grade_text(event.requirement, event.grade, event.why, LENGTH)
         case proof.VerdictReached():

@@ -34,7 +34,7 @@ STATES = {
 
 
 def line(text: object, length: int = 0) -> str:
-    """The text on one line, without control characters; at most `length` characters, or any number if it is 0."""
+    """The text on one line, without control characters, cut to `length` characters (0: not cut)."""
     flat = " ".join(plain(str(text)).split())
     return cut_title(flat, length) if length else flat
 

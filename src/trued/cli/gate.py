@@ -284,7 +284,7 @@ def _first_site_with_gate(folders: list[Path]) -> GateSite | None:
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
-    """Exit with 1 and no stdout: Claude Code shows the sentence to the user and lets the agent stop."""
+    """Print the sentence on stderr only, and exit with 1: Claude Code shows it to the user and lets the agent stop."""
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     raise typer.Exit(1)
 
@@ -360,7 +360,7 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
     out().print(
         Text(
             f"sealed: {counted(number, 'requirement')} on base {gate.base[:12]}, "
-            f"contract {gate.contract[:12]}; counts as met: {gate.accept} or better"
+            f"contract {gate.contract[:12]}; a requirement counts as met if it is {gate.accept} or better"
         ),
         soft_wrap=True,
     )

@@ -91,8 +91,8 @@ def ci(  # noqa: PLR0913 - each is a flag
 def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
     """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
 
-    If `work` or `tip` contains the other, it is checked itself; without a common history, `work` is. Otherwise the two
-    are merged in a temporary repository.
+    If one of the two commits contains the other, the containing one is checked. If they have no common history, `work`
+    is checked. Otherwise the two are merged in a temporary repository.
     """
     start = here.common_base(tip, work)
     if not start and here.is_shallow:
@@ -133,7 +133,7 @@ def _requirements_file(here: Checkout, base: str, named: Path | None) -> Iterato
 
 
 def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
-    """Refuse a requirements file in the repository that differs from the base: the work must not change it."""
+    """Refuse a requirements file that is in the repository and differs from the base's: the work must not change it."""
     name = path.relative_to(here.root).as_posix()
     known = here.read(base, name)
     if not path.is_file() or known != path.read_bytes():

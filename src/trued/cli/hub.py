@@ -80,9 +80,10 @@ def limit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cap an agent's calls on all machines of the hub together. Needs the owner's login. Without options: no cap.
+    """Cap an agent's calls on all machines of the hub together. Needs the owner's login.
 
-    A call that would exceed the cap waits for its turn. The limits of single runs stay as they are.
+    Without options, the cap is removed. A call that would exceed the cap waits for its turn. The limits of single runs
+    stay as they are.
     """
     outside_agents("hub limit")
     with load_hub("attempts").opened_caps(hub_in_use()) as caps:

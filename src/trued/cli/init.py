@@ -53,7 +53,7 @@ def init(
     out().print(Text(str(path)), soft_wrap=True)
     _print_detected_agents(seen, able, cast)
     hint(f"detected: {line(kind_here(top, settings).summary)}; correct it under [commands]")
-    if agent_around():  # started by an agent: it may write the file, but only a person may trust it
+    if agent_around():  # an agent runs this command: it may write the file, but only a person may trust the file
         hint("run `trued trust` before the next run")
         return
     record_own_file(home(), top, FILE, content, whoami())

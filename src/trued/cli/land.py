@@ -144,8 +144,8 @@ def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *
 
 
 def branch_hint(record: RunRecord, landing: LandingResult, *, whole: bool) -> str:
-    """How to remove the run's branch, if all its work has landed (`whole`). Git deletes a branch with -d only if the
-    landed commit contains the branch's own, which a rebased one does not."""
+    """How to remove the run's branch, if all its work has landed (`whole`). `git branch -d` works only if the landed
+    commit contains the branch's commit. After a rebase it does not, so -D is needed."""
     if not whole and landing.commit != record.head:
         return "the run's branch is kept: the rest of the work is only there"
     contained = landing.commit == record.head or landing.how == MERGED

@@ -59,7 +59,7 @@ def why(
     run: RunName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
+    """Explain a requirement's grade: where the requirement comes from, all evidence, and who approved it."""
     if run is None and (kept := _newer_verification()):
         from trued.reporting.views.verdict import Verification
 
@@ -97,8 +97,9 @@ def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> 
 
 
 def _newer_verification() -> "LastVerification | None":
-    """The last `trued verify` result, if it was about this repository and is newer than the repository's runs; else
-    None. Raises BadInput if it was about another repository and this one has no run."""
+    """The last result of `trued verify`, if it is about this repository and newer than the repository's runs; else
+    None. Outside a repository, it only has to be newer than all runs. Raises BadInput if it is about another repository
+    and this one has no run."""
     from trued.engine.last_verification import load_verification
 
     kept, here = load_verification(home()), top_of(Path.cwd())
@@ -162,7 +163,7 @@ def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[
 
 
 def _authors_and_approvals(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """Whose checks these are, and who approved them."""
+    """Whose checks the requirement has, and what people decided about them or about the requirement."""
     contract, file = store.contract(record.id), store.stored_inputs(record.id).get("requirements_file", "")
     own = [f"your own checks in {file}"] if file and contract and not contract.authors else []
     said = [one for one in store.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
@@ -178,7 +179,7 @@ def _decision_text(decision: Approval) -> str:
 
 
 def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
-    """The checks as lines; held-out cases only after the run, when no agent can read them."""
+    """The checks as lines. Held-out cases are included only after the run, when no agent can read them."""
     contract = store.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks
@@ -230,14 +231,14 @@ def _circumstances(one: dict[str, Any]) -> dict[str, str]:
 
 
 def _results(one: dict[str, Any]) -> tuple[object, ...]:
-    """What a check run found, without its time: results equal to those of the run before are not printed again."""
+    """A check run's results without its time, to compare two runs: equal results are not printed again."""
     tried = sorted((each["id"], each["outcome"], each["kind"], each.get("detail", "")) for each in one["tried"])
     return one["check"], one["side"], one["why_void"], one["exit_code"], tried
 
 
 def _print_cases(console: Console, every: list[dict[str, Any]], cases: Sequence[Case] = ()) -> None:
-    """Print at most CASES cases, failed ones first, as the evidence lists them: expected and actual result, or the
-    failure text as it was printed."""
+    """Print the first CASES cases (the evidence lists failed ones first): expected and actual result, or the failure
+    text as it was printed."""
     for tried in every[:CASES]:
         failed = failed_case(tried["id"], tried.get("detail") or "", tried["kind"], cases)
         if tried["outcome"] == "failed" and failed.expected and tried.get("detail"):

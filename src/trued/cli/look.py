@@ -172,7 +172,7 @@ def _landed_text(seen: "Progress") -> str:
 
 
 def _shorten(lines: "list[Text]", *, full: bool) -> "Iterator[Text]":
-    """Leave out the middle of a long tree; most of the lines kept are the last ones, because people look for those."""
+    """Leave out the middle of a long tree. Most of the lines kept are from its end, because people look there."""
     from rich.text import Text
 
     if full or len(lines) <= ROWS:
@@ -242,8 +242,8 @@ def _stored_events(
     lean: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> Iterator[Event]:
-    """A run's events in order; with `follow`, also new ones, until no process drives the run. While the run waits in
-    a queue, `warn` is called with the reason, once for each new reason."""
+    """A run's events in order. With `follow`, also new ones, as long as a process drives the run or a worker may take
+    it from a queue. While the run waits in a queue, `warn` is called with each new reason for waiting."""
     last, due, printed = 0, time.monotonic() + QUEUE_S, ""
     while True:
         if warn and time.monotonic() >= due:
@@ -341,7 +341,8 @@ def diff(
             text = _stored_diff(store, record, stat=stat)
     if text is None:
         raise BadInput(
-            f"cannot find commit {record.head[:10]} of run {record.id}", then="check whether its repository has moved"
+            f"cannot find commit {record.head[:10]} of run {record.id}",
+            then="check whether the run's repository has moved",
         )
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(text)
@@ -410,7 +411,7 @@ def _open(file: Path) -> None:
     program = next((found for name in OPENERS if (found := shutil.which(name))), None)
     if program is None:
         raise BadInput(
-            "no program to open a page is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
+            "no program that opens web pages is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
         )
     subprocess.Popen(
         [program, str(file.resolve())],

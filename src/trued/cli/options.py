@@ -90,7 +90,7 @@ class AgentOptions:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="What happens to actions outside a role's tools: policy refuses them, ask asks you.",
+            help="Actions outside a role's tools: policy (they are refused) or ask (you are asked).",
             show_default="policy",
         ),
     ] = None
@@ -185,7 +185,7 @@ class StartOptions:
         typer.Option(
             "--from",
             metavar="BRANCH",
-            help="With handoff: continue from this branch of an earlier run; HEAD starts again.",
+            help="With handoff: continue from this branch of an earlier run; HEAD: start anew.",
             show_default=False,
         ),
     ] = ""
@@ -193,7 +193,7 @@ class StartOptions:
         str,
         typer.Option(
             metavar="COMMIT",
-            help="With --from: your commit that the branch started from, if git cannot tell.",
+            help="With --from: the commit of yours that the branch started from, if git cannot tell.",
             show_default=False,
         ),
     ] = ""

@@ -44,7 +44,8 @@ Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier dec
 def approve(
     run: RunAlone = None,
     requirements: Annotated[
-        list[str] | None, typer.Argument(metavar="[REQUIREMENT]...", help="Only these. Default: the whole contract.")
+        list[str] | None,
+        typer.Argument(metavar="[REQUIREMENT]...", help="The requirements to accept. Default: approve the contract."),
     ] = None,
     reason: Reason = "",
     who: Who = "",
@@ -70,7 +71,7 @@ def reject(
     instead: Instead = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix it.
+    """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix the work.
 
     The rejection is valid until the work changes; then somebody has to look again.
     """
@@ -156,7 +157,9 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="Require only that behaviour stays as it is: existing tests decide."),
+        typer.Option(
+            metavar="ID", help="This requirement only asks that behaviour stays as it is: existing tests decide."
+        ),
     ] = None,
     supersedes: Annotated[
         list[str] | None,

@@ -132,10 +132,10 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
-    """The requirements with the checks that may count as the user's own, and a reason for each requirement left out.
+    """The requirements with the checks that may count as the user's own, and why others are left out.
 
     A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
-    gets a manual check instead: left out, it would seem to be proven together with the exported one.
+    is exported with a manual check: without it, proof of the other requirement would seem to prove this one, too.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

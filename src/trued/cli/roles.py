@@ -164,7 +164,8 @@ def lint(
 ) -> None:
     """Find mistakes in role files, trued's and those of other tools: fields, sections, pipelines. Runs nothing.
 
-    A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator naming three.
+    A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names
+    three.
     """
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:

@@ -165,7 +165,7 @@ def resume(
         record = selected_run(store, run) if run is not None else newest_unfinished(store, "resume")
         if queue := store.journal.queue_of(record.id):
             if yes or wait is not None:
-                what = f"workers drive run {record.id} as it was started"
+                what = f"workers drive run {record.id} with the options that it was started with"
                 raise BadInput(what, then="leave out --yes and --wait; `trued answer` answers its questions")
             Engine(store).more(record.id, more=more, rounds=rounds, who=whoami(), reopened=reopen or ())
             store.journal.put(record.id)
@@ -218,8 +218,8 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
 
 
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
-    """This repository's newest run that has not ended; outside a repository, the only one there is. Raises BadInput if
-    there is none, or several outside a repository."""
+    """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
+    BadInput if there is none or, outside a repository, more than one."""
     here = top_of(Path.cwd())
     runs = runs_of(store, here)
     left = [one for one in runs if not one.has_ended]
@@ -227,7 +227,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
         return left[0]
     if left:
         raise BadInput("several runs are unfinished, and this folder is not in a repository", then=f"trued {verb} RUN")
-    newest = f": its newest run {runs[0].id} is {runs[0].state}" if runs else ""
+    newest = f"; the newest run, {runs[0].id}, is {runs[0].state}" if runs else ""
     raise BadInput(
         f"there is no run to {verb} here{newest}", then="`trued ls` lists the runs, `trued ls --all` those elsewhere"
     )
@@ -253,8 +253,8 @@ def unfinished(store: RunStore) -> list[str]:
 
 
 def _lost_run(run: str | None) -> ForgottenRun | None:
-    """The run as recorded on its branch, if the journal has lost the run and only the branch is left; otherwise
-    None."""
+    """What the branch of a lost run records about it; None if the journal still has the run, or there is no such
+    branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
@@ -263,16 +263,15 @@ def _lost_run(run: str | None) -> ForgottenRun | None:
 
 
 def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """A request that continues a lost run from its branch: its contract is sealed and everything proven again,
-    and only missing work is built."""
+    """A request that continues a lost run from its branch. It seals the contract again, proves everything again, and
+    builds only what is missing."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():
         what = f"the run's private state is lost, and the specification that {left.branch} names is not here"
         raise BadInput(what, left.specification, f"continue with: trued run SPECIFICATION --from {left.branch}")
-    hint(
-        f"the run's private state is lost: continuing from {left.branch} and {left.specification}; all is proven again"
-    )
+    sources = f"{left.branch} and {left.specification}"
+    hint(f"the run's private state is lost: continuing from {sources}; everything is proven again")
     hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(goal=str(file), repository=here, workflow=left.workflow, flags=flags, branch=left.branch)

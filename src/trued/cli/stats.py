@@ -55,7 +55,7 @@ def stats(
     wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
     with open_store() as store:
         found = add_up(history(store, wanted))
-    # a verification has no workflow, agent or role: if one of these filters is set, none is listed
+    # a verification has no workflow, agent or role: if one of these filters is set, no verification is listed
     of_all = not (workflow or agent or role)
     verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]
     if as_json:
@@ -94,5 +94,5 @@ def _cells(one: "Total") -> list[str]:
 
 
 def false_claims(one: "Total") -> str:
-    """`3/40 (8 %)`; "" if nobody claimed anything."""
+    """The share of false claims, such as `3/40 (8%)`; "" if nobody claimed anything."""
     return f"{one.fell}/{one.claims} ({one.false_share:.0%})" if one.false_share is not None else ""

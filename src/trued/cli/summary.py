@@ -104,7 +104,7 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
         for note in every:
             console.print(Text(f"{label:<12}{line(note)}", "dim"), soft_wrap=True)
     if accept.is_lowered_bar:
-        console.print(Text(f"--accept {accept}: counts as met: {accept} or better", "yellow"))
+        console.print(Text(f"--accept {accept}: a requirement counts as met if it is {accept} or better", "yellow"))
     console.print(headline(RunEnd(record, found, accept=accept), state), soft_wrap=True)
 
 

@@ -72,7 +72,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
         bool, typer.Option("--allow-unsandboxed", help="If no sandbox works, run the checks without one.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run every check once, for a pre-commit hook; `tested` at most.")
+        bool,
+        typer.Option("--quick", help="Run every check only once, for a pre-commit hook; grades are `tested` at most."),
     ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)
@@ -86,7 +87,9 @@ def verify(  # noqa: PLR0913 - one parameter per option
     ] = None,
     bundle: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the contract bundle here; with RECEIPT: read it.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write the contract bundle here; with RECEIPT: read it from here.", show_default=False
+        ),
     ] = None,
     why: Annotated[
         str, typer.Option(metavar="REQUIREMENT", help="Show all evidence for this requirement.", show_default=False)

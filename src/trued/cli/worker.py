@@ -34,7 +34,7 @@ def hub_in_use() -> str:
 
 @contextmanager
 def stored_workers() -> "Iterator[Any]":
-    """Open the records of the workers of the hub in use."""
+    """Open the hub's records of its workers."""
     with load_hub("workers").opened_workers(hub_in_use()) as found:
         yield found
 
@@ -107,7 +107,7 @@ def worker(  # noqa: PLR0913  a flag is a parameter
     )
     code = hub.run_worker(address, home(), dict(os.environ), offer, lease)
     sys.stderr.flush()
-    os._exit(code)  # not sys.exit: DBOS's threads would still wait for runs that other workers have taken over
+    os._exit(code)  # not sys.exit: it would wait for DBOS's threads, which wait for runs that other workers took over
 
 
 @group.command()

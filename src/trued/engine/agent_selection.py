@@ -50,7 +50,7 @@ class AgentStatus:
 
     @property
     def to_do(self) -> str:
-        """The shortest way to make it ready; empty if it is ready."""
+        """The shortest way to make this agent ready; empty if it is ready."""
         return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
 
 
@@ -160,8 +160,8 @@ def default_agents(seen: Sequence[AgentStatus], settings: Settings, environ: Map
 
 
 def roles_of_other_workflows(workflow: str) -> set[str]:
-    """Roles that only other workflows have. A run does not need them, and a project's own agents often have the same
-    names (`qa`, `spec`) but do something else."""
+    """Roles of other workflows that are neither roles of this workflow nor shared. A run of this workflow does not need
+    them, and a project's own agents often have the same names (`qa`, `spec`) but do something else."""
     every = {role for one in descriptors() for role in one.roles}
     return every - {*descriptor(workflow).roles, *ROLES}
 

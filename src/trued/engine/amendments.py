@@ -114,8 +114,11 @@ async def amend(store: RunStore, run_id: str, change: ContractChange, looked_at:
 
 
 def check_names(record: RunRecord, contract: Contract, change: ContractChange, listed: Sequence[Requirement]) -> None:
-    """Raise BadInput if an id occurs twice in the changed contract, or if the change names a requirement that is
-    neither there nor, if it is to be removed, in the contract before. `listed`: before anything is removed."""
+    """Raise BadInput if an id occurs twice, if the change names an unknown requirement, or if it leaves none.
+
+    `contract`: the contract so far. `listed`: the requirements of the changed contract, before any is removed. A
+    requirement to remove may be in either of the two; all others that the change names must be in `listed`.
+    """
     ids = [one.id for one in listed]
     if twice := [name for at, name in enumerate(ids) if name in ids[:at]]:
         file = str(change.add or change.requirements or "")
@@ -132,9 +135,9 @@ def check_names(record: RunRecord, contract: Contract, change: ContractChange, l
 def _criteria(
     store: RunStore, record: RunRecord, contract: Contract, wanted: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The criteria outside the contract that these names select, as requirements to add. If a criterion by a person
-    names a command, that command becomes its check; in a criterion by an agent it does not. Raises BadInput for a name
-    that selects none."""
+    """The criteria that the final verdict lists as outside the contract and that `wanted` names, as requirements to
+    add. If a person wrote a criterion that names a command, that command becomes its check. A command in an agent's
+    criterion does not. Raises BadInput for a name that fits no such criterion."""
     if not wanted:
         return ()
     final, held = store.final_verdict(record.id), {one.id for one in contract.requirements}
@@ -188,7 +191,8 @@ async def _sealed(
 def _changed(
     store: RunStore, record: RunRecord, contract: Contract, change: ContractChange
 ) -> tuple[Requirements, list[Path]]:
-    """The new requirements, and the files that they were read from. Raises BadInput if they make no contract."""
+    """The new requirements, and the files that they were read from. Raises BadInput for a change that cannot be made,
+    such as one that leaves no requirement."""
     inputs, requirements = store.inputs(record.id), contract.requirements
     given = contract_requirements(contract)
     if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
@@ -236,7 +240,7 @@ def _amended(one: Requirement, change: ContractChange) -> Requirement:
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
     """Whether the changed contract's cases count as held out, and why. They do not if agents can read one of the new
-    `files`, and cases that were visible before stay visible."""
+    `files`, or if the contract's cases were visible before."""
     blobs = set((await workspace.blobs(workspace.base)).values())
     for path in files:
         if not blobs.isdisjoint(blobs_of(path.read_bytes())):
@@ -251,9 +255,9 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 def objections_left(
     objections: Iterable[Finding], before: Iterable[Requirement], after: Iterable[Requirement], roles: Collection[str]
 ) -> tuple[Finding, ...]:
-    """The objections that stay open when the requirements change. If the requirement of an objection is removed, an
-    agent's objection is dropped. An objection by the engine, such as that a part of the work is not done, moves to
-    another requirement that covers the same part, if there is one."""
+    """The objections that stay open when the requirements change. If an objection's requirement is removed, the
+    objection is dropped, with one exception: an objection by the engine, such as that a part of the work is not done,
+    moves to another requirement that covers the same part, if there is one."""
     covered, left = {one.id: {*one.covers} for one in before}, {one.id: {*one.covers} for one in after}
     found: list[Finding] = []
     for one in objections:

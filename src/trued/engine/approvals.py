@@ -118,8 +118,8 @@ def _check_name_and_reason(decision: Decision) -> None:
 
 
 def _check_decidable(store: RunStore, record: RunRecord, given: Approval, *, instead: bool) -> None:
-    """Raise BadInput for a second decision without `instead`, and for approving a requirement that is refuted or
-    already proven."""
+    """Raise BadInput for a second decision on the same requirement, unless `instead` is true, and for approving a
+    requirement that is refuted or already proven."""
     name = given.requirement
     said = [one for one in store.approvals(record.id) if one.requirement == name and not one.stale]
     if said and not instead:
@@ -183,8 +183,9 @@ def _question_to_answer(store: RunStore, record: RunRecord, key: str) -> Questio
     if not still_open:
         raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
     named = "; ".join(f"{one.key} ({one.text.strip().partition(chr(10))[0][:SHOWN]})" for one in still_open)
-    what = f"run {record.id} has no open question {key!r}" if key and not fitting else "which question is meant?"
-    raise BadInput(f"{what} Open: {named}", "--question", f"trued answer {record.id} --question KEY ANSWER")
+    unknown = f"run {record.id} has no open question {key!r}; open: {named}"
+    what = unknown if key and not fitting else f"which question is meant? Open: {named}"
+    raise BadInput(what, "--question", f"trued answer {record.id} --question KEY ANSWER")
 
 
 def _refuse_second_answer(store: RunStore, record: RunRecord, key: str) -> NoReturn:

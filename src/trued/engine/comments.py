@@ -59,8 +59,8 @@ def calls_at_work(store: RunStore, record: RunRecord) -> dict[str, str]:
 
 
 def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The key of the one running call that `to` names, by its key, a part of the key, or its role; for "", the only
-    one. Raises BadInput if there is not exactly one."""
+    """The key of the running call that `to` names: by its key, a part of its key, or its role. If `to` is "", any
+    running call matches. Raises BadInput unless exactly one call matches."""
     exact = [key for key in calls if to in (key, call_name(key))]
     fitting = exact or [key for key, role in calls.items() if to in ("", role)] or [key for key in calls if to in key]
     if len(fitting) == 1:
@@ -73,8 +73,9 @@ def _call_to_stop(record: RunRecord, calls: dict[str, str], to: str) -> str:
 
 
 def _call_meant(store: RunStore, record: RunRecord, calls: dict[str, str], to: str) -> str:
-    """The name, without its number, of the one running call whose key is or contains `to`. If there is not exactly one,
-    raises BadInput with a list of roles and calls."""
+    """The name of the running call that `to` means: its key without the number, such as `feature F1/dev`. `to` is this
+    name, the key, or a part of the key. Raises BadInput, with a list of roles and calls, unless exactly one name
+    fits."""
     fitting = {call_name(key) for key in calls if to in (key, call_name(key))}
     fitting = fitting or {call_name(key) for key in calls if to in key}
     if len(fitting) == 1:

@@ -95,8 +95,8 @@ def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
 
 
 def _reading_order(request: Request) -> int:
-    """The request's place in the order of reading: first workflows that can read a tracker's ticket, last workflows for
-    plans, which may need the text that another workflow read."""
+    """The order in which `_prepared` reads the requests. Workflows that can read a tracker's ticket come first.
+    Workflows for plans come last, because they may need the text that another workflow read."""
     takes = _takes(request)
     return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
 
@@ -134,10 +134,10 @@ def _with_local_forge(inputs: Inputs) -> Inputs:
 async def drive_comparison(
     engine: Engine, comparison: Comparison, resume: Resume, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> RunEnds:
-    """Drive every unfinished run: one after the other, or all together (`comparison.together`).
+    """Drive every unfinished run: all together (`comparison.together`), or one after the other.
 
-    If one after the other, `turn` is called with each run before it is driven, and an interrupt ends the current run:
-    the remaining ones are not driven.
+    In the second case, `turn` is called with each run before it is driven, and after an interrupt the remaining runs
+    are not driven.
     """
     if comparison.together:
         return await resume_runs(engine, [one.run for one in comparison.runs], resume)

@@ -84,7 +84,8 @@ def reopen(store: RunStore, record: RunRecord, names: Sequence[str]) -> None:
 
 def is_continuable(store: RunStore, record: RunRecord) -> bool:
     """Whether a finished run can be driven again: it was not proven, and either a person has edited the file that it
-    works from, or its workflow can continue without an edit. Raises BadInput for an edit that no run will read."""
+    works from, or its workflow can continue without an edit. Raises BadInput if there is an edit, but the run is in a
+    state in which it cannot be continued."""
     if not has_unread_edit(store, record):
         return any(command == f"trued resume {record.id}" for command, _ in continuations(store, record))
     if record.state in CONTINUABLE:

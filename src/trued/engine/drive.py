@@ -39,8 +39,8 @@ async def drive_workflow(
 ) -> End:
     """Run the workflow to its end and return how it ended.
 
-    `is_cancelled`: whether somebody cancelled the run. `must_end` is set when its driver has to end. `alone`: handle
-    signals here; if one process drives several runs, `concurrent_runs` handles them.
+    `is_cancelled`: whether somebody cancelled the run. `must_end`: set when the run's driver has to end. `alone`:
+    handle signals here; if one process drives several runs, `concurrent_runs` handles them.
     """
     states = {**STATES, PlanOnly: "planned"}
     try:

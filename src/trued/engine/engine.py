@@ -259,7 +259,7 @@ class Engine:
             await self.store.workspace(record, inputs).clean_up()
 
     async def _wait_for_driver(self, record: RunRecord) -> None:
-        """Wait until the process that drives the run, which was asked to end, has ended. Raises Busy if it does not."""
+        """Wait until the run's driver, which was asked to end, has ended. Raises Busy if it does not end in time."""
         for _ in range(int(CANCEL_S * 10)):
             if not (driver := self.store.journal.driver(record.id)):
                 return

@@ -21,8 +21,8 @@ def is_live_preview(folder: Path) -> bool:
 
 
 def preview_owner(pid: int = 0) -> str:
-    """The beginning of a preview folder's name, which identifies the process that shows the preview (`pid` 0: this
-    one); "" if that process has ended."""
+    """The identity of a process (`pid` 0: this one), with which the names of its preview folders begin; "" if the
+    process has ended."""
     # without colons, because PYTHONPATH separates paths by colons
     return processes.identity(pid or os.getpid()).replace(":", "-")
 

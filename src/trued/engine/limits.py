@@ -87,9 +87,9 @@ def change_limits(
 
     steps = limit_steps(store, record, given)
     for one in steps:
-        has = f"{one.what}: run {record.id} has {_amount_text(one.what, one.before)} already"
+        has = f"the {one.what} limit of run {record.id} is {_amount_text(one.what, one.before)}"
         if one.is_higher and not may_raise:
-            raise BadInput(has, "--limit", "raising it costs more: do that in your own terminal")
+            raise BadInput(has, "--limit", "raise it in your own terminal: the run may then cost more")
         if one.before and not one.is_higher and not may_lower:
             raise BadInput(has, "--limit", f"pass a higher limit; `trued limit {record.id}` lowers one")
     if steps and (not may_lower or any(one.is_higher for one in steps)):
@@ -134,8 +134,8 @@ def add_rounds(store: RunStore, record: RunRecord, rounds: int, who: str) -> Non
 
 
 def rounds_granted(store: RunStore, run_id: str) -> tuple[tuple[int, int, int], ...]:
-    """For each time that a person granted more rounds: how often the run had finished by then, how many rounds, and
-    how often its contract had been amended by then."""
+    """For each time that a person granted more rounds, three numbers: how often the run had finished by then, how many
+    rounds were granted, and how often the contract had been amended by then."""
     from trued.model.events import of_kind
     from trued.model.events.run import RoundsAdded
 

@@ -29,7 +29,7 @@ class Wait(Value):
     commit: str = ""  # the commit to look at
     question: str = ""  # the key of the question to answer
     options: tuple[str, ...] = ()  # the question's possible answers; empty: a free text
-    paused_by: str = ""  # who paused the run with "stop", the last answer to this question
+    paused_by: str = ""  # who answered this question with "stop" the last time, which paused the run
 
 
 def waits(store: RunStore, record: RunRecord, to_decide: Container[str] | None = None) -> list[Wait]:
@@ -76,7 +76,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
         (one, requirement)
         for one in verdict.requirements
         if one.lacks == "attest"
-        # a requirement is met when its parts are, so while one lacks something, only the parts wait
+        # a requirement is met when its parts are: while a part lacks something, only the part waits for a person
         and lacking.isdisjoint(one.parts)
         and (requirement := asked.get(one.id))
         and (final or is_manual(requirement))
@@ -95,7 +95,7 @@ def _decisions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _not_checked(record: RunRecord, criteria: "list[Judged]") -> Iterator[Wait]:
-    """One wait for all criteria that the contract does not contain: one command adds them."""
+    """One Wait for all criteria that are not in the contract, because one command adds them all."""
     if not criteria:
         return
     named = few([f"{one.id}: {one.text}" for one in criteria], NAMED, "; ")
@@ -153,8 +153,8 @@ def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
 
 
 def _answered(store: RunStore, record: RunRecord) -> str:
-    """A sentence about the answer that the run stopped for, if somebody has given it since; else "". (The run's `why`
-    still says that the answer is missing.)"""
+    """If the run stopped for an answer that somebody has given since: a sentence that says so; else "". (The run's
+    `why` still says that the answer is missing.)"""
     for one in store.journal.questions(record.id)[::-1]:
         if one.answer and one.key in record.why:
             return f"{one.who or 'somebody'} answered {one.answer}: the run continues when it is resumed"

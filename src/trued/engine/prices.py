@@ -76,7 +76,7 @@ def _tabled(model: str) -> Price | None:
 
 
 def _names(model: str, known: Mapping[str, Any]) -> Iterator[str]:
-    """The known names that equal the model's name but for a date or revision at its end, longest first."""
+    """The known names for this model, longest first: its name, with or without the date or revision at the end."""
     fitting = (name for name in known if model.startswith(name) and _SAME.fullmatch(model[len(name) :]))
     yield from sorted(fitting, key=len, reverse=True)
 

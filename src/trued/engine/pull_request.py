@@ -183,7 +183,7 @@ def orchestrator_spending(ticket: Ticket | None, events: Sequence[Event]) -> Ite
 
 
 def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
-    """The evidence of all verdicts, in order."""
+    """The evidence on the base, then that of all verdicts, in order."""
     yield from base
     for key, _, _ in store.journal.steps(run_id):
         if is_verdict(key):

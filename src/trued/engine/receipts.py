@@ -116,7 +116,7 @@ async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, ho
         verdict = await prove(
             workspace,
             judging.model_copy(update={"interpreter": fresh.interpreter}),
-            [one.id for one in judging.requirements],  # all: a forged receipt could leave out those that failed
+            [one.id for one in judging.requirements],  # all: a forged receipt could leave out failed ones
             head.commit,
             subject=account.subject,
             objections=account.objections,
@@ -141,8 +141,8 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 
 
 def _cases_of(sealed: Bundle) -> set[str]:
-    """Git's blob ids of the bundle's requirements file; empty if there is none, or if its checks are not the sealed
-    ones."""
+    """Git's blob ids of the bundle's requirements file. Empty if the bundle has no such file, if it cannot be read, or
+    if it has checks that were not sealed."""
     name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
     try:
@@ -249,7 +249,10 @@ async def write_run_receipt(store: RunStore, run_id: str, keeping: ReceiptReques
     """Write a receipt of the run's final verdict, with the approvals that apply."""
     contract, verdict = store.contract(run_id), store.verdict(run_id)
     if contract is None or verdict is None or not store.final_verdict(run_id):
-        raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` continues to it")
+        raise BadInput(
+            f"run {run_id} has no final verdict yet",
+            then=f"`trued resume {run_id}` continues the run to its final verdict",
+        )
     inputs, record = store.inputs(run_id), store.journal.run(run_id)
     whole = replace(
         keeping,

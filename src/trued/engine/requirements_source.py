@@ -83,7 +83,7 @@ async def find_requirements(workspace: GitWorkspace, head: str) -> tuple[Require
 
 
 def _specification_files(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, SpecificationFormat]":
-    """Path → format of each file with requirements. If the base has any, only the formats that it uses count."""
+    """Path → format of each file with requirements. If the base has such files, only their formats count."""
     from trued.inputs import specifications as sources
 
     if not (taken := sources.find_specifications(on_base)):

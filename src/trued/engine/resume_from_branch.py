@@ -99,7 +99,8 @@ def _continued_branch(root: Path, left: EarlierRunBranch, known: KnownRuns, base
 
 
 def _find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """The state on the branch; None for the user's own branches and for work that a run set aside."""
+    """The branch with what an earlier run left on it; None if no run did, for the user's own branches, and for work
+    that a run set aside."""
     return find_earlier_run(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 

@@ -33,12 +33,14 @@ def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRec
 
 
 def conclude_after_decision(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
-    """`conclude_run` after a person's decision or amendment, on a run that nobody drives.
+    """`conclude_run` after a person's decision or amendment, on a run that nobody drives. Three kinds of runs are not
+    concluded:
 
-    A run that halted at work after its final verdict is left as it is, because its newer work and the objections to it
-    are judged only when it is resumed. A run whose workflow has to process a decision first waits until it is resumed.
-    So does a run that would be done now if a person has edited its file and the run has not read that, because a run
-    that is done reads no edit.
+    - A run that continued to work after its final verdict, and halted, is left as it is: its newer work and the
+      objections to it are judged only when it is resumed.
+    - A run whose workflow has to process a decision first waits until it is resumed.
+    - A run that would become done also waits if it has not read a person's edit of its file: a run that is done reads
+      no edits.
     """
     from trued.engine.continuations import has_unread_edit  # imported here, because only decisions need it
 

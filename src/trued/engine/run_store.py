@@ -223,14 +223,16 @@ class RunStore:
         return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def verdict(self, run_id: str) -> "Verdict | None":
-        """The verdict, with approvals applied: on the finished work; before that, the newest on each requirement."""
+        """The verdict on the finished work; before there is one, the newest verdict on each requirement. Approvals are
+        applied."""
         from trued.proof.contract import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
         return apply_approvals(last, self.approvals(run_id)) if last else None
 
     def final_verdict(self, run_id: str) -> "Verdict | None":
-        """The newest verdict on the finished work, without approvals: by `finish`, or under an amended contract."""
+        """The newest verdict on the finished work, without approvals: from the step `finish`, or from an amendment that
+        judged the work again."""
         for key, _, _ in reversed(self.journal.steps(run_id, FINISH, AMENDMENT)):
             found = self.journal.step(run_id, key) if is_final_verdict(key) or is_amendment(key) else None
             verdict = self._read_verdict(key, found) if found else None
@@ -258,8 +260,8 @@ class RunStore:
         return self._task_verdicts(run_id, keys[finished[-1] :] if finished else keys)
 
     def is_halted_at_work(self, run_id: str) -> bool:
-        """Whether the run halted in the middle of work that began after it had last finished, such as at a question of
-        an agent: an agent has answered since the final verdict, and may have objected."""
+        """Whether the run finished, continued to work, and halted during that work, for example at an agent's question.
+        Then an agent has answered since the final verdict, and may have objected."""
         from trued.model.events.call import CallAnswered
         from trued.model.events.proof import VerdictReached
         from trued.model.events.run import RunEnded
@@ -293,7 +295,7 @@ class RunStore:
         return tuple({one.id: one for verdict in verdicts for one in verdict.evidence}.values())
 
     def latest_verdicts(self, run_id: str) -> "dict[str, Verdict]":
-        """Requirement → its newest verdict: that on the finished work, or, if there is none, that on a task."""
+        """Requirement → the final verdict; if there is none yet, the newest verdict on a task."""
         if final := self.final_verdict(run_id):
             return {one.id: final for one in final.requirements}
         return {one.id: verdict for verdict in self.task_verdicts(run_id) for one in verdict.requirements}
@@ -320,8 +322,8 @@ class RunStore:
     # -- approvals -----------------------------------------------------------------------------------------------------
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, except approvals of an earlier contract as a whole. If one no longer applies to the
-        work that was judged last, its `stale` says why."""
+        """Approvals and rejections. An approval of the whole contract is left out if the contract has changed since. If
+        a decision no longer applies to the work that was judged last, its `stale` says why."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:
@@ -346,7 +348,7 @@ class RunStore:
         return current_decisions(given, at, head_by_decision(self._processed_decisions(run_id)), compare, asked)
 
     def unprocessed_approvals(self, run_id: str) -> list[Approval]:
-        """Approvals and rejections, on its contract, that the run's workflow has not processed yet."""
+        """Approvals and rejections under the contract in force that the run's workflow still has to process."""
         given = self.journal.approvals(run_id)
         contract = self.contract(run_id) if given else None
         if contract is None:

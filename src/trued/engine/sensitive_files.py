@@ -61,8 +61,8 @@ def _kinds() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    """Whether the path matches the pattern, or is a file or link that replaces a folder of it, such as `.github` for
-    `.github/workflows/*`."""
+    """Whether the path matches the pattern, or is a folder in the pattern, such as `.github` in `.github/workflows/*`:
+    a file or link at that path replaces the folder."""
     return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
 
 
@@ -108,7 +108,8 @@ async def _behind_links(workspace: "GitWorkspace", commit: str) -> dict[str, str
 
 
 def _resolved(path: str, links: Mapping[str, str]) -> str:
-    """The path that is read in place of this one, in a tree with these links."""
+    """The path that is read instead of this one when symbolic links are followed. `links`: path of each link → its
+    target."""
     for _ in range(MOST_LINKS):
         parts = path.split("/")
         above = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))

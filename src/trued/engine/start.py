@@ -116,7 +116,8 @@ def prepare_inputs(
 def _of_chosen_parts(
     requirements: Requirements | None, goal: Goal, settings: Settings, workflow: WorkflowDescriptor
 ) -> Requirements | None:
-    """The requirements that the chosen parts of the plan can meet. Raises BadInput if the workflow takes no parts."""
+    """The requirements about the parts of the plan that the user chose (--chunk, --phase); all if none was chosen.
+    Raises BadInput if the workflow cannot work on parts."""
     if not settings.chunks and not settings.phases:
         return requirements
     option = "--chunk" if settings.chunks else "--phase"
@@ -161,7 +162,7 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
         raise BadInput(what, then=f"`git commit --allow-empty -m start` makes one; {able} can start without one")
     folder = workflow.writes_into
     if folder and (path := blocking_file(repository.root, folder)):
-        what = f"{path} is not a folder, and {workflow.name} writes into {folder}"
+        what = f"{path} is not a folder, but {workflow.name} writes into {folder}"
         raise BadInput(what, then=f"rename {path}, and commit")
 
 
@@ -278,9 +279,10 @@ def _check_roles(settings: Settings, roles: Mapping[str, Role], needed: Sequence
 
 
 def _check_variables(settings: Settings) -> None:
-    """Raise BadInput if `variables` would show agents the person's session, or a token of the forge or tracker.
+    """Raise BadInput if variables would give agents access to the person's session or to the hub.
 
-    Agents need no such token: the engine itself pushes and opens pull requests.
+    A token of the forge or tracker is also refused if the workflow offers pull requests: the engine itself pushes and
+    opens them.
     """
     if session := [name for name in settings.variables if name in SESSION]:
         what = f"`variables` would give agents access to your own session: {session[0]}"

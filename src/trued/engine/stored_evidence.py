@@ -16,7 +16,7 @@ class StoredEvidence(Sequence[Evidence]):
     takes ten times as much memory."""
 
     def __init__(self, facts: Iterable[tuple[str, bytes]]) -> None:
-        """`facts`: for each piece of evidence, its requirement and its JSON, as `packed` returns it."""
+        """`facts`: for each piece of evidence, its requirement and its compressed JSON (see `packed`)."""
         self._facts = tuple(facts)
 
     @classmethod

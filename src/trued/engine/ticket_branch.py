@@ -37,7 +37,7 @@ def ticket_from_tracker(name: str, settings: Settings, environ: Mapping[str, str
 
 
 def ticket_from_file(goal: Goal, root: Path) -> Ticket:
-    """The ticket in a file, with the pictures beside it by absolute path."""
+    """The ticket in a file. Pictures that are found beside the file get absolute paths."""
     ticket = parse_ticket(goal.text, goal.source.file)
     beside = (root / goal.source.file).parent
     return ticket.model_copy(
@@ -46,8 +46,8 @@ def ticket_from_file(goal: Goal, root: Path) -> Ticket:
 
 
 def _picture(name: str, beside: Path) -> str:
-    """The absolute path of the picture, with links resolved, if that file exists and has the suffix of a picture.
-    Otherwise "" for an absolute path, and any other name unchanged."""
+    """The picture's absolute path, with links resolved, if that file exists and has the suffix of a picture. Otherwise
+    "" if `name` is an absolute path, else `name` itself."""
     try:
         place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
@@ -125,7 +125,10 @@ async def _usable_branch(branch: str, own: list[RunRecord], repository: Reposito
     left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)
     if left is None:
         where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
-        raise BadInput(f"the branch {branch} {where} has other work", then="rename or remove it, and start again")
+        raise BadInput(
+            f"the branch {branch} {where} has work that no run of this ticket did",
+            then="rename or remove it, and start again",
+        )
     if branch == repository.branch:
         what = f"{branch} is checked out in {repository.root}, so no run can move it"
         raise BadInput(what, then="git switch to another branch")

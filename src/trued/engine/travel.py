@@ -36,6 +36,7 @@ ARTIFACTS = "artifacts"  # a folder in a run's folder: kept pictures and files, 
 ORIGIN = "origin"  # a file in a run's folder: the user's repository is on this machine
 PLACE = "place"  # a file that a hub's journal writes: the state folder's name, unique among all machines
 LFS = b"filter=lfs"
+CANNOT = "so another machine could not continue the run"  # why a run is refused before it begins
 
 
 class SentWork(Value):
@@ -116,7 +117,8 @@ class Travel:
             await journal.once(f"{SENT}{digest(value)[:16]}", digest(value), step)
 
     async def _send_again(self, commits: set[str]) -> None:
-        """Push again what the store has lost, if this machine has it. Only the first call looks."""
+        """Push again the commits that the store has lost, if this machine has them. Done only once: later calls do
+        nothing."""
         if self._looked or not commits:
             return
         listed, here = await self.hub.refs(self._run), set((await self.store.refs("")).values())
@@ -181,7 +183,7 @@ class Travel:
             return ""
 
     def is_begun_elsewhere(self, call: str, attempt: int) -> bool:
-        """Whether another machine began this attempt at a call. Its files cannot be fetched from there."""
+        """Whether another machine began this attempt at a call: its files are not here, and cannot be fetched."""
         if not self.has_moved or (self.folder / "spool" / f"{call}.{attempt}").exists():
             return False
         return any((one.call, one.attempt) == (call, attempt) for one in self._journal.spends(self._run))
@@ -222,7 +224,7 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
     only this machine has."""
     then = "leave it out, or start the run without a store: TRUED_HUB_STORE="
     if inputs.settings.readable:
-        raise BadInput(f"{inputs.settings.readable[0]} is on this machine only: it cannot travel", "readable", then)
+        raise BadInput(f"{inputs.settings.readable[0]} is on this machine only, {CANNOT}", "readable", then)
     base = inputs.base or repository.head
     if not base:
         return inputs  # an empty repository has nothing that could not travel
@@ -232,13 +234,13 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
         raise BadInput(what, then="`git fetch --unshallow` fetches it")
     files = await _tree_entries(git, base)
     if module := next((path for path, (mode, _) in files.items() if mode == "160000"), ""):
-        raise BadInput(f"the submodule {module} is in another repository: it cannot travel", then=then)
+        raise BadInput(f"the submodule {module} is in another repository, {CANNOT}", then=then)
     sizes = await _sizes(git, files)
     if lacking := next((path for path in files if path not in sizes), ""):
-        what = f"{repository.root} is a partial clone without the content of {lacking}: it cannot travel"
+        what = f"{repository.root} is a partial clone without the content of {lacking}, {CANNOT}"
         raise BadInput(what, then="`git fetch --refetch --no-filter` fetches it")
     if large := await _large_file(git, files, sizes):
-        raise BadInput(f"the content of {large} is in git LFS, not in the repository: it cannot travel", then=then)
+        raise BadInput(f"the content of {large} is in git LFS, not in the repository, {CANNOT}", then=then)
     ticket = inputs.ticket
     if not ticket:
         return inputs
@@ -251,14 +253,14 @@ async def fit_for_travel(inputs: Inputs, repository: Repository) -> Inputs:
 
 
 async def _tree_entries(git: Git, base: str) -> dict[str, tuple[str, str]]:
-    """Path → mode and hash of everything that the base names."""
+    """Path → mode and hash of every file, link and submodule of the base."""
     rows = (await git("ls-tree", "-r", "-z", "--full-tree", base)).decode(errors="surrogateescape").split("\0")
     found = (row.partition("\t") for row in rows if row)
     return {path: (about.split(" ")[0], about.split(" ")[2]) for about, _, path in found}
 
 
 async def _sizes(git: Git, files: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """Path → length of every file whose content is here."""
+    """Path → length of every file whose content is in this clone: a partial clone lacks some."""
     asked = "".join(f"{blob}\n" for _, blob in files.values()).encode()
     output = (await git("cat-file", "--batch-check=%(objectsize)", stdin=asked)).splitlines()
     return {path: int(size) for path, size in zip(files, output, strict=True) if size.isdigit()}
@@ -294,5 +296,5 @@ async def _travelling_picture(git: Git, name: str, root: Path, files: dict[str, 
         hashed = await git.line("hash-object", "--stdin", "--no-filters", stdin=Path(name).read_bytes())
         if files[inside][1] == hashed:
             return inside
-    what = f"the ticket's picture {name} is not in the commit that the run starts from: it cannot travel"
+    what = f"the ticket's picture {name} is not in the commit that the run starts from, {CANNOT}"
     raise BadInput(what, then="commit it beside the ticket")

@@ -51,7 +51,8 @@ def is_trusted(home: Path, repo: Path, digest: str) -> bool:
 
 
 def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[str]:
-    """The files whose exact content the user trusted, each by itself or together with others."""
+    """The files that the user trusts with exactly their present content, whether they trusted a file alone or with
+    others."""
     contents = _trusted_contents(home).get(str(repo.resolve()), {})
     if what.digest in contents:
         return frozenset(what.files)

@@ -18,7 +18,7 @@ class VerdictSoFar:
         self._newest = ""
         self._judged: dict[str, Judged | dict[str, Any]] = {}  # requirement → its newest judgement
         self._known: set[str] = set()  # requirements and suites that were judged
-        # requirement → its newest evidence, as place among all evidence → piece of evidence
+        # requirement → its newest evidence: position among all evidence → piece of evidence
         self._facts: dict[str, dict[int, bytes | dict[str, Any]]] = {}
         self._places = 0
         self._made: Verdict | None = None

@@ -119,7 +119,7 @@ async def verify_against(
     their file."""
     base, side = await _side(request.base, request), await _side(head, request)
     if base.commit != contract.base:
-        what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"
+        what = f"the contract was sealed on {contract.base[:12]}, but the base is {base.commit[:12]}"
         raise BadInput(what, then="seal a new contract, or name the base of this one")
     if contract.held_out and request.requirements_file:
         held_out, why = await _held_out(request, base, side)

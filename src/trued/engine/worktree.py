@@ -93,7 +93,7 @@ class Checkout:
         return await take_snapshot(replace(self.worktree, own=own, ignored=ignored), private)
 
     async def merged(self, private: Path, ours: str, theirs: str) -> str:
-        """A commit in the repository `private` that merges the two. Raises BadInput if they conflict."""
+        """A commit in the repository `private` that merges `ours` and `theirs`. Raises BadInput if they conflict."""
         return await commit_merge(self.worktree, private, ours, theirs)
 
     @property
@@ -102,7 +102,7 @@ class Checkout:
         return ignore_rules(self.worktree)
 
     def tips(self) -> dict[str, str]:
-        """Tree → a commit that has it, for the local branches and the stash."""
+        """Tree → a commit with this tree, for the tips of local branches and for the stash."""
         listed = self._git_output(
             "for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash"
         ).splitlines()
@@ -111,8 +111,8 @@ class Checkout:
         return dict(line.split(" ") for line in listed if line.count(" ") == 1)
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
-        """Path → tree of every nested repository that differs from the commit that HEAD names for it; "" if that is
-        unknown, because it cannot be read or is one of too many."""
+        """Path → tree, for every nested repository that differs from the commit that HEAD names for it. The tree is ""
+        if that repository cannot be read, or is not among the first MOST_INSIDE."""
         there = [path for path in taken.inner if os.path.lexists(self.root / path / ".git")]
         trees = {path: await self._tree_inside(path, taken.inner[path], private) for path in there[:MOST_INSIDE]}
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")

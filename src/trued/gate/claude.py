@@ -1,8 +1,9 @@
 """Adds the gate's hooks to a settings file of Claude Code and removes them again.
 
-Claude Code calls the hook when a turn or a subagent begins and ends, and when its settings change, so that a running
-session cannot lose the gate. By default the hooks go into the user's own settings for the project, because hooks in
-the shared file run on every colleague's machine, whether trued is installed there or not.
+Claude Code calls the hook when a turn or a subagent begins or ends. It also calls the hook when its settings change, so
+that the gate can block a change that would remove it from a running session. By default the hooks go into the user's
+own settings for the project, because hooks in the shared file run on every colleague's machine, whether trued is
+installed there or not.
 """
 
 from pathlib import Path
@@ -18,7 +19,7 @@ SHARED = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
-SLACK_S = 60  # Claude Code's timeout is our own limit plus this; it kills a hook that we failed to end
+SLACK_S = 60  # Claude Code's timeout is our own limit plus this: it ends a hook that did not end itself
 
 
 def install(
@@ -46,7 +47,8 @@ def install(
 
 
 def remove(installed: InstalledFile) -> None:
-    """Restore the former file if nobody changed it since; otherwise remove only our entries."""
+    """Put the settings file back as it was before the installation if nobody has changed it since; otherwise remove
+    only our entries from it."""
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
@@ -62,7 +64,7 @@ def remove(installed: InstalledFile) -> None:
 
 
 def problem(installed: InstalledFile) -> str:
-    """Why Claude Code does not call the gate as it was installed, as one sentence; "" if it does."""
+    """One sentence on what keeps Claude Code from calling the gate as it was installed; "" if nothing does."""
     file, path = name(installed), Path(installed.path)
     now = files.read(path)
     if now is None:
@@ -81,7 +83,7 @@ def problem(installed: InstalledFile) -> str:
 
 
 def name(installed: InstalledFile) -> str:
-    """The settings file that the gate is installed in, below the worktree."""
+    """The settings file that contains the gate's hooks, as a path in the worktree."""
     return LOCAL if Path(installed.path).name == Path(LOCAL).name else SHARED
 
 

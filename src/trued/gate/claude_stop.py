@@ -84,11 +84,10 @@ def parse_hook_call(data: bytes) -> HookCall:
 
 
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
-    """Block the stop until the requirements are met, at most `gate.attempts` times in a row. A stop is not blocked if
-    only a person's approval is missing.
+    """Block the stop if the requirements are not met, but not if only a person's approval is missing.
 
-    After that number of blocked stops the agent may stop, and the user reads what is not proven. The session is then
-    blocked again only in a new turn with new work.
+    At most `gate.attempts` stops in a row are blocked. Then the agent may stop, and the user reads what is not proven.
+    After that, the session is blocked again only in a new turn with new work.
     """
     message = f"trued gate: {headline(judged.outcome, gate.accept)}"
     if is_success(judged.verdict, gate.accept):
@@ -114,14 +113,14 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
 async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], JudgedTree | None]:
     """The answer to the end of a turn or subagent, and the verdict if the tree was judged.
 
-    A turn is judged if it changed files or if its beginning is unknown.
+    A turn may be blocked if it changed files or if its beginning is unknown.
 
     A turn that changed nothing is never blocked. Its tree is still judged, to inform the user, because something else
     may have changed it: an interrupted turn, or a process that outlived its turn. The checks do not run if the tree is
     still as the user handed it to the session; then only a verdict that is already known is reported.
 
-    A subagent is judged if its beginning is known, it changed files, and no other subagent worked at the same time.
-    Otherwise its work is judged at the end of the turn.
+    A subagent may be blocked if its beginning is known, it changed files, and no other subagent worked at the same
+    time. Otherwise its work is judged at the end of the turn.
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)
@@ -145,8 +144,8 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
-    """Record the working tree as a turn or a subagent finds it, and the work that does not show in it: branches, and
-    repositories nested in the working tree."""
+    """Record the working tree at the beginning of a turn or subagent, and the work that this tree does not contain: on
+    branches, and in repositories nested in the working tree."""
     found = await beginning_now(judge)
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:

@@ -38,7 +38,7 @@ def _mode_of(path: Path) -> int | None:
 
 
 def resolve_link(path: Path, root: Path) -> Path:
-    """The file that `path` links to; raises BadInput if that is outside the repository `root`."""
+    """`path`, or the file that it links to. Raises BadInput if that file is outside the repository `root`."""
     if not path.is_symlink():
         return path
     target = Path(os.path.realpath(path))

@@ -22,8 +22,8 @@ REQUIREMENTS = "TRUED_REQUIREMENTS"  # the name of the repository secret
 def workflow(*, source: str, accept: str, terms: str, requirements: str, within_s: float, node: bool) -> bytes:
     """The workflow file.
 
-    `source` is what pip installs; `terms` the hash that the requirements must have; `requirements` the path of their
-    file if it is in the repository, else ""; `node` whether the project needs Node.
+    `source`: what pip installs. `terms`: the hash that the requirements must have. `requirements`: the path of their
+    file in the repository; "" if it is outside. `node`: whether the project needs Node.
     """
     named = f" --requirements {requirements}" if requirements else ""
     minutes = max(10, int(within_s * 3 // 60) + 5)  # CI also runs the checks on the base, which may have moved

@@ -39,7 +39,7 @@ class GateOptions:
     attempts: int | None = None
     within_s: float | None = None
     shared: bool = False  # install in the shared settings of Claude Code, not in the user's own
-    source: str = ""  # what pip installs in CI; "" keeps the gate's source, or uses that of this installation
+    source: str = ""  # what pip installs in CI; "": the gate's source or, if it has none, this installation's
 
     def settings(self) -> dict[str, object]:
         given = {"accept": self.accept, "attempts": self.attempts, "within_s": self.within_s}

@@ -76,7 +76,7 @@ class JsonText:
         return self._splice(spot + 1, shut, f"{self._newline}{inner}{written}{self._newline}{outer}")
 
     def drop(self, *path: str | int) -> "JsonText":
-        """Remove the part at `path`, its comma and the space before it."""
+        """Remove the part at `path`, and the comma and the space between it and its neighbour."""
         holder = self._spot(path[:-1])
         assert holder is not None  # noqa: S101
         parts = self._parts(holder)

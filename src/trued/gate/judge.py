@@ -89,7 +89,8 @@ class Judge:
         return await self._judge_in_time(commit, commit, self.checkout.tree(commit))
 
     async def judge_each(self, work: Sequence[Snapshot | str]) -> JudgedTree:
-        """Judge working trees and commits one after another. Returns the first that is not accepted, else the last."""
+        """Judge working trees and commits one after another, until one is not accepted. Returns the last judgement.
+        `work` must not be empty."""
         for one in work:
             found = await (self.judge_commit(one) if isinstance(one, str) else self.judge_snapshot(one))
             if not found.passed:
@@ -121,7 +122,8 @@ class Judge:
         return JudgedTree(verdict, outcome, tree, commit, dirty, notes)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:
-        """The verdict on a tree. It is saved, so that a tree is judged once, unless a requirement is `unjudged`."""
+        """The verdict on a tree. It is saved, so that each tree is judged only once. A verdict with an `unjudged`
+        requirement is not saved: that tree is judged again."""
         if known := self.store.verdict(self.gate.contract, tree):
             return known
         contract = self.store.contract(self.gate)
@@ -141,8 +143,8 @@ class Judge:
             return verdict
 
     def _requirements_file(self) -> Path | None:
-        """The requirements file, or its saved copy if it is gone. Judging needs it to find out whether git's history
-        contains the same text: agents could read the held-out cases there."""
+        """The requirements file, or the gate's copy of it if the file is gone; None if there is neither. Judging looks
+        for its text in git's history: agents could read the held-out cases there."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 

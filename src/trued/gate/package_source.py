@@ -25,7 +25,7 @@ _WHEEL = re.compile(r"[\w./-]+\.whl")
 def package_source(given: str, root: Path) -> str:
     """What pip installs in CI: `given`, else the source of this installation. `root`: the gated repository.
 
-    Raises BadInput if it is not pinned, or if CI could not get it.
+    Raises BadInput for a source that is not pinned, or that CI could not reach.
     """
     found = given or _own_source()
     if any(form.fullmatch(found) for form in (_GIT, _ARCHIVE, _VERSION)):
@@ -44,9 +44,9 @@ def _own_source() -> str:
 
 
 def installed_from(record: dict[str, Any], version: str) -> str:
-    """The argument for pip that installs the same package; `record` is what pip recorded about it (PEP 610).
+    """The argument with which pip installs the trued that runs here; `record` is what pip recorded about it (PEP 610).
 
-    Raises BadInput if only this machine has it.
+    Raises BadInput if it can be installed only on this machine.
     """
     address, commit = record.get("url", ""), record.get("vcs_info", {}).get("commit_id", "")
     if not record:

@@ -119,7 +119,7 @@ class GateStore:
         return found
 
     def save(self, gate: Gate, contract: Contract | None = None, requirements: bytes = b"") -> None:
-        """Save the gate. The contract is written first, so that a gate never names one that is missing."""
+        """Save the gate. The contract is written first, so that a gate never names a contract that is missing."""
         self._create_folder(self.folder)
         if contract:
             atomic_files.write(self.folder / "requirements", requirements)
@@ -158,7 +158,7 @@ class GateStore:
         return self.folder / "sessions" / f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
 
     def turns(self, session: str) -> TurnLog:
-        """The working trees as the turns of a session found them."""
+        """The log of the working trees with which the turns of a session began."""
         return TurnLog(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:
@@ -181,7 +181,7 @@ class GateStore:
         return [row for line in lines if isinstance(row := parse_json(line), dict)]
 
     def lock(self) -> IO[bytes] | None:
-        """The gate's lock, held until it is closed; None while another process holds it."""
+        """The gate's lock as an open file: closing the file releases the lock. None while another process holds it."""
         self._create_folder(self.folder)
         file = (self.folder / "lock").open("ab")
         try:

@@ -15,7 +15,8 @@ INSIDE = "inside"  # folder of private repositories, one for each repository ins
 
 
 async def beginning_now(judge: Judge) -> Beginning:
-    """The working tree as it is now, and the work that does not show in it: branches, and repositories nested in it."""
+    """The working tree as it is now, and the work that this tree does not contain: on branches, and in repositories
+    nested in the working tree."""
     checkout, taken = judge.checkout, await judge.snapshot()
     return Beginning(
         root=str(checkout.root),
@@ -51,7 +52,7 @@ async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
 
 
 async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
-    """The worktree in which the turn began and which the agent has left; empty if its files have not changed."""
+    """The worktree in which the turn began, if the agent has left it with changed files; else empty."""
     try:
         there = open_checkout(Path(began.root), judge.checkout.environ)
     except BadInput:  # the worktree is gone
@@ -64,7 +65,7 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Commits at the tip of a local branch or in the stash with files that did not exist at the beginning. Committing
+    """Tips of local branches, and stashed commits, with a file whose content did not exist at the beginning. Committing
     existing files is not new work."""
     known = {began.tree, *began.tips}
     new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
@@ -79,5 +80,5 @@ async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
 
 
 async def _tree_entries(git: Git, tree: str) -> set[str]:
-    """Every file with its content, as git lists them."""
+    """Every file of a tree with its mode and the hash of its content, as git lists it."""
     return {*(await git("ls-tree", "-r", "-z", "--full-tree", tree)).decode(errors="surrogateescape").split("\0")}

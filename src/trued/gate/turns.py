@@ -1,4 +1,4 @@
-"""TurnLog: the working trees as turns and subagents of Claude Code found them, to see what they changed."""
+"""TurnLog: records the working tree with which each turn or subagent of Claude Code began, to find what it changed."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,8 @@ class Beginning(Value):
     # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches and of the stash
-    inside: dict[str, str] = {}  # noqa: RUF012  nested repository → its tree, if not at the commit that `head` names; "": unknown
+    # nested repository → its tree, unless it is at the commit that `head` names; "": unknown
+    inside: dict[str, str] = {}  # noqa: RUF012
     ignored: str = ""  # ignore rules outside the tree, as latin-1
 
     @property
@@ -34,16 +35,18 @@ class Beginning(Value):
 
 
 class TurnLog:
-    """The beginnings of one session, one file each, in a folder of private state.
+    """How the turns and subagents of one session began: a file for each, in a folder of private state.
 
-    A turn's beginning is written once: an agent cannot change it by sending the prompt event again.
+    With a prompt id, a turn's beginning is written only once: an agent cannot change it by sending the prompt event
+    again.
     """
 
     def __init__(self, folder: Path, session: str) -> None:
         self.folder = folder / _hashed_name(session)
 
     def begin_turn(self, prompt: str, found: Beginning) -> None:
-        """Record a turn's beginning; if the prompt has no id (older Claude Code), it replaces the previous turn's."""
+        """Record a turn's beginning. Older versions of Claude Code send no prompt id: then the beginning replaces that
+        of the previous turn."""
         self._write("first", found, again=False)
         self._write(f"turn-{_hashed_name(prompt)}", found, again=not prompt)
 

@@ -68,9 +68,10 @@ def settle_call(db: Connection, run: str, spend: Spend, driver: Driver, *, late:
     """Record how an attempt ended and what it cost, in the transaction `db` that also settles its budget. The step's
     result is recorded elsewhere.
 
-    `late`: this driver has lost the run, so its result does not count, and the attempt is recorded as late. But this
-    machine may get the run again before another one has made the call. Then the result counts after all: the attempt is
-    settled once more, without `late`, and is no longer recorded as late."""
+    `late`: this driver has lost the run, so the result does not count, and the attempt is recorded as late. If this
+    machine gets the run back before another machine has made the call, the result counts after all: a second call of
+    this function, without `late`, replaces the record.
+    """
     paid = (spend.spent.usd, spend.spent.tokens, spend.spent.seconds)
     newest = """select max(number) from attempt where run = %s and key = %s and call = %s
         and place is not distinct from %s and state = any(%s)"""
@@ -88,7 +89,8 @@ def call_of(spend: Spend) -> str:
 
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
-    """Open the caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
+    """The caps of a hub, for one `with` block. Raises StateFailed if the hub was not prepared by this version of
+    trued."""
     database = Database(url, "trued", lambda: RETRY_S)
     try:
         database.refuse_other_version()

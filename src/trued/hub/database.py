@@ -79,7 +79,7 @@ class Database:
         return self._send_with_retries(lambda db: _rows(db, statement, values))
 
     def rows_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-        """Like `rows`, but what it writes becomes durable only with the next synced write."""
+        """Like `rows`, but what the statement writes becomes durable only with the next synced write."""
         return self._send_with_retries(lambda db: _rows(db, statement, values), synced=False)
 
     def transaction(self, work: Callable[[Connection], T]) -> T:
@@ -111,8 +111,8 @@ class Database:
             return None
 
     def try_unsynced(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]] | None:
-        """Like `rows_unsynced`, without waiting; None if the database is unavailable. While that is known (`is_away`),
-        nothing is sent."""
+        """Like `rows_unsynced`, without waiting; None if the database is unavailable. If it is already known to be
+        unavailable (`is_away`), nothing is sent."""
         for _ in range(0 if self.is_away else 2):  # twice: if the connection was cut, the second try makes a new one
             try:
                 return self._send(lambda db: _rows(db, statement, values), synced=False)
@@ -206,7 +206,8 @@ class Database:
             time.sleep(AGAIN_S)
 
     def _send(self, send: Callable[[Connection], T], *, synced: bool) -> T:
-        """Send once, without waiting. So while one thread waits to send again, others can use the connection."""
+        """Send once. The lock is held only for this one try, so that other threads can send while this one waits to
+        retry."""
         with self._turn:
             db = None
             try:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from trued.protocols import Decide, Step
     from trued.wire import Spend
 
-LEASE_S = 300.0  # far longer than an outage of the database; others wait for its end only if a machine dies
+LEASE_S = 300.0  # far longer than an outage of the database; others wait for a lease to end only if a machine dies
 SENT_WORK = "exists (select 1 from step where step.run = run.id and step.key ~ %s)"
 ASKED_FOR = "asked > served"  # somebody asked for a drive of the run, and none has begun since
 WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a worker drives it, now or later
@@ -70,12 +70,18 @@ class PostgresJournal:
         retry_s: float = RETRY_S,
         read_only: bool = False,
     ) -> None:
-        """`name`: the name of this machine or worker, for people. `home`: the state folder, with the work of runs. A
-        run that was added with a home is driven only with the same home, unless its work can be fetched from the hub's
-        store. If its driver died in this home, it is taken over at once.
+        """`name`: the name of this machine or worker, for people.
+
+        `home`: the state folder, with the work of runs. A run that was added with a home is driven only with the same
+        home, unless its work can be fetched from the hub's store. If the driver of a run died in this home, the run can
+        be taken over at once, before its lease expires.
+
         `retry_s`: how long to retry while the database is unavailable; a driver of a run retries for a whole lease.
-        `read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the database
-        cannot be used."""
+
+        `read_only`: create and migrate nothing; each write raises StateFailed.
+
+        Raises StateFailed if the database cannot be used.
+        """
         self.clock, self.name, self.lease_s = clock, name or "another process", lease_s
         self._home = home
         self.travels = False  # whether work that other machines sent can be fetched here
@@ -205,14 +211,18 @@ class PostgresJournal:
         self._announced[run] = (boot_time(), self._take(run))
 
     def lease_file(self, run: str) -> LeaseFile | None:
-        """The lease file of a run; None if its work stays here, since then no other machine can take it over."""
+        """The lease file of a run; None if the run's work stays on this machine, because no other machine can take such
+        a run over."""
         if not self._home or not self.travels:
             return None
         return self._lease_files.setdefault(run, LeaseFile(self._home / "runs" / run / "lease"))
 
     def driver(self, run: str) -> int:
         """The epoch under which the run is driven; 0 if nobody drives it: for example, its lease has expired, or its
-        driver died on this machine. A run that a worker will drive counts as driven under its last epoch, or 1."""
+        driver died on this machine.
+
+        A run that a worker will drive counts as driven: under its last epoch, or under 1 if it has none yet.
+        """
         return self._drivers(run).get(run, 0)
 
     def drivers(self) -> dict[str, int]:
@@ -256,14 +266,14 @@ class PostgresJournal:
         """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
 
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
 
-        The caller holds the run's lock in this state folder. So if the run was driven on this machine before, that
-        driver is dead, and there is no lease to wait for. A machine with a copy of this state folder cannot see locks
-        that are held here, so there the lease has to expire first.
+        The caller holds the run's lock in this state folder, or has just added the run. So if the run was driven on
+        this machine before, that driver is dead, and there is no lease to wait for. A machine with a copy of this state
+        folder cannot see locks that are held here, so there the lease has to expire first.
         """
         token, place = uuid.uuid4(), self._place
         here = f"(place is null or %s::uuid is null or place = %s or (%s and {SENT_WORK}))"
@@ -286,10 +296,10 @@ class PostgresJournal:
         is_elsewhere = self._place and row["place"] and row["place"] != self._place
         if is_elsewhere and not (self.travels and row["sent"]):
             what = f"run {run} was started on {row['driver']}, and its work is there"
-            helps = "the store does not have it" if self.travels else "set `[hub] store` to move work between machines"
-            raise BadInput(
-                what, then=f"use `trued` there ({helps}); `ls`, `show`, `answer` and `cancel` also work here"
-            )
+            what += ", not in the store" if self.travels else ""
+            then = "use `trued` there; `ls`, `show`, `answer` and `cancel` also work here"
+            then += "" if self.travels else "; to move work between machines, set `[hub] store`"
+            raise BadInput(what, then=then)
 
     def driving(self, run: str) -> int:
         """The epoch under which this object drives the run. Raises Fenced if this object has not claimed it."""
@@ -331,8 +341,8 @@ class PostgresJournal:
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only the bare facts are
-        searched and returned.
+        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
+        of an agent are searched and returned.
         """
         own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"
@@ -373,7 +383,8 @@ class PostgresJournal:
         return int(self._rows(statement)[0]["version"])
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """The next events, in the short form for views that fold them."""
+        """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
+        shortened further, for views that fold events."""
         columns = "id, at, key, kind, coalesce(lean, data) as data"
         statement = f"select {columns} from event where run = %s and id > %s order by id limit %s"  # noqa: S608
         rows = self._rows(statement, (run, after, limit))
@@ -418,15 +429,14 @@ class PostgresJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
-        these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
+        around them, begins with one of these."""
         where, values = _step_name_condition(names)
         rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first."""
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`."""
         where, values = _step_name_condition(names)
         rows = self._rows(
             f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
@@ -646,7 +656,8 @@ class PostgresRunJournal:
         return self.journal._database.transaction(record)
 
     def spend(self, decide: "Decide") -> "Spend | None":
-        """Let `decide` reserve or settle, in one synced transaction; other writers wait."""
+        """Let `decide` reserve or settle the budget of a call, in one synced transaction; other writers of this run
+        wait."""
         epoch, driver, token = self.journal.driving(self.run), self.journal.as_driver, uuid.uuid4()
         is_fenced = False
 
@@ -765,7 +776,8 @@ def is_named_here(home: Path, *, create: bool) -> bool:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; for all steps if empty."""
+    """An SQL condition for steps whose own name, or the name of a scope around them, begins with one of `names`;
+    without names, for all steps."""
     each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
     return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
 
@@ -775,7 +787,8 @@ def _event(row: dict[str, Any]) -> Event:
 
 
 def _why_queued(queue: str, refused: dict[str, str]) -> str:
-    """Why a run in this queue is not driven. `refused`: living worker → why it does not drive the run, or ""."""
+    """Why a run that waits in this queue is not driven yet. `refused`: each living worker of the queue → why that
+    worker does not drive the run, or "" if it would."""
     why = "; ".join(f"{name}: {why}" for name, why in refused.items() if why)
     if not refused:
         return f"no worker of the queue {queue} is running: the run waits for one"

@@ -137,7 +137,8 @@ def _client(database: Database) -> "DBOSClient":
 
 
 def _url(database: Database) -> str:
-    """The database's address as a SQLAlchemy URL; parameters that are no part of such a URL become its query."""
+    """The database's address as a SQLAlchemy URL. Parameters that have no place of their own in such a URL go into its
+    query string."""
     from sqlalchemy import URL
 
     given: Mapping[str, Any] = conninfo_to_dict(database.info)

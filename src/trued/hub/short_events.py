@@ -11,12 +11,12 @@ from trued.model.history import CLAIMING_FIELDS
 FACTS = ("role", "agent", "state", "attempts", "chars", "resume", "pid", "until", "cost_usd", "began", "ended")
 WORDS = 300  # at most this many characters of a claim or a summary are kept in the lean form
 CLAIM = 40  # at most this many characters of a claim are kept for histories
-ESTIMATED = "estimated"  # stored beside the claims, and only as false: the agent itself reported its tokens
+ESTIMATED = "estimated"  # stored beside the claims: false if the agent itself reported its tokens, else left out
 
 
 def lean(kind: str, data: Mapping[str, Any]) -> str | None:
-    """An event's data as JSON, without its brief, and of its reply only the claims and the beginning of the summary;
-    None if nothing is left out."""
+    """An event's data as JSON, without its brief, and with only the claims and the beginning of the summary of its
+    reply; None if nothing is left out."""
     if kind == "asked":
         return _compact({name: value for name, value in data.items() if name != "brief"})
     if kind != "answered":
@@ -57,7 +57,7 @@ def claims(kind: str, data: Mapping[str, Any]) -> str | None:
 
 
 def folded(kind: str, data: str) -> str:
-    """The lean form for views that fold events: for a call only its role, its agent and whether it is continued."""
+    """The lean data for views that fold events: for `CallAsked`, only role, agent and whether it resumes a session."""
     if kind != CallAsked.KIND:
         return data
     whole = json.loads(data)

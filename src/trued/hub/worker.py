@@ -100,7 +100,7 @@ class Worker:
         self._database.refuse_other_version()
         if self._database.lets_anybody_in():
             what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require one: scram-sha-256 in pg_hba.conf")
+            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
         load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))
@@ -171,8 +171,8 @@ class Worker:
                 asyncio.run(Engine(store).clean_up(journal.run(run)))
 
     def _safely(self, do: Callable[[], None]) -> None:
-        """Call `do` and report its error instead of raising it: this worker and others will repeat the call. The same
-        error is reported only once in a row."""
+        """Call `do`, and report an error instead of raising it: `do` is called again soon, by this worker and by
+        others. If the same error follows directly, it is not reported again."""
         failed = ""
         self._tell_systemd()  # before each call, since an unavailable database can block it for a minute
         try:

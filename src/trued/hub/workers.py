@@ -70,7 +70,8 @@ class StoredWorker:
 
 
 def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> str:
-    """A text that names what a run at this sandbox level needs and this worker may not use; "" if there is nothing."""
+    """What a run at this sandbox level needs but this worker may not use, in words: an agent or the level; "" if it may
+    use everything."""
     kinds = {agent_kind(one) for one in inputs.settings.agents.values()}
     if lacking := sorted(kinds - set(offer.agents)):
         return f"the agent {', '.join(lacking)}"
@@ -82,11 +83,12 @@ def what_is_missing(offer: Offer | StoredWorker, inputs: Inputs, level: str) -> 
 def what_is_withheld(
     offer: Offer, inputs: Inputs, environ: Collection[str], repository: str | None, *, calls_servers: bool = True
 ) -> str:
-    """A text that names the first thing of this machine that the run would see although the worker does not offer it;
-    "" if there is none.
+    """What the run would see of this machine although the worker does not offer it, in words: the first variable,
+    repository or file; "" if there is none.
 
-    `repository`: where its work is on this machine; None if it comes from the store. `calls_servers`: whether the run
-    may call its forge and its tracker from this machine, which would send them this machine's tokens.
+    `repository`: the path of the run's repository on this machine; None if the run's work comes from the hub's store.
+    `calls_servers`: whether the run may call its forge and its tracker from this machine, which would send them this
+    machine's tokens.
     """
     settings = inputs.settings
     # The asker names these servers, and they would get the worker's token.
@@ -225,8 +227,8 @@ class Workers:
         remove([str(row["drive"]) for row in self._database.rows(statement, (KEEP_S,))])
 
     def reap(self, move: "Move") -> None:
-        """Declare workers dead whose lease has expired, and give the drives of dead workers back to the queues of their
-        runs. One worker does this at a time.
+        """Declare workers dead if their lease has expired, and give the drives of dead workers back to the queues of
+        their runs. One worker does this at a time.
 
         Within one lease after the database started, no worker is declared dead, because none could renew while it was
         down.
@@ -246,7 +248,7 @@ class Workers:
                 move(drives, queue)
 
         self._database.transaction(work)
-        self._database.transaction(give_back)  # on its own: `move` changes rows that `work` may have locked
+        self._database.transaction(give_back)  # not in `work`: `move` changes rows that `work` may have locked
 
 
 def own_queue(worker: str) -> str:
@@ -267,7 +269,7 @@ def _stored_worker(row: Mapping[str, Any], drives: Sequence[str]) -> StoredWorke
 
 
 def _is_only_reaper(db: Connection) -> bool:
-    """Whether no other worker is reaping; none can begin until this transaction ends."""
+    """Take the lock for reaping until this transaction ends. Returns False if another worker has it."""
     free = db.execute("select pg_try_advisory_xact_lock(hashtext('trued reaper')) as free").fetchone()
     return bool(free and free["free"])
 
@@ -304,7 +306,7 @@ def _fence(db: Connection) -> None:
 
 def _put_again(db: Connection) -> None:
     """Put runs that somebody asked for, or that were abandoned, into their queues, if they have neither drive nor
-    driver. Also let workers of this format take drives that an earlier format put there."""
+    driver. Also give waiting drives of an earlier format the current one, so that workers take them."""
     relabel = f"""update {SCHEMA}.workflow_status set application_version = {FORMAT}
         where name = 'drive' and status in ('ENQUEUED', 'DELAYED') and application_version <> {FORMAT}"""  # noqa: S608
     live = f"select 1 from {DRIVES} where r.id = run.id and {LIVE}"  # noqa: S608  (constants)

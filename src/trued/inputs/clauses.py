@@ -43,8 +43,9 @@ def clauses(text: str) -> list[str]:
 def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     """The parts of the text that no quotation covers, verbatim.
 
-    The rest of a partly quoted clause counts if it has at least MEANINGFUL words of meaning, which "and", "the" and the
-    like are not. A clause of which nothing is quoted counts if it has one such word, or code.
+    The text before or after a quotation is such a part only if it has at least MEANINGFUL words of meaning outside
+    code; "and", "the" and the like have none. For a clause that no quotation touches, one word of meaning is enough, or
+    code.
     """
     flat = one_line(text)
     open_ = [True] * len(flat)
@@ -77,8 +78,9 @@ def _meaningful_words(text: str) -> list[str]:
 
 
 def is_only_names(rest: str, is_used: Callable[[str], bool]) -> bool:
-    """Whether the rest only says where something is: all its words are names of routes, functions and files, and
-    `is_used` is true for each name. An example: "`slug(text)` in src/slug.js"."""
+    """Whether `rest`, a part that no quotation covers, only says where something is. Then it consists of names of
+    routes, functions and files, and of words without meaning; and `is_used` is true for each name. An example:
+    "`slug(text)` in src/slug.js"."""
     names = [found.strip("`") for found in _NAME.findall(rest)]
     return bool(names) and all(map(is_used, names)) and not _meaningful_words(_NAME.sub(" ", rest))
 

@@ -91,7 +91,8 @@ class _GoalReading:
         return self.sections[-1].kind if self.sections else ""
 
     def _close(self, level: int) -> None:
-        """Close the open sections of this level and below it. A heading with nothing under it becomes a sentence."""
+        """Close the open sections whose headings have this level or a deeper one. A heading with nothing under it
+        becomes a sentence."""
         while self.sections and self.sections[-1].level >= level:
             closed = self.sections.pop()
             if self.sections:

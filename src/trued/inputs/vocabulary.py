@@ -92,8 +92,8 @@ def title_words(title: str) -> list[str]:
 def section_kind(title: str) -> str:
     """The kind of a section or label with this title: goal | constraint | ship | nongoal | problem | aside | "".
 
-    Words that ask for something outweigh others: "Constraints and assumptions" are constraints. If a part of the title
-    has no kind but names work, such as "steps", the kind is "".
+    Words that ask for something outweigh others: "Constraints and assumptions" are constraints. If one part of the
+    title names work, such as "steps", and has no kind itself, the whole title has none.
     """
     parts = [part for part in JOINTS.split(title.lower()) if title_words(part)]
     kinds = [_kind_of_part(part) for part in parts]

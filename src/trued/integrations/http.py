@@ -78,7 +78,7 @@ def check_address(url: str, name: str) -> str:
 
 
 def missing_token(at: Service, what: str) -> BadInput:
-    return BadInput(f"there is no token for {at.name} to {what}", at.token_env, f"set {at.token_env} to one")
+    return BadInput(f"to {what}, {at.name} needs a token", at.token_env, f"set {at.token_env} to a token")
 
 
 def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
@@ -88,17 +88,17 @@ def refusal_of(at: Service, status: int, words: object, headers: Mapping[str, st
     if status == 429 or (status == 403 and _is_rate_limit(message, known)):
         return rate_limited(at, known)
     if status == 401:
-        then = f"set {at.token_env} to a valid one"
+        then = f"set {at.token_env} to a valid token"
         if not at.token:
             return missing_token(at, doing)
         return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
     if status == 403:
         what = f"{at.name} does not allow you to {doing}{f': {message}' if message else ''}"
-        return BadInput(what, at.host, f"use a token in {at.token_env} that is allowed to")
+        return BadInput(what, at.host, f"set {at.token_env} to a token that is allowed to do this")
     if status in (404, 410):
-        seen = "a private one is shown only to a token that may read it"
+        seen = "private repositories and issues are shown only to a token that may read them"
         hint = seen if at.token else f"{seen}, and {at.token_env} is not set"
-        return BadInput(f"{at.name} does not find it: cannot {doing}", at.host, f"check the spelling; {hint}")
+        return BadInput(f"cannot {doing}: {at.name} finds nothing there", at.host, f"check the spelling; {hint}")
     if 300 <= status < 400:
         return redirected(at, doing)
     if status >= 500:

@@ -1,7 +1,7 @@
 """Checks and their cases: what the engine runs, and the result that it expects.
 
-Agents reply with cases and pages: the docstrings of those classes are part of the JSON Schema that agents get, and the
-journal stores its hash. Changing one makes runs of older versions diverge.
+Agents reply with cases and pages, so the docstrings of those classes are part of the JSON Schema that agents get. The
+journal stores the schema's hash: changing such a docstring makes runs of older versions diverge.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -51,7 +51,8 @@ class RunCase(Value):
 
     @property
     def has_unnamed_files(self) -> bool:
-        """Whether it has files that no program could find, because the command line does not contain `{files}`."""
+        """Whether the case has files that no program could find, because the command line does not contain
+        `{files}`."""
         return bool(self.files) and not any("{files}" in one for one in self.run)
 
 
@@ -124,7 +125,7 @@ class PageAction(Value):
 
     @property
     def verb(self) -> str:
-        """The one thing that it does; "" if it names none or several."""
+        """The one thing that the action does: click, type, choose, press or wait. "" if it names none or several."""
         named = [verb for verb in ("click", "type", "choose", "press", "wait") if getattr(self, verb) is not None]
         return named[0] if len(named) == 1 else ""
 

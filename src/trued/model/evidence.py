@@ -86,18 +86,17 @@ class Evidence(Value):
 
     @property
     def may_quote_held_out(self) -> bool:
-        """Whether the head had seen held-out cases when it ended. Everything that it wrote may quote them."""
+        """Whether the code under test had seen held-out cases, so that everything it wrote may quote them."""
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, nothing is left
-        of evidence that may quote held-out cases but what the engine itself says: outcomes, kinds of failure, times.
-        """
+        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, evidence that
+        may quote held-out cases keeps only what the engine itself says: outcomes, kinds of failure, times."""
         if over or not self.may_quote_held_out:
             return self
         hidden: dict[str, object] = {
             "command": HELD_BACK if self.held_out else self.command,
-            "exit_code": None if self.exit_code else self.exit_code,  # the head chooses the number of a failure
+            "exit_code": None if self.exit_code else self.exit_code,  # a failing head could choose a telling number
             "tried": tuple(one.without_text(f"case {number}") for number, one in enumerate(self.tried, 1)),
             "output": HELD_BACK,
             "pictures": (),
@@ -142,10 +141,11 @@ class Judged(Value):
 
     @property
     def reason(self) -> str:
-        """Why it has this grade, in words that any agent may read.
+        """Why the requirement has this grade, in words that any agent may read.
 
         `why` is for people only: it may name held-out tests. It may also name a visible test that failed after a
-        held-out case had run: the code under proof could choose which test fails, and so pass on what it saw.
+        held-out case had run. The code under proof could choose which visible test fails, and so tell agents what it
+        saw.
         """
         shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
         first = next(iter(self.why), "it does not hold")
@@ -232,13 +232,13 @@ class Author(Value):
     agent: str = ""
     vendor: str = ""
     agreed: tuple[str, ...] = ()  # agents that gave the expected answer to every case without seeing it
-    independent: bool = False  # one agent of `agreed` is from another vendor than planner and implementers
+    independent: bool = False  # its agent, or one of `agreed`, is from another vendor than planner and implementers
 
 
 class Contract(Value):
     """Requirements and checks, sealed before work starts. It is stored outside every clone, under its hash."""
 
-    _as_before = newer_fields("suites", "unguarded", "unserved", "reported", "red_suites")
+    _as_before = newer_fields("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -254,9 +254,10 @@ class Contract(Value):
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes made while sealing: what no check covers, and facts
     interpreter: str = ""  # the interpreter that runs the checks, on base and head
-    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base, each run three times
+    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base; failed cases ran three times or more
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+    uncollected: tuple[str, ...] = ()  # tests of the base that no check collects: `file::test`, or a whole `file`
     red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
     reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write

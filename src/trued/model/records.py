@@ -32,7 +32,7 @@ class Question(Value):
 
 
 class Event(Value):
-    """One entry of the journal; everything that people see is made from these."""
+    """One entry of the journal. Everything that people see is made from such entries."""
 
     id: int
     at: float
@@ -100,7 +100,7 @@ class Comment(Value):
 
 
 class TakenComments(Value):
-    """The comments that one call was given: the result of a step, so that a replay gives it the same comments."""
+    """The comments that one call was given. They are the result of a step, so a replay gives the call the same ones."""
 
     role: str
     call: str

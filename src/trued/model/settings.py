@@ -26,7 +26,7 @@ class Role(Value):
     origin: str = "packaged"  # packaged | user | project, with the path
     writes: bool = True  # it has the tool `edit`, and its changes are committed
     form: RoleForm = "trued"
-    notes: tuple[str, ...] = ()  # parts of its file that are ignored, or read otherwise than by the tool of its form
+    notes: tuple[str, ...] = ()  # parts of its file that trued ignores, or reads differently from the tool in `form`
 
 
 class Limit(Value):
@@ -61,7 +61,7 @@ class RunLimits(Limit):
 
 
 class ForgeSettings(Value):
-    """Where pull requests go. A repository cannot set `url`, `token_env` and `remote`, because they decide which secret
+    """Where pull requests go. A repository cannot set `url`, `token_env` or `remote`, because they decide which secret
     is sent where."""
 
     kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
@@ -103,7 +103,7 @@ class NotifySettings(Value):
 
 
 class TicketSettings(Value):
-    """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`, because they decide which secret is
+    """Where tickets are. A repository cannot set `url`, `token_env` or `user_env`, because they decide which secret is
     sent where."""
 
     kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the form of the ticket's name

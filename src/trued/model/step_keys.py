@@ -69,7 +69,8 @@ def call_name(key: str) -> str:
 
 
 def comments_key(key: str, stop: int = 0) -> str:
-    """The key of the step in which a call gets people's comments: before it begins, or after its n-th stop."""
+    """The key of the step in which a call gets people's comments. `stop`: 0 before the call begins, n after a comment
+    has stopped it for the n-th time."""
     return f"{key} comments{f' {stop}' if stop else ''}"
 
 

@@ -26,7 +26,8 @@ def newer_fields(*names: str) -> Any:
 
 
 def only_given_fields() -> Any:
-    """A serializer that writes only the fields that were given: to expect null is not the same as to expect nothing."""
+    """A serializer that writes only the fields that were given. So a case that expects null differs from one that
+    expects nothing."""
 
     def write_given(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields

@@ -13,7 +13,8 @@ A form names its action (`data-do`) and the action's fields:
     trust    run, digest
     land     run, agree
 
-`commit`: the commit that the person has reviewed; if the run has moved on since, nothing is decided.
+`commit`: the commit that the person has reviewed; if the run has moved on since, nothing is decided. `instead`: whether
+to replace an earlier decision. `criterion`, `remove`, `keep`, `supersedes` and `agree` are options of the command.
 """
 
 import subprocess
@@ -98,7 +99,7 @@ class Fields:
         return tuple(dict.fromkeys(filter(None, texts)))
 
     def lines(self, name: str) -> tuple[str, ...]:
-        """Values of one line each, which the terminal shows unchanged. Raises BadInput for others."""
+        """The field's values. Raises BadInput unless each is one line that the terminal shows unchanged."""
         found = self.texts(name)
         if any(one != visible(one) or len(one) > LINE for one in found):
             raise BadInput(f"{name} has several lines, has invisible characters, or is longer than {LINE} characters")
@@ -298,7 +299,7 @@ class Actions:
     def _command_action(
         self, words: str, command: tuple[str, ...], *, needs_confirmation: bool = False, started: str = ""
     ) -> Action:
-        """`started`: the sentence to return if the command continues to run."""
+        """An action that starts this command. `started`: the sentence that it returns if the command runs on."""
 
         def do(store: RunStore) -> str:
             return self._start(command, started)

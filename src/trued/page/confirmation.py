@@ -43,11 +43,11 @@ class ProposedDecision:
 
 
 class Confirmations:
-    """Asks about one proposal at a time. The proposal's number is shown in the browser and typed in the terminal.
+    """Asks about one proposal at a time: the browser shows its number, and the person types that in the terminal.
 
-    An attacker with a stolen session can propose and learns the number, but cannot type it. The person's own pages show
-    it, too, if they belong to that session; so the terminal shows exactly what would be recorded before the person
-    types. Pages of other sessions do not show the number.
+    Only pages of the session that made the proposal show the number. An attacker who has stolen the person's session
+    can propose and sees the number, but cannot type it in the terminal. The person's own pages then show it as well, so
+    the person might type it. That is why the terminal first shows exactly what would be recorded.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Confirmations:
             elif self._terminal is not None:
                 self._terminal.say("that is not the number; try again, or press Enter to refuse:")
         else:
-            proposal.state = "doing"  # from here on it can neither expire nor be withdrawn
+            proposal.state = "doing"  # from here on, the proposal can neither expire nor be withdrawn
             self._stop_expiry()
             try:
                 said = await proposal.act()
@@ -151,7 +151,7 @@ class Confirmations:
             self._expiry = None
 
     def _close(self, proposal: ProposedDecision, state: DecisionState, said: str) -> None:
-        """Close this proposal, but no proposal that was made since."""
+        """Close this proposal; do nothing if it is no longer the open one."""
         if proposal is not self._open:
             return
         self._open = None

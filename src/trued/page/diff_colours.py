@@ -34,7 +34,8 @@ ColouredParts: TypeAlias = tuple[tuple[str, tuple[Word, ...]], ...]  # kind of l
 
 @lru_cache(maxsize=64)
 def coloured(path: str, parts: DiffParts, within_s: float = WITHIN_S) -> ColouredParts:
-    """The diff as coloured words. If its language is unknown or it is very long, each part is one plain word."""
+    """The parts of the diff, each as words with a CSS class. In a hunk that is not coloured, each part is one plain
+    word: the language is unknown, or colouring would take too long or make too many elements."""
     lexer = _lexer(path) if sum(len(text) for _, text in parts) <= LONGEST else None
     until, left = time.monotonic() + within_s, WORDS
     found: list[tuple[str, tuple[Word, ...]]] = []
@@ -68,7 +69,8 @@ def _hunks(parts: DiffParts) -> Iterator[list[tuple[str, str]]]:
 
 
 def _coloured_hunk(lexer: Any, hunk: list[tuple[str, str]]) -> list[tuple[str, tuple[Word, ...]]] | None:
-    """Highlight the old and the new text separately, since a string may span many lines. None if it is too long."""
+    """Highlight the hunk's old text as a whole, and its new text as a whole, since a string may span many lines. None
+    if the hunk or one of its lines is too long."""
     lines = [(sort, line) for sort, text in hunk if sort != "@" for line in _LINES.findall(text)]
     if sum(len(line) for _, line in lines) > HUNK or any(len(line) > LINE for _, line in lines):
         return None

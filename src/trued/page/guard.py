@@ -13,7 +13,7 @@ from trued.page.sessions import Guesses, PageSession, Sessions
 COOKIE = "trued"
 KEY = b"x-tab-key"
 ENTER = "/enter"
-# Served without a login: they are the same for everybody and reveal nothing.
+# Files that are served without a login, because they are the same for everybody and reveal nothing.
 BEFORE_LOGIN = ("/static/enter.js", "/static/page.css")
 MOST_HEADERS = 100
 MOST_BODY = 64 * 1024
@@ -142,14 +142,15 @@ class PageGate:
         if site in ("", "same-origin") or (site == "none" and request.opens_a_page):
             return None
         if request.opens_a_page and site in ("same-site", "cross-site"):
-            # The person followed a link on another site, so the browser sent no cookie. It does when they click the
-            # link in ENTRY, which is same-origin.
+            # The person followed a link on another site, so the browser sent no cookie. It sends the cookie when they
+            # click the link in ENTRY, because that link is same-origin.
             return HTMLResponse(ENTRY, 401)
         return _refusal(403)
 
     def _refuse_unexpected(self, request: BrowserRequest) -> Response | None:
-        """Refuse a request that the page's own script would not send; None if it may pass. Refused are other methods,
-        bad paths, too many headers, a POST that is not JSON from this origin, and with `look` any POST but the login.
+        """Refuse a request that the page's own script would not send; None if it may pass. It refuses other
+        methods, bad paths, too many headers, a POST that is not JSON from this origin, and with `look` any POST but the
+        login.
         """
         if request.method not in ("GET", "POST"):
             return _refusal(405)

@@ -15,9 +15,9 @@ from trued.errors import TruedError
 from trued.page.reader import Reader
 from trued.page.view import PageView
 
-# how often to check whether the journal's files have changed, and how often while it is calm
+# time between two checks whether the journal's files have changed: usually, and in calm times
 LOOK_S, CALM_LOOK_S = 0.1, 0.4
-CALM_S = 5.0  # it is calm when nothing has changed for this long
+CALM_S = 5.0  # a time is calm when nothing has changed for this long
 PAINT_S = 0.28  # least time between two renderings of a page: on average, an event shows after half of that
 # After each rendering a page rests 16 times as long as the rendering took, at most a second: it uses a 17th of a core.
 # The page of a long run, which renders slowly, rests only 9 times as long, so that changes show soon enough, and uses a
@@ -26,7 +26,8 @@ BRISK, BRISK_S, BUSY = 16, 1.0, 9
 # How often to ask the journal itself even if its files look the same, and to check what is not in the journal:
 # transcripts grow, processes die.
 ASK_S, CALM_ASK_S = 0.5, 2.0
-REFRESH_S, CALM_REFRESH_S = 5.0, 30.0  # render again even without a known change; less often when calm
+# A page is rendered again even without a known change: after 5 s, then ever later, up to 30 s.
+REFRESH_S, CALM_REFRESH_S = 5.0, 30.0
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
 LATE_S, IDLE_S = 15.0, 300.0  # the longest rest of a changed and of an unchanged page, however long rendering took
 # at most this many streams per session: a browser opens six connections to a host, and the page itself needs some
@@ -71,9 +72,9 @@ class JournalFiles:
         self._changed = True
 
     def may_have_changed(self) -> bool:
-        """Whether this call or the last one found a change. The last one counts, too, because a writer changes the file
-        a little before others can read what it wrote, and two writes within a few milliseconds can get the same
-        time."""
+        """Whether this call or the call before found a change. After a change, one more read is needed: a writer
+        changes the file a little before others can read what it wrote, and a second write within a few milliseconds may
+        leave the file's time as it was."""
         stamp = [_stamp(one) for one in self._paths]
         before, self._changed = self._changed, stamp != self._stamp
         self._stamp = stamp
@@ -90,7 +91,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class Painting:
-    """A rendered page and its pieces to send, serialized once for all streams that get the same pieces."""
+    """A rendered page, and the pieces of it to send: all, or those that changed. Streams that get the same pieces share
+    one Painting, so its message is made once."""
 
     view: PageView
     pieces: Mapping[str, str]
@@ -109,7 +111,7 @@ class Painting:
 
     @cached_property
     def frame(self) -> bytes:
-        """The same as a server-sent event. JSON has no line breaks, so the data is one line."""
+        """The message as a server-sent event. JSON has no line breaks, so the data is one line."""
         return b"id: %d\r\ndata: %b\r\n\r\n" % (self.view.event, self.message)
 
 
@@ -127,7 +129,7 @@ class WatchedPage:
 
     @property
     def due(self) -> float:
-        """When to render it again, by the monotonic clock."""
+        """When to render the page again, by the monotonic clock."""
         if self.whole and not self.whole.view.is_whole:
             return self.painted + PAINT_S
         if self.is_stale:
@@ -244,7 +246,7 @@ class Live:
         return now - self._moved >= CALM_S
 
     def _pause(self, now: float) -> float:
-        """How long to sleep before the next poll: until a changed page is due, if that is sooner."""
+        """How long to sleep before the next poll: the usual time, or less if a changed page is due sooner."""
         due = min((one.due for one in self._pictures.values() if one.is_stale), default=now + CALM_LOOK_S)
         return max(0.0, min(due - now, CALM_LOOK_S if self._is_calm(now) else LOOK_S))
 
@@ -259,7 +261,7 @@ class Live:
         return await self._has_changed_outside() or moved
 
     async def _has_moved(self) -> bool:
-        """Whether the journal was written to since it was asked last."""
+        """Whether the journal was written to since the last call of this method; also True if it cannot be read."""
         try:
             version = await self._reader.read(Reader.version)
         except TruedError:
@@ -280,7 +282,7 @@ class Live:
         try:
             await self._paint(picture, spares=spares)
         except TruedError:
-            picture.painted = time.monotonic()  # busy or gone: it stays stale and is retried
+            picture.painted = time.monotonic()  # the page cannot be read now: it is tried again when it is due
         except Exception as error:  # noqa: BLE001  one page that cannot be made must not end all streams
             picture.is_stale, picture.painted = False, time.monotonic()
             self._report(error)

@@ -45,7 +45,7 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs are kept that no tab shows: they are read only for their line in the list
+BEGUN = 2  # at most this many half-read runs that no tab shows are kept; they are read for their line in the list
 STORY = 80  # at most this many lines of a run's story are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
@@ -100,7 +100,7 @@ class Recent(Generic[Key, Kept]):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What steps and people have decided so far."""
+    """A run's contract, newest verdict and approvals, and the check runs on its base."""
 
     contract: Contract | None
     name: str  # the contract's hash
@@ -246,7 +246,7 @@ class Reader:
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, can_steer: bool = True, at_once: int = 0) -> None:
         """`can_steer`: whether pages show forms; it protects nothing, since the server checks every request. `at_once`:
-        events that are folded for one page, 0 for any number; a run with more raises `StillReading`."""
+        how many events may be folded for one page (0: any number); a run with more raises `StillReading`."""
         self.home, self.environ, self.can_steer, self._at_once = home, environ, can_steer, at_once
         self._left = at_once  # events that may still be folded for this page
         self.is_reading_on = False  # True: a run was not read to its end for this page
@@ -304,7 +304,8 @@ class Reader:
 
     @contextmanager
     def sparing(self) -> Iterator[None]:
-        """In the `with` block, pictures of a whole run are reused for two seconds, for pages that are made often."""
+        """In the `with` block, `drawn` reuses a picture for two seconds, even after an event. For pages that are made
+        often."""
         self._spares = True
         try:
             yield
@@ -312,7 +313,8 @@ class Reader:
             self._spares = False
 
     def _once(self, read: Callable[[], Made], *name: str) -> Made:
-        """The result of `read`, which is called only once per moment."""
+        """The result of `read`. Within `at_one_moment`, only the first call for a name reads; later ones get its
+        result."""
         if not self._moment:
             return read()
         if name not in self._read_now:
@@ -430,8 +432,8 @@ class Reader:
         return found[1]
 
     def claims_refuted(self) -> dict[str, int]:
-        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, all runs that
-        are not running are counted together, and again only after a new event of one of them."""
+        """Run → how many claims of its agents were refuted; runs without any are left out. To save time, runs that are
+        not running are counted again only when one of them has a new event, or another run has stopped running."""
         if self.is_empty:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
@@ -453,7 +455,8 @@ class Reader:
         return given, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
-        """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
+        """The run's progress up to its newest event. Raises StillReading if the run has more events than one
+        page may fold; the next call continues."""
         run = self._begun.get(record.id) or self._begun.put(
             record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
         )
@@ -585,8 +588,9 @@ class Reader:
         return self._cached_part(record, name, material, lambda: make(material))
 
     def drawn(self, record: RunRecord, name: str, draw: Callable[[Material], Made]) -> Made:
-        """Like `made`, for a picture of the whole run: it grows while the run works, even without an event. While
-        `sparing`, a picture from the last two seconds is reused."""
+        """Like `made`, but for a picture of the whole run, such as who worked when. While the run works, the picture
+        changes even without an event, so it is also drawn again when it is two seconds old. In a `sparing` block, it is
+        not drawn again sooner, even after an event."""
         run, material, now = self.watch(record), self.material(record), time.monotonic()
         found = run.made.get(name)
         is_new = found is not None and now - run.drawn[name] < DRAW_S
@@ -619,7 +623,8 @@ class Reader:
         raise BadInput(f"run {record.id} has no call {key}")
 
     def texts(self, record: RunRecord, call: ReportedCall) -> tuple[str, str]:
-        """Brief and reply of a call, as they were sent; empty while they are held back."""
+        """A call's last brief, and its last reply as JSON. If they may quote held-out cases, both are "" while agents
+        may still be called."""
         if call.held_back:
             return "", ""
         events = self.store.journal.events_of_call(record.id, call.key)

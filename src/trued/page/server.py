@@ -79,9 +79,9 @@ class PageOptions:
 
 
 def open_sockets(port: int) -> tuple[int, list[socket.socket]]:
-    """A port, and sockets that listen there on both loopback addresses, or on one if the machine has no IPv6.
+    """A port, and sockets that listen there on 127.0.0.1 and, unless the machine has no IPv6, on ::1.
 
-    If it listened on only one, another process could listen on the other and pose as this page. Raises BadInput if
+    If the page did not listen on ::1, another process could listen there and pose as this page. Raises BadInput if
     there is no free port.
     """
     for _ in range(1 if port else TRIES):
@@ -166,7 +166,7 @@ class PageServer:
             log_config=None,
             access_log=False,
             server_header=False,
-            date_header=False,  # `PageGate` adds it: uvicorn would wake up every second to have it ready
+            date_header=False,  # `PageGate` adds the date: uvicorn would wake up every second to update it
             proxy_headers=False,
             timeout_graceful_shutdown=1,
             limit_concurrency=500,
@@ -336,7 +336,8 @@ class PageServer:
         return JSONResponse(await self.reader.read(partial(_news, int(after) if ID.fullmatch(after) else None)))
 
     async def picture(self, request: Request) -> Response:
-        """A screenshot of the engine's own browser, by its hash. It is harmless, even if it shows hostile work."""
+        """A screenshot of the engine's own browser, by its hash. It may show hostile work, but is sent as an image
+        only, so nothing in it can run."""
         name = request.path_params["sha256"]
         content = await self.reader.read(lambda reader: reader.picture(name))
         if content is None:

@@ -179,7 +179,7 @@ def _work_sentence(seen: Progress) -> tuple[str, str]:
 
 
 def _refuted_requirements(one: Call, seen: Progress) -> str:
-    """Requirements that the last proof of the same part refuted."""
+    """The requirements that the last proof in the call's scope before this call refuted, as words."""
     names = seen.scopes.get(scope_of(one.key), ())
     proofs = [row for name in names if isinstance(row := seen.rows[name], Checks) and row.began <= one.asked]
     last = proofs[-1].grades if proofs else ()

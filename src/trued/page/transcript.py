@@ -24,7 +24,7 @@ class SpokenLine:
     at: float
     kind: str
     head: str  # what a tool does, in a few words; "" for other lines
-    text: str  # the whole text
+    text: str  # its text, without the bytes that `left_out` counts
     left_out: int = 0  # bytes that are not shown
 
     @property
@@ -53,7 +53,7 @@ class CallTranscript:
         self._files: dict[Path, _LineIndex] = {}
 
     def window(self, first: int = 0, most: int = WINDOW) -> TranscriptWindow:
-        """`most` lines from line `first` on; the newest lines if it is 0."""
+        """At most `most` lines from line `first` on; if `first` is 0, the newest lines."""
         files = self._scan_files()
         total = sum(len(one) for one in files)
         start = min(max(1, first), max(1, total)) if first else max(1, total - most + 1)
@@ -66,7 +66,7 @@ class CallTranscript:
 
     @property
     def written(self) -> int:
-        """Bytes in the files known so far; the next `window` finds the file of a new attempt."""
+        """The size in bytes of the files that the last `window` found. The file of a newer attempt is not included."""
         return sum(path.stat().st_size for path in self._files if path.exists())
 
     def _scan_files(self) -> list["_LineIndex"]:

@@ -25,7 +25,7 @@ from trued.workspace.git.store import Store
 WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
 AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time until a clone is read again: usually, and after a timeout
-FIRST_S = 0.3  # wait at most this long for the first read of a clone
+FIRST_S = 0.3  # wait at most this long for a read of a clone if no changes in it are known yet
 CLONES = 32  # at most this many clones' diffs are kept
 MOST = 8_000_000  # at most this many bytes that git prints are read
 SHOWN = 200_000  # maximum length of one diff, in characters
@@ -121,7 +121,7 @@ def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion,
 
 
 def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> str:
-    """The text of a file at one of its versions."""
+    """The text of a file in one of the run's commits; "" if it cannot be found."""
     for place in _places(store, record):
         output = _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
         if output is not None:

@@ -115,8 +115,8 @@ def new_statements(before: str, after: str) -> frozenset[str]:
 
 
 def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
-    """Classes of the base with a new member that their old code may use: a method that Python calls, a member that may
-    override one of a base class, or a field from which a decorator makes methods."""
+    """Classes of the base with a new member that their old code may use. Such a member is a method that Python calls,
+    may override a member of a base class, or is a field from which a decorator makes methods."""
     for name in now.bound.keys() - was.bound.keys():
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
@@ -146,8 +146,8 @@ def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
             return True
     fresh = [one for name, several in now.run.items() for one in several if one not in was.run.get(name, ())]
     registered = Counter(key for several in was.run.values() for one in several for key in one.registers)
-    # A new decorator may replace what an equal one of the base has registered, such as a route. A function of a module
-    # (`click.option`) registers nothing, and neither does a decorator that the base already has twice.
+    # A new decorator may replace what an equal decorator of the base has registered, such as a route. A function of a
+    # module (`click.option`) registers nothing, and neither does a decorator that the base already has twice.
     taken = {key for key, times in registered.items() if times == 1 and not was.is_in_module(key[0])}
     return not all(
         now.is_understood(one)
@@ -186,8 +186,8 @@ def defined_names(text: str) -> frozenset[str]:
 
 
 def imported_modules(text: str) -> frozenset[str]:
-    """The modules that a Python file imports, and `module.name` for each name that it imports from one. The leading
-    dots of relative imports are left out."""
+    """The modules that a Python file imports, and `module.name` for each name that it imports from a module. The
+    leading dots of relative imports are left out."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -448,8 +448,8 @@ def _is_plain(value: ast.AST, beside: ast.AST | None = None) -> bool:
 
 
 def _is_maker(function: ast.expr) -> bool:
-    """Whether the function has the name of one that only makes values. `x[0].list()` does not count: `x[0]` may be
-    anything."""
+    """Whether the function's name is one of `MAKERS`, which only make values. `x[0].list()` does not count: `x[0]` may
+    be anything."""
     while isinstance(function, ast.Subscript):  # `list[int]()`
         function = function.value
     named = _last_name(function) in MAKERS
@@ -510,8 +510,8 @@ def _last_name(value: ast.expr) -> str:
 
 
 def _is_idle(one: ast.stmt) -> bool:
-    """Whether the statement does nothing when the module is imported: a docstring, or a block that only runs when the
-    file is started as a program or read by a type checker."""
+    """Whether the statement does nothing when the module is imported: a docstring, `pass`, or a block that only runs
+    when the file is started as a program or read by a type checker."""
     if isinstance(one, ast.If) and not one.orelse:
         return ast.unparse(one.test) in ("__name__ == '__main__'", "TYPE_CHECKING", "typing.TYPE_CHECKING")
     return isinstance(one, ast.Pass) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
@@ -534,7 +534,7 @@ def _targets(one: ast.stmt) -> Iterator[str]:
 
 
 def _has_distinct_keys(value: ast.expr) -> bool:
-    """Whether no entry of a dict replaces another: all its keys are literals, and no two are equal."""
+    """Whether all keys of a dict are literals and differ from each other. True for any other collection."""
     if not isinstance(value, ast.Dict):
         return True
     try:

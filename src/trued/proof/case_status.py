@@ -9,8 +9,8 @@ from trued.proof.room.bench import WHOLE_CHECK
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2
 MARKED = "marked"
-# Replaces the id of a case that failed after held-out cases had run in the same room, because agents must not learn it.
-# Evidence keeps the real id.
+# Agents read this instead of the id of a case that failed after held-out cases had run in the same room. Evidence keeps
+# the real id.
 HUSHED = ""
 _SILENT = {"id": HUSHED, "detail": ""}
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)

@@ -144,7 +144,8 @@ def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
 
 
 def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
-    """How a run with this last verdict ends: its state, its reasons, and which requirements only need a person."""
+    """How a run with this last verdict ends: its state, its reasons, and which requirements lack only a person's
+    approval."""
     if is_success(verdict, accept):
         state = "done"
     elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):

@@ -66,7 +66,7 @@ class Scanner:
             for commit in {self.contract.base: None, self.commit: None}:
                 there = await text_files(self.workspace, commit)
                 paths = "\n".join(there)
-                words += [paths, paths.replace("/", "."), *there.values()]  # with dots: as module names
+                words += [paths, paths.replace("/", "."), *there.values()]  # with dots, as modules are named
             self._open = words
         return any(value in one for one in self._open)
 

@@ -20,7 +20,8 @@ from trued.proof.room.dependencies import is_dependency_manifest, provides_modul
 from trued.proof.room.virtualenv import SYSTEM_PATH
 
 NODE = ("node", "nodejs")
-# CPython's one-letter options that do not change which code is run: those without a value, and those with one.
+# CPython's one-letter options that do not change which code is run: first those without a value, then those with a
+# value.
 _ALONE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
 # Node has hundreds of options, some of which load code; these common ones do not.
 _NODE_OPTION = re.compile(
@@ -66,8 +67,8 @@ class StartedProgram:
 
     kind: Literal["module", "script", "program", "nothing"]
     name: str = ""
-    words: int = 1  # the number of words at the start of the line, up to and including its name
-    why: str = ""  # why it cannot be part of a project
+    words: int = 1  # the number of words at the start of the line, up to and including `name`
+    why: str = ""  # why the line starts no file, if `kind` is "nothing"
 
 
 def started_program(line: Sequence[str]) -> StartedProgram:
@@ -173,7 +174,7 @@ def _is_npm_script(line: Sequence[str]) -> bool:
 
 
 def why_foreign_module(name: str, known: KnownNames) -> str:
-    """Why a Python module is not the project's, or "". A new module must not have the name of an installed one."""
+    """Why a Python module is not the project's, or "". A new module must not have the name of an installed module."""
     top = name.split(".")[0]
     if any(_is_file_of(path, top, known.base) for path in known.base):
         return ""
@@ -185,8 +186,8 @@ def why_foreign_module(name: str, known: KnownNames) -> str:
 
 
 def _is_file_of(path: str, top: str, base: Mapping[str, str]) -> bool:
-    """Whether this file of the base is the top-level module `top` or a file of that package. A module of the same name
-    inside another package does not count."""
+    """Whether this file of the base is the top-level module `top`, or is inside the top-level package `top`. A module
+    of the same name inside another package does not count."""
     parts = PurePosixPath(path).parts
     for at, part in enumerate(parts):
         if part == f"{top}.py" or (part == top and at + 1 < len(parts)):

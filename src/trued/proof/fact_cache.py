@@ -103,7 +103,8 @@ class FactCache:
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
         """Keep the failing facts of a head, and no others: a later pass does not outweigh an earlier failure.
-        `order_bound`: tests that are not counted. A fact in which only such tests fail is not kept."""
+        `order_bound`: tests that are not counted, because their results depend on their order or on the date. A fact in
+        which only such tests fail is not kept."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks((*contract.every, *contract.red_suites))
@@ -126,7 +127,7 @@ class FactCache:
         removed."""
         if self.folder is None:
             return
-        with contextlib.suppress(OSError):  # another verification may be removing them, too
+        with contextlib.suppress(OSError):  # another verification may be removing the same files
             files = sorted((self.folder / "base").glob("*.json"), key=lambda file: file.stat().st_mtime)
             for file in files[:-BASES]:
                 file.unlink(missing_ok=True)

@@ -119,9 +119,9 @@ def gap(
     """What the implementer learns about a failed case: the output, if the check is visible; if it is held out, only the
     requirement, the clause and the kind of failure.
 
-    A visible check that failed only after something held out ran in the same room is not even named: the head's code
-    may have seen the held-out data by then, and could reveal it by choosing which test fails. `own_files`: the check's
-    test files came with the contract and are held out.
+    A visible check that failed only after something held out ran in the same room is not even named. By then, the
+    head's code may have seen the held-out data, and could reveal it by choosing which test fails. `own_files`: the
+    check's test files came with the contract and are held out.
     """
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
@@ -144,7 +144,7 @@ def gap(
 
 
 def _with_case(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
-    """The case and how it failed (`what`). If `what` already names the page, nothing is added to it."""
+    """The case and how it failed (`what`); for a page, `what` alone if it already names the page."""
     if not isinstance(check, BrowserCheck):
         return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"

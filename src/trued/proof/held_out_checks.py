@@ -3,12 +3,12 @@
 from trued.model import BrowserCheck, Check, Contract, ExamplesCheck
 from trued.proof.room.held_out_tests import hidden_files
 
-DATA = (ExamplesCheck, BrowserCheck)  # their results are compared in the engine's process, not in the head's
+DATA = (ExamplesCheck, BrowserCheck)  # checks whose results are compared in the engine's process, not in the head's
 
 
 def is_hidden_data(check: Check) -> bool:
-    """Whether the check is data that implementers cannot see: cases, or a page that is not marked as visible.
-    They are hidden only if the contract is held out, too, which is not checked here."""
+    """Whether the check has data to hide from implementers: cases, or a page that is not marked as visible. The data is
+    in fact hidden only if the contract is held out, which this function does not check."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 

@@ -233,7 +233,8 @@ def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
 
 
 def cap_by_uncounted_tests(judged: Judged, unseen: Sequence[str]) -> Judged:
-    """The verdict, capped if only existing tests of which no more than an exit code is known may reach changed code."""
+    """The verdict, capped if only existing tests that show nothing but an exit code may have run some of the changed
+    code (`unseen`)."""
     if unseen and judged.grade > Grade.TESTED:
         return _lowered(judged, Grade.TESTED, [reasons.known_by_exit_code_only(unseen)], "attest")
     return judged
@@ -423,8 +424,8 @@ _Counts = list[tuple[Check, _Count]]
 
 
 def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
-    """The grade, the reasons, and what a person can still do: "attest" or "approve"; "" if that is not needed;
-    "nothing" if it would not help."""
+    """The grade, its reasons, and the approval that it lacks: "attest", "approve", or "" if it lacks none. "nothing"
+    means that no approval would help."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
@@ -503,8 +504,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
 
 
 def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
-    """The grade of cases that still pass. It is above `tested` only if the user's own cases are among them, and if
-    these are held out."""
+    """The grade of cases that still pass. It is above `tested` only if held-out cases of the user are among them."""
     data = [check for check, cases in held if cases and _is_users_data(check, facts)]
     if not data:
         return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
@@ -514,7 +514,8 @@ def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts:
 
 
 def _is_users_data(check: Check, facts: Facts) -> bool:
-    """Whether these are the user's own cases: hidden from implementers, and compared in the engine's process."""
+    """Whether the check contains the user's own cases or page: hidden from implementers, and compared in the engine's
+    process."""
     return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 

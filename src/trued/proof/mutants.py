@@ -56,8 +56,8 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
-    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case, whose
-    changed arguments and headers the program may repeat here."""
+    """Whether a program passes the case if it returns one of these values, in any wrapping. `like`: another case. The
+    program may also change its arguments and send headers as that case expects it to."""
     if isinstance(case, CallCase):
         return any(_passes_call(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}

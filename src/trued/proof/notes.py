@@ -5,15 +5,18 @@ notes about something that no check covers, so that each kind can be shown under
 """
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trued.model import Contract, FactNote, Verdict
 from trued.support.hashing import git_blob_names
-from trued.support.plurals import counted
+from trued.support.plurals import counted, few
 
 if TYPE_CHECKING:  # not imported at run time: reports import this module, and should not load the clean room's code
     from trued.proof.room.clean_room import Graft
+
+
+MOST_TESTS = 3  # at most this many tests are named in a note
 
 
 def facts_of(verdict: Verdict) -> tuple[str, ...]:
@@ -47,8 +50,13 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
 
 
 def not_run(suite: str) -> str:
-    """A note about a test suite of the base that could not be run. `suite`: which one, and why."""
+    """A note about a test suite of the base that could not be run. `suite`: its name, and the reason."""
     return f"existing tests not run: {suite}"
+
+
+def not_collected(tests: Sequence[str]) -> list[str]:
+    """A note about tests of the base that no check collects; none if there are no such tests."""
+    return [f"existing tests not run, because no check collects them: {few(tests, MOST_TESTS)}"] if tests else []
 
 
 def worst_counts() -> str:

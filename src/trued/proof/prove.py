@@ -31,7 +31,7 @@ from trued.proof.judge import (
     refute_by_existing_tests,
 )
 from trued.proof.missing import unknown_packages
-from trued.proof.notes import checked_unconverted, not_run, reported_notes, worst_counts
+from trued.proof.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
 from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
 from trued.proof.room.environment import interpreter_of
@@ -88,7 +88,8 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     added = await added_lines(workspace, contract.base, texts)
     seen = Observed(added, frozenset[str]().union(*trial.ran.values()), trial.has_untraced_pass())
     warnings = list_warnings(contract, due, judged, seen)
-    notes = dict.fromkeys([*map(not_run, contract.unguarded), *contract.undecided, *trial.undecided, *warnings])
+    left_out = [*map(not_run, contract.unguarded), *(not_collected(contract.uncollected))]
+    notes = dict.fromkeys([*left_out, *contract.undecided, *trial.undecided, *warnings])
     return Verdict(
         subject=subject,
         commit=commit,
@@ -131,9 +132,10 @@ async def _judge(
     *,
     hurried: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
-    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail;
-    no check guards some of the changed code; submodules were not checked; git changes files at checkout; one of its
-    parts has a lower grade. Returns the verdicts on the requirements and on the suites."""
+    """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail,
+    or ran without code of the head; no check guards some of the changed code; submodules were not checked; git changes
+    files at checkout; one of its parts has a lower grade. Returns the verdicts on the requirements and on the
+    suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
     suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]

@@ -1,8 +1,8 @@
-"""Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. How a failed case is
-described is in `gaps.py`. `judge` and the modules beside it choose among the sentences.
+"""Sentences that explain a grade: why it is as high as it is, and why it is not higher. Pure. `judge` and the modules
+beside it choose among the sentences.
 
-Reasons that refute are worded elsewhere: a failed case in `gaps.reason`; an objection, an existing test or a part in
-`judge.py`; a person's rejection in `contract.py`.
+Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections, existing tests and parts in
+`judge.py`; rejections by a person in `contract.py`.
 
 Programs should read grades and counts, not these sentences: they are written for people and may change.
 """
@@ -36,7 +36,7 @@ BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
 OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
-PARTS = "as good as the worst of its"  # a first reason that begins with this shows a verdict made from parts
+PARTS = "as good as the worst of its"  # the first reason begins with this if the verdict was made from parts
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
     "a case that writes files must write them to {files}"
@@ -90,7 +90,8 @@ def _now(number: int) -> str:
 
 
 def still_pass(*, tests: int, cases: int, commands: int) -> str:
-    """The sentence `4 existing tests still pass`, about everything that passed before the change, by its kind."""
+    """The sentence `4 existing tests still pass`, with a number for each kind of check that passed before the
+    change."""
     named = [
         counted(tests, "existing test") if tests else "",
         counted(cases, "case that passed before", "cases that passed before") if cases else "",
@@ -143,7 +144,7 @@ def not_run_by_any_check(paths: Sequence[str]) -> str:
 
 
 def known_by_exit_code_only(paths: Sequence[str]) -> str:
-    """A sentence saying that no check ran this changed code but tests that cannot be counted."""
+    """A sentence saying that only tests whose results cannot be counted may reach this changed code."""
     return (
         f"only tests that cannot be counted may reach {listed(paths)}: they show an exit code, which the changed code "
         "could set itself"
@@ -151,19 +152,19 @@ def known_by_exit_code_only(paths: Sequence[str]) -> str:
 
 
 def not_loaded_by_tests(paths: Sequence[str]) -> str:
-    """A sentence about compiled code, and modules in place of others, that were left out when existing tests ran."""
+    """A sentence saying that existing tests ran without these files: compiled code, or modules that shadow others."""
     return f"existing tests ran without {listed(paths)}, which Python loads in an ordinary checkout"
 
 
 def reached_by_failing_tests(names: Sequence[str]) -> str:
     """A sentence saying that the change alters code of the base, and that the only tests that reach it do not pass on
-    the base."""
-    return f"the only existing tests that reach this code do not pass on the base: {listed(names)}"
+    the base, or are not run."""
+    return f"the only existing tests that reach this code do not pass on the base, or are not run: {listed(names)}"
 
 
 def used_by_tests_only(paths: Sequence[str]) -> str:
     """A sentence about changed files that only tests use on the base. With the base's version of these files, the tests
-    fail; or they were not run, because there are too many such files."""
+    fail, or were not run because there are too many such files."""
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 

@@ -68,7 +68,8 @@ def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]
 
 def _variables(check: Check, variables: Mapping[str, str], *, second: bool) -> Mapping[str, str]:
     """The environment variables of a check. Cases and pages run in UTC by default, so that their results do not depend
-    on the machine's time zone. The second turn uses another name of UTC, so that its surroundings differ here, too."""
+    on the machine's time zone. The second turn uses another name of UTC, because its surroundings should differ from
+    those of the first."""
     return {"TZ": "Etc/UTC" if second else "UTC", **variables} if isinstance(check, DATA) else variables
 
 
@@ -94,7 +95,7 @@ def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """One execution of tests, and the checks that get their results from it."""
+    """One execution, and the checks that get their results from it."""
 
     check: Check
     serves: Mapping[str, Check]  # the checks, by their hash
@@ -170,7 +171,8 @@ class EvidenceRecorder:
         )
 
     def _versions(self, turn: int) -> dict[str, str]:
-        """The versions to record: all installed packages in the first turn only, because they do not change."""
+        """The versions to record. In the first turn: of Python and all installed packages. Later only of Python and
+        pytest, because versions do not change between turns."""
         installed = self.interpreter.versions
         listed = installed if turn == 1 else {name: installed[name] for name in ("pytest",) if name in installed}
         return {"python": ".".join(map(str, self.interpreter.version)), **listed}

@@ -6,7 +6,8 @@ from trued.model import Evidence, Outcomes, Picture, Shot
 
 
 def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
-    """One picture for each requirement, commit, and page or test. If there were several runs, it is from the worst.
+    """One picture for each requirement, commit, check, and page or test. If there were several runs, the picture is
+    from a failed one, if any.
 
     The files are kept under their hashes: `workspace.load_artifact(picture.sha256)`, and `picture.trace` likewise.
     """

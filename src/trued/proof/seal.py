@@ -30,6 +30,7 @@ from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
 from trued.proof.room.frozen_files import (
     CONFIGURED,
+    SCRIPTS,
     collected_files,
     files_to_freeze,
     has_tests,
@@ -44,6 +45,8 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
+from trued.proof.runners.command_parser import recognise_runner
+from trued.proof.uncollected_tests import uncollected_tests
 from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # at most this many extra runs for cases that took too long
@@ -85,9 +88,8 @@ async def seal(
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole.
 
-    Suites that could not be run are recorded in `unguarded`, because code that only they reach stays unverified. Suites
-    in which no test passes are recorded there, too: perhaps they lack something on this machine, or they fail
-    everywhere.
+    A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
+    unverified. So is a suite in which no test passes: it may only lack something on this machine.
     """
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
     red = [name for name in suites if not _green_cases(contract, name)]
@@ -156,8 +158,8 @@ def _could_not_run(contract: Contract, name: str) -> bool:
 
 
 def _has_counted(contract: Contract, name: str) -> bool:
-    """Whether the runner reported single tests or test files on the base. Only such a suite is kept as a red suite,
-    because its tests can be seen to pass on a head."""
+    """Whether the runner reported single tests or test files on the base. Only such a suite is kept in `red_suites`,
+    because only its tests can be seen to pass on a head."""
     return any(one.id != WHOLE_CHECK for fact in contract.base_facts if fact.check == name for one in fact.tried)
 
 
@@ -207,14 +209,33 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
-    return contract.model_copy(update={"base_facts": facts, "frozen": frozen})
+    contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
+    uncollected = await _uncollected(workspace, contract, ids, scripts)
+    return contract.model_copy(update={"uncollected": tuple(uncollected)})
+
+
+async def _uncollected(
+    workspace: Workspace, contract: Contract, ids: Sequence[str], scripts: Mapping[str, str]
+) -> list[str]:
+    """The tests of the base that no check collects; none if a suite is a command, which may run any of them."""
+    suites = [check for one in (*contract.suites, *contract.red_suites) for check in one.checks]
+    if any(isinstance(check, CommandCheck) for check in suites):
+        return []
+    idle = {end for check in suites if _could_not_run(contract, check_hash(check)) for end in _endings(check, scripts)}
+    return await uncollected_tests(workspace, contract.base, ids, idle)
+
+
+def _endings(check: Check, scripts: Mapping[str, str]) -> tuple[str, ...]:
+    """The endings of the files whose tests this suite runs."""
+    call = recognise_runner(check.command, scripts) if isinstance(check, TestsCheck) else None
+    return {"pytest": (".py",), "unittest": (".py",), "go": (".go",)}.get(call.runner, SCRIPTS) if call else ()
 
 
 async def _tests_beside_code(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
-    """Path → blob of all test files beside the code, to be frozen if a check is a command, because nobody knows which
-    files the command runs. Empty if no check is a command."""
+    """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. They
+    are frozen, because nobody knows which files a command runs."""
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
     named = [path for path in blobs if is_named_like_a_test(path)]
@@ -356,9 +377,9 @@ async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
 async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
     """Run the failed cases twice more, in parallel if two cores are idle.
 
-    The parallel runs are enough if both failed like the first run and left no files in the checkout. If they left
-    files, there is one more run with these files. If one of them had another result, there are two more runs in
-    sequence. Every run counts: a single pass makes the case unstable.
+    The parallel runs are enough if both had the results of the first run and left no files in the checkout. If they had
+    these results but left files, one more run follows, which finds the files. If their results differ, two more runs
+    follow, one after the other. Every run counts: a single pass makes the case unstable.
     """
     wanted = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)

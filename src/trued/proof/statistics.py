@@ -183,8 +183,8 @@ async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tu
 
 
 def _own_coverage(interpreter: Interpreter) -> tuple[dict[str, str], str]:
-    """The engine's own coverage.py (name → folder), for an interpreter that has none; and the reason if that cannot be
-    used. Empty if the interpreter has coverage.py."""
+    """The engine's own coverage.py (name → folder) for an interpreter that lacks it, and why it cannot be used, or "".
+    Both are empty if the interpreter has coverage.py."""
     if "coverage" in interpreter.versions:
         return {}, ""
     spec = importlib.util.find_spec("coverage")

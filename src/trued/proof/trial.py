@@ -81,7 +81,7 @@ class CommitTrial:
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
-        self.not_loaded: tuple[str, ...] = ()  # code of the head that tests did not load, but would in a checkout
+        self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
         self.packages: frozenset[str] = frozenset()  # packages that were installed or that the head declares
@@ -223,9 +223,9 @@ class CommitTrial:
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
     async def tests_failing_with(self, files: Mapping[str, str], texts: Mapping[str, str] | None = None) -> list[str]:
-        """Existing tests that pass on the base, and that fail twice on this commit if these files are as on the base.
+        """The existing tests that pass on the base, but fail twice on this commit when these files are as on the base.
 
-        `files`: path → blob on the base, or "" for a file to remove. `texts`: path → text that replaces this blob.
+        `files`: path → blob on the base; "" removes the file. `texts`: path → text to use instead of the blob.
         """
         carried = self.contract.carried
         known = {*await self.workspace.blobs(self.contract.base), *carried}
@@ -249,15 +249,16 @@ class CommitTrial:
         return failing
 
     def _is_uncounted(self, shared: SharedRun, case: str) -> bool:
-        """Whether this existing test does not count: superseded, or its result depends on order or date."""
+        """Whether this existing test does not count, because it is superseded, or because its result depends on order
+        or date."""
         replaced = [name for one in self.contract.requirements for name in (*one.supersedes, *one.proposed)]
         names = {full_name(shared.check.kind, check, case) for check in shared.serves}
         return any(is_superseded(case, one) for one in replaced) or not names.isdisjoint(self.order_bound)
 
     async def _retry_guards_on_base(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
-        """Find the guards that failed only in the second turn, which has other surroundings, and run their checks twice
-        on the base in the same way. Guards that fail in the second run there, too, are not counted, because the change
-        did not cause the failure."""
+        """Find the guards that failed only in the second turn, which has other surroundings. Run their checks twice on
+        the base, the second time in other surroundings, too. Guards that fail in this second run are not counted,
+        because the change did not cause their failure."""
         await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
 
     async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
@@ -276,12 +277,12 @@ class CommitTrial:
         *,
         passing: bool = False,
     ) -> None:
-        """Run the checks of the suspects twice in one room of this commit, and add to `order_bound` the suspects that
-        are not to be counted.
+        """Run the checks of the suspects twice in one room of this commit. Suspects that must not be counted are added
+        to `order_bound`.
 
-        Normally the second run has other surroundings, and the suspects that fail in it are added. With `passing`, both
-        runs have the same surroundings, and the suspects are added that pass in the second and then fail when only the
-        date is changed.
+        Normally the second run has other surroundings, and a suspect is added if it fails in that run. With `passing`,
+        both runs have the same surroundings. Then a suspect is added if it passes in the second run, and fails when
+        only the date is changed.
         """
         if not suspects:
             return
@@ -368,8 +369,8 @@ class CommitTrial:
         self.tell(ObjectionRan(what=finding.what, passed=passed))
 
     def _shows_nothing_of_head(self, one: Tried) -> bool:
-        """Whether the result says nothing about the head: the case is malformed, the engine itself failed, or the base
-        lacks the same thing."""
+        """Whether the result says nothing about the head: the case is malformed, the engine itself failed, or something
+        is missing that is missing on the base, too."""
         if one.outcome is not Outcomes.UNJUDGED:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.base_facts)}
@@ -384,7 +385,8 @@ class CommitTrial:
         return undeclared_imports(own, self.modules, self.packages)
 
     def _awaited_modules(self, evidence: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
-        """Kind of failure → the package that the head declares and that could not be installed."""
+        """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
+        installed."""
         return awaited_packages(self.added, evidence)
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:

@@ -5,13 +5,13 @@ the second counts only if the first left its room unchanged. Cases that failed i
 other, before they count against the head. If they pass then, they need more passes than cases that never failed.
 
 Of the checks that run code, only cases and pages can show `proven`. A test that ran before them could leave a sign in
-the room by which the code knows that it is being judged. The engine cannot find every sign, because the time or the
-mode of a folder is enough. So the first run of cases and pages is in another room, in which no other check has changed
-anything. Their second run is in the same room as the tests, as LAW-6 asks. If they pass in the other room, but leave
+the room by which the head's code knows that it is being judged. The engine cannot find every sign, because the time or
+the mode of a folder is enough. So cases and pages run first in a room of their own, in which no other check has changed
+anything. Their second run is in the room of the tests, as LAW-6 asks. If they pass in their own room, but leave
 something behind there, their first run is repeated in the room of the tests.
 
-The room of the tests has the base's tests and test settings, and lacks those that the head adds. The other room has all
-files as the head has them, because code could be right only where its own tests are missing.
+The room of the tests has the base's tests and test settings, and lacks those that the head adds. The room of cases and
+pages has all files as the head has them, because code could be right only where its own tests are missing.
 """
 
 import asyncio

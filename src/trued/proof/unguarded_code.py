@@ -34,6 +34,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_untraced
+from trued.proof.uncollected_tests import reachable_files
 from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import Undoing, altered_helpers
 
@@ -57,10 +58,13 @@ class UnguardedCode:
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
-        """Requirement → changed code that no check was seen to run; {} if all existing tests could be run."""
-        if not self.contract.unguarded:
+        """Requirement → changed code that no check was seen to run, although existing tests that were not run may reach
+        it; {} if all existing tests were run."""
+        if not self.contract.unguarded and not self.contract.uncollected:
             return {}
         left = await self._unwatched(TurnedTests())
+        if left and not self.contract.unguarded:
+            left = await self._within_reach_of_uncollected(left)
         if left and self.contract.red_suites:
             interpreter = await interpreter_of(self.workspace, self.contract)
             turned = await turned_tests(self.workspace, self.contract, self.trial.commit, interpreter)
@@ -69,17 +73,30 @@ class UnguardedCode:
         return self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
-        """Requirement → changed code that only existing tests whose results cannot be counted may run. The engine knows
-        only their exit code, and code that shares their process can end it with any code. {} if all tests are
-        counted."""
+        """Requirement → changed code that no check was seen to run. Existing tests that run as a plain command may run
+        it, but the engine knows only the command's exit code, which code in that process can choose. {} if all existing
+        tests are counted."""
         checks = [check for one in self.contract.suites for check in one.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
         return self._by_requirement(await self._unwatched(TurnedTests()))
 
+    async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
+        """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
+        unknown."""
+        known = await self.workspace.blobs(self.contract.base)
+        if sum(path.endswith(CODE) for path in known) > MOST_FILES:
+            return code  # too many files to be read
+        texts = await self._texts_on_base(tests=True, suffixes=CODE)
+        tests = {one.split("::")[0] for one in self.contract.uncollected}
+        reached = reachable_files(known, texts, tests)
+        if reached is None:
+            return code
+        return [one for one in code if {one, one.rpartition(" (")[0]} & reached or one.endswith(f" ({REPLACES})")]
+
     async def behind_failing_tests(self) -> dict[str, list[str]]:
-        """Requirement → code of the base that the head altered and that only failing tests reach. These existing tests
-        pass neither on the base nor on the head, so they cannot notice a mistake."""
+        """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
+        pass neither on the base nor on the head, or no check collects them, so they cannot notice a mistake."""
         failing, passing = await self._names_in_tests()
         if not failing:
             return {}
@@ -101,9 +118,9 @@ class UnguardedCode:
         return self._by_requirement(list(dict.fromkeys(found)))
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
-        the base's version of the file, the tests fail. If they fail only with the base's version of all such files, all
-        are returned. If there are more than `MOST_HELPERS` such files, all are returned without running the tests."""
+        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: the
+        tests fail with the base's version of the file. If no single file makes them fail, but all together do, all are
+        returned. If there are more than `MOST_HELPERS`, all are returned without running the tests."""
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
         if len(suspects) > MOST_HELPERS:
             return list(suspects)
@@ -115,8 +132,9 @@ class UnguardedCode:
         return found
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
-        """Whether existing tests fail if these changes are undone. The tests may need what the head's code newly takes
-        from these files: then they must pass with the base's version to which only that was added."""
+        """Whether existing tests fail if these changes are undone. Other code of the head may need new definitions from
+        these files. So tests that fail with the base's version get a second try, with the new definitions added to
+        it."""
         files = {path: blob for one in undone for path, blob in one.files.items()}
         grown = {path: text for one in undone for path, text in one.grown.items()}
         if not await self.trial.tests_failing_with(files):
@@ -188,8 +206,8 @@ class UnguardedCode:
 
     async def _altered_out_of_reach(self, loaded: Sequence[str], turned: TurnedTests) -> list[str]:
         """Code of the base that the head altered, in files that a check loaded but no test ran. (Loading a file does
-        not show that its code works.) Code is left out if, on the base, the entry point of a case or a red test that
-        passes now reaches it."""
+        not show that its code works.) Code is left out if, on the base, it can be reached from the entry point of a
+        case, or from a red test that passes now."""
         tested = frozenset[str]().union(*self._ran_by_tests())
         altered = await self._altered([path for path in loaded if path not in tested])
         if not altered:
@@ -199,9 +217,9 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by existing tests that pass neither on the base nor on the head, and the names used by all
-        other existing tests."""
-        failing, passing = list[str](), list[str]()
+        """The names used by idle existing tests, and the names used by all other existing tests. Idle tests pass
+        neither on the base nor on the head, or no check collects them. Both are empty if no idle test is in Python."""
+        failing, passing = [one for one in self.contract.uncollected if not self._is_superseded(one)], list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.trial.base_facts if one.check == check_hash(check)]
             here = [one for one in self.trial.evidence if one.check == check_hash(check)]
@@ -289,8 +307,8 @@ def _module(path: str) -> str:
 
 
 def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> bool:
-    """Whether a new Python file is imported instead of another module: instead of one of the base, or instead of one in
-    `elsewhere` (the standard library and packages) that has the same name."""
+    """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
+    `elsewhere` (the standard library and packages)."""
     place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix("src/")
     others = {f"{root}{place}{end}" for root in ("", "src/") for end in (".py", "/__init__.py")}
     return place in elsewhere or not others.isdisjoint(known)

@@ -86,12 +86,12 @@ async def altered_helpers(
     users = {
         path: {one: texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)} for path in left
     }
-    # Some tests run with the base's text, because they are put back, the others with the head's. A helper must load
-    # nothing more in either case.
+    # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
+    # more.
     put_back = {path: text for path, text in texts.items() if path in tests}
 
     def has_only_grown(path: str, texts_after: Mapping[str, str]) -> bool:
-        # Two helpers may load the same file: neither hides that the other does.
+        # The other helpers are undone: if two helpers load the same file, neither hides the other's load.
         others_undone = {one: texts.get(one, "") for one in left if one != path}
         return (
             _has_only_grown(path, texts, texts_after, "\n".join(users[path].values()))
@@ -111,8 +111,7 @@ async def altered_helpers(
 
 
 def with_new_definitions(before: str, after: str) -> str:
-    """The text of a Python file with the statements of a later version added that only define new names; "" if there
-    are none."""
+    """The Python text `before`, followed by the statements of `after` that only define new names; "" if none do."""
     added = added_names(before, after)
     try:
         known = {ast.dump(one) for one in ast.parse(before).body} if added else set[str]()
@@ -192,8 +191,8 @@ def _code_that_the_user_names(contract: Contract) -> str:
 
 
 def _files_in_place_of(path: str, changed: str, here: Iterable[str]) -> dict[str, str]:
-    """Path → "" for each file of a new package that Python finds instead of the module `path`. They have to be removed,
-    so that Python finds the module again. Empty if there is no such package."""
+    """Path → "" for each file of a new package that Python finds instead of the module `path`. These files have to be
+    removed, so that Python finds the module again. Empty if there is no such package."""
     if changed == path:
         return {}
     return dict.fromkeys((one for one in here if one.startswith(changed.removesuffix("__init__.py"))), "")
@@ -224,9 +223,9 @@ def _is_asked_for(path: str, text: str, known: Collection[str]) -> bool:
 def _defines_what_is_asked_for(
     path: str, text: str, product: Mapping[str, str], changed: Mapping[str, str], tests: Iterable[str]
 ) -> bool:
-    """Whether this text of the user names every function and class of this Python file of the base that these tests may
-    use, as `name(…)` or in backticks. If another file of the product defines such a name, too, on the base or newly
-    (`changed`: path → text on the commit), the user may mean that one."""
+    """Whether this text of the user names, as `name(…)` or in backticks, all that these tests may use from this Python
+    file of the base. False if another file of the product defines such a name, too: the user may mean that file.
+    `product`: path → text on the base; `changed`: path → text on the commit."""
     if not path.endswith(".py"):
         return False
     asked = {one for both in _NAMED_CODE.findall(text) for part in both for one in part.split(".") if one}
@@ -268,7 +267,7 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
         names = _imported_names(text)
         places, own = _places(path, names), _name_below_root(one, known)
         # `own`: the name by which any code imports the file, if the file's root is on the import path. In code of the
-        # product it counts only with a package in it, because a short name may belong to another module.
+        # product, a name without a package does not count, because it may belong to another module.
         by_name = is_test(path) or "/" in own
         # An `__init__.py` runs whenever anything of its package is imported. Files of that package are not its users.
         if name == "__init__.py":
@@ -301,7 +300,8 @@ def _imported_names(text: str) -> frozenset[str]:
 
 def _name_below_root(path: str, known: Collection[str]) -> str:
     """The name by which a module is imported if its root is on the import path, with slashes instead of dots. The root
-    is the first folder above it that is no package: `kit/core` for `lib/kit/core.py`, if `lib` has no `__init__.py`."""
+    is the nearest folder above the module that is no package. For `lib/kit/core.py`, if only `kit` has an
+    `__init__.py`: `kit/core`."""
     file = PurePosixPath(path)
     root = next(one for one in file.parents if f"{one}/__init__.py".removeprefix("./") not in known or str(one) == ".")
     name = file.relative_to(root).with_suffix("")

@@ -46,7 +46,7 @@ def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> st
 def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
     """Why a program without the feature could pass the case, judged by what the case expects, or ""."""
     if isinstance(shown, CallCase) and shown.raises is not None:
-        name = shown.raises.rpartition(".")[2]
+        name = shown.raises.replace(":", ".").rpartition(".")[2]
         if name in TOO_WIDE:
             return f"raises {name}: a stub passes it"
         return "" if known.names(name) else f"raises {name}, which is named neither by the user's words nor by the base"
@@ -164,7 +164,8 @@ def _is_defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
-    """For each case, the mutant that passes all cases of its entry point, or "" if none does."""
+    """For each case, a mutant (a deliberately wrong program) that passes all cases with the same entry point as this
+    case; "" if every mutant fails one of them."""
     entries = [declared_entry(one, interface) for one in cases]
     why = {
         name: passing_mutant([one for one, at in zip(cases, entries, strict=True) if at == name])

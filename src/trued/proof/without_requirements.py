@@ -81,7 +81,8 @@ def _is_in_files(tried: Tried, files: tuple[str, ...]) -> bool:
 
 
 def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
-    """The ids of failed tests. A file that the base could not import is replaced by the tests in it."""
+    """The ids of failed tests. If the base could not import a file, `failed` has the file's id: it is replaced by the
+    ids of the tests in the file that do not pass."""
     inside = {name: [one.id for one in shown[name][1] if one.id.startswith(f"{name}::")] for name in failed}
     return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
 

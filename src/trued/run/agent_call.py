@@ -43,7 +43,7 @@ DEATHS = 20  # a call fails after dying this often in this process: something on
 UNREAD = 3  # a call fails after this many unreadable reports: each of them was paid for
 QUESTIONS = 5  # at most this many questions from one call: an agent that asks more is not working
 SUBJECT = 60  # at most this many characters of a ticket's summary in the first line of a commit
-UNDONE_BYTES = 200_000  # at most this many bytes to record of an undone change, per file
+UNDONE_BYTES = 200_000  # at most this many bytes of an undone change are recorded, per file
 PIECE_S = 30.0  # a longer wait is split into pieces: after each the clock is read, because the machine may have slept
 PICTURES = "pictures"  # the folder below an agent's HOME for the pictures that it gets
 LOOK_S = 0.5  # how often to check whether a person wants the call to be stopped
@@ -148,8 +148,8 @@ class Exchange:
 
 
 async def call_agent(context: RunContext, here: Position, ask: AgentRequest) -> AgentAnswer:
-    """Let the agent work, however often its process dies or its provider refuses, and commit what it left. Raises
-    LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
+    """Let the agent work, and commit what it left. If its process dies or its provider refuses for now, try again.
+    Raises LimitReached if the budget is used up or waiting takes too long, AgentFailed if the call keeps dying."""
     brief, role = context.redact(ask.brief), ask.role.name
     asked = CallAsked(role=role, agent=ask.agent, brief=brief, chars=len(brief), resume=ask.resume)
     context.journal.emit(asked, ask.key)
@@ -319,8 +319,8 @@ async def _is_given_up(
     context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
 ) -> bool:
     """Whether another machine has settled this attempt, which began here, and made the next one. If so, the agent of
-    this attempt must not be started again. False if its report is here already, because the report can still be
-    used."""
+    this attempt is stopped and must not be started again. False if the attempt's report is already here, because the
+    report can still be used."""
     runtime = context.runtime
     if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
         return False

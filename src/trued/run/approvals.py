@@ -65,9 +65,10 @@ def head_by_decision(processed: Iterable[ProcessedDecisions]) -> dict[tuple[str,
 def unprocessed_decisions(
     words: Iterable[Approval], processed: Sequence[ProcessedDecisions], asked: Collection[str], *, every: bool = False
 ) -> list[Approval]:
-    """Decisions that the workflow has not processed yet: rejections, and approvals of parked requirements (a person had
-    to decide, and nobody was there). `every`: all decisions, for a workflow that records approvals in its files.
-    `asked`: the contract's requirements; decisions on others, which a person has removed since, are left out."""
+    """For each requirement, the newest decision that the workflow has not processed yet. Approvals are left out, except
+    of parked requirements: a person had to decide on these, and nobody was there. `every`: keep all approvals, for a
+    workflow that records them in its files. `asked`: the contract's requirements; decisions on requirements that a
+    person has removed are left out."""
     known, parked = head_by_decision(processed), {name for one in processed for name in one.parked}
     meant = {*asked, WHOLE} if every else {*asked}
     news = [one for one in words if one.requirement in meant and (one.requirement, one.at) not in known]

@@ -23,7 +23,7 @@ FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
 class _NothingNew(Exception):
-    """No person has edited anything since; raised so that no step is recorded."""
+    """There is no new edit by a person. Raised inside a step, so that the step is not recorded."""
 
 
 class SetUp(Value):
@@ -143,8 +143,8 @@ class Branch:
         files.owned = tuple(dict.fromkeys((*files.owned, *paths)))
 
     def allow_notes(self, *paths: str) -> None:
-        """Let agents write notes into these owned files. Their changes are still undone, but without an event: the
-        workflow reads them (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
+        """Let agents write notes into these owned files. The engine still undoes the changes, but without an event. The
+        workflow reads the notes (`AgentAnswer.undone`), keeps what it allows, and records the rest itself."""
         files = self._steps.state.files
         files.noted = tuple(dict.fromkeys((*files.noted, *paths)))
 

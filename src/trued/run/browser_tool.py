@@ -1,4 +1,4 @@
-"""An agent's browser: how to start, inside its sandbox, the MCP server that drives the browser on a preview."""
+"""An agent's browser: an MCP server inside the agent's sandbox that lets the agent drive Chromium on a preview."""
 
 import sys
 from pathlib import Path

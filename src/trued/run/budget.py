@@ -24,7 +24,8 @@ from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 USED_UP = 0.95  # a call that ended at its reservation used this share or more: agents round, and clocks differ
 LEAST = 0.05  # a call is not started if less than this share of what it usually takes is left
 KNOWN = 3  # after this many past calls of a role by an agent, their figures replace the configured ones
-# A call may use this many times the median of past calls; then it is stopped, and continues if the limits leave room.
+# A call may use this many times the median of past calls, or a little more than the largest of them. Then it is
+# stopped, and continues if the limits leave room.
 WITHIN = 3.0
 UNREPORTED = ("crashed", "idle", "wall", "output")  # failures in mid-work: the call used more than it reported
 GRACE_S = 0.5  # after a crash, how long a new call waits for earlier calls to take up their reservations again
@@ -66,7 +67,7 @@ class CallRequest:
 
     @property
     def feature(self) -> str:
-        """The feature that the call belongs to; all tasks of a feature share it. Empty if none."""
+        """The scope of the feature that the call belongs to, such as `feature F1`; "" if there is none."""
         return feature_scope(self.key)
 
     def scopes(self) -> tuple[str, ...]:
@@ -130,8 +131,9 @@ class CapQueue:
         """Wait until a postponed call may ask the hub again. About once a second one call of the queue asks, in
         turn, because each request costs the hub a transaction. After a call has got room, the next one asks at once.
 
-        The time is random: if all runs asked at the same moment, room that becomes free would be unused until then."""
-        async with self._turn:  # whoever waits longest gets it
+        The delay is random: if all runs asked at the same moments, room that becomes free would be unused in between.
+        """
+        async with self._turn:  # the call that has waited longest gets the lock first
             self.has_room.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S * random.uniform(0.5, 1.5)):  # noqa: S311  (no secret)
@@ -150,8 +152,8 @@ class Budget:
         *,
         at_once: int = sys.maxsize,
     ) -> None:
-        """`at_once`: how many calls may hold a reservation at the same time. On a hub this is the run's own cap of
-        agents: a call that waits for that cap must not take room from other runs."""
+        """`at_once`: how many calls of this run may hold a reservation at the same time. On a hub this is the run's own
+        cap of agents, so a call that waits for it reserves nothing yet and takes no room from other runs."""
         self._journal, self._run, self._price = journal, run, price
         self._begun, self._limits, self.wall_s = settings.limits, settings.limits, settings.wall_s
         self._windows: dict[str, QuotaWindow] = {}
@@ -193,8 +195,8 @@ class Budget:
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
-        """For a call that ended because a budget was used up: whether that was its reservation. If so, it may reserve
-        more; if not, it was the agent's own budget, which the engine cannot raise."""
+        """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
+        more. If not, it used up the agent's own budget, which the engine cannot raise."""
         found: list[bool] = []
 
         def look(rows: Sequence[Spend]) -> None:
@@ -251,7 +253,7 @@ class Budget:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_S):
                         await self._freed.wait()
-            elif short.reserved and not looked:  # by a call before a crash: wait once for that call to come back
+            elif short.reserved and not looked:  # reserved by a call before a crash: wait once for it to continue
                 looked = True
                 await asyncio.sleep(GRACE_S)
             else:

@@ -1,7 +1,7 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If it fails, too, the reply is
-   missing.
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one fails, too, there
+   is no usable reply.
 B  `send_behind_gate`: one agent goes first; the others follow, as in A, only if it opens the gate.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
 """
@@ -35,7 +35,7 @@ class Errand(Generic[R]):
 
 @dataclass(frozen=True)
 class Returned(Generic[R]):
-    """The result of an errand. `reply` is None if no agent gave one, even if it left files."""
+    """The result of an errand. `reply` is None if no agent gave one, even if an agent left files."""
 
     name: str
     role: str

@@ -44,9 +44,8 @@ class RunContext:
     # For each amendment by a person: the keys of the steps recorded before it, the contract in force since, and, if the
     # run had finished, the verdict by that contract.
     amended: tuple[tuple[frozenset[str], Contract, Verdict | None], ...] = ()
-    turn: Callable[[], AbstractAsyncContextManager[Any]] = (
-        nullcontext  # limits how many runs of this process prove at the same time
-    )
+    # limits how many runs of this process prove at the same time
+    turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext
     ticket: Ticket | None = None
     branch: str = ""  # the run's branch in the user's repository
     with_approvals: Callable[[Verdict], Verdict] = lambda verdict: verdict  # applies people's approvals

@@ -26,8 +26,8 @@ class ForeignEdits:
 
 def protected_files(owned: Collection[str], persons: Collection[str]) -> tuple[str, ...]:
     """Documents that no agent may write, in any workflow: the engine's (`owned`: a workflow declares them with
-    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). An agent's changes to them
-    are undone when its work is committed, before anything else reads them."""
+    `Branch.own`) and people's (`persons`: plan, ticket, specification, requirements file). An agent's changes to these
+    files are undone when its work is committed, before anything else reads the files."""
     return tuple(dict.fromkeys((*owned, *persons)))
 
 
@@ -102,7 +102,7 @@ class LiveCopies:
 
     def _written(self, path: str) -> dict[int, bytes]:
         """The stored versions of what the engine wrote, by version number: only the last one, unless the engine was
-        killed before it deleted the one before."""
+        killed before it deleted the previous one."""
         kept = self._versions_folder(path)
         numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
         return {number: (kept / str(number)).read_bytes() for number in numbers}

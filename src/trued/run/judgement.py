@@ -94,8 +94,8 @@ class Judgement:
         return self._state.contract
 
     def amended_since(self, key: str, number: int) -> Verdict | None:
-        """Put the first `number` amendments into force. Returns the verdict by the last of them if it was made after
-        the step `key`; else None."""
+        """Put the first `number` amendments into force. If the last of them was made after the step `key`, return the
+        verdict by the contract as amended; else None."""
         for before, contract, verdict in self._context.amended[self._state.amendments : number]:
             self._state.amendments += 1
             self.enforce(contract)
@@ -414,8 +414,8 @@ class Judgement:
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The objections, each with its requirement: one that names none is about all requirements that the subject
-    serves."""
+    """The objections, each with its requirement. An objection that names none is repeated for every requirement that
+    the subject serves."""
     every = {one.id: one for one in contract.requirements}
     served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
     meant = served or [""]

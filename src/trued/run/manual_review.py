@@ -55,9 +55,9 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
 
 
 async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False) -> tuple[Approval, ...]:
-    """Decisions of people, on this contract, that no step has processed yet. If there are none, no step is recorded, so
-    that a resumed run looks again. To be called only at the end of a workflow: elsewhere a replay could find decisions
-    made later."""
+    """People's decisions under this contract that no step has processed yet. If there are none, no step is recorded, so
+    that a resumed run looks again. Call this only at the end of a workflow: elsewhere, a replay could find decisions
+    that were made later."""
     key, head = steps.key("decided"), steps.state.position.head
     ids = [one.id for one in contract.requirements]
 

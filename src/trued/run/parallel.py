@@ -139,8 +139,8 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
 
 
 async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
-    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. Only
-    the agent claims that the other side is in them, too."""
+    """Files that now equal one side: files of the conflict, and files that git had merged and the agent reverted. That
+    they also do what the other side did is only the agent's claim."""
     workspace, sides = part.steps.context.workspace, [one.split()[-1] for one in conflict.marks]
     since = await workspace.changed_files(conflict.commit, part.head) if conflict.commit else ()
     others = [path for path in since if _without_label(path, sides) == path]
@@ -157,9 +157,9 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
 def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
     """Whether git's conflict markers are left in a file, also indented or commented out.
 
-    A marker with a label (a commit) is recognised by the label. One without, such as `=======`, may be an ordinary
-    line: it counts as left only if the file has more such lines than both sides had together. `shown`: the file as the
-    agent got it, with both sides and the markers.
+    A marker with a label (a commit) is recognised by the label. A marker without a label, such as `=======`,
+    may be an ordinary line: it counts as left only if the file has more such lines than both sides had together.
+    `shown`: the file as the agent got it, with both sides and the markers.
     """
     if now is None or any(_is_conflict_marker(line, labels) for line in now.splitlines()):
         return now is not None

@@ -66,8 +66,8 @@ class People:
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts
         on them and calls `finish` again.
         """
-        # People decide on the newest contract. It comes into force with the next step that needs one: here, a replay
-        # could not know whether an amendment came before or after.
+        # People decide on the newest contract. It comes into force only with the next step that needs a contract: a
+        # replay could not know which amendments had been made when the run was here the first time.
         amended = self._steps.context.amended
         contract = amended[-1][1] if amended else self._judgement.contract()
         await manual_review.ask_about_missing(self._steps, contract, self._steps.state.proof.final)
@@ -86,8 +86,8 @@ class People:
         return self._granted()[0]
 
     def amended_verdict(self) -> Verdict | None:
-        """The verdict that the person saw who granted rounds, if the contract was amended after `finish`; else None.
-        The amended contract comes into force here."""
+        """If the contract was amended between `finish` and the grant of more rounds, the verdict by the amended
+        contract, which comes into force here; else None."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
     def pass_on(self, task: str, gaps: Iterable[Finding]) -> None:

@@ -37,7 +37,7 @@ class FileState:
     owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
     noted: tuple[str, ...] = ()  # owned files into which agents may write notes: the workflow reads them
     background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, no change counts
-    counted: tuple[str, ...] = ()  # of all these, the files into which agents brought something: changes to them count
+    counted: tuple[str, ...] = ()  # owned or background files to which changes count as part of the work
     edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
 
 

@@ -1,4 +1,4 @@
-"""LeaseFile: the time until which the agents of a run may work, written by its driver, read by their supervisors."""
+"""LeaseFile: until when the agents of a run may work. The run's driver writes it; the agents' supervisors read it."""
 
 import time
 from pathlib import Path
@@ -26,7 +26,7 @@ class LeaseFile:
             self.unwritten = ""
 
     def why_over(self) -> str:
-        """A sentence that says why no agent may start: the lease has expired."""
+        """Why no agent may start after the lease has expired, as a sentence."""
         if self.unwritten:
             return f"no agent starts before {self.path} can be written: {self.unwritten}"
         return "no agent starts before the hub answers again: another machine may have the run"

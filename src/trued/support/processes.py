@@ -34,7 +34,7 @@ def inside_agent() -> str:
 
 
 def agent_around() -> str:
-    """The name of an environment variable that shows that an agent started this process; "" if there is none. It may be
+    """The name of the variable that shows that an agent started this process; "" if there is none. The variable may be
     set in this process or in one above it."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
@@ -47,8 +47,8 @@ def agent_around() -> str:
 
 
 def marker(folder: Path) -> str:
-    """The marker of the call in `runs/RUN/spool/CALL`. A call of the same name in another state folder has another
-    one."""
+    """The marker of the call in `runs/RUN/spool/CALL`. A call of the same name in another state folder has a different
+    marker."""
     folder = folder.resolve()
     return f"{folder.parent.parent.name}/{folder.name}@{zlib.crc32(os.fsencode(folder)):08x}"
 
@@ -86,13 +86,13 @@ def likely_descendants(root: int) -> set[int]:
 
 
 def identity(pid: int) -> str:
-    """The process with its start time, so that a reused pid differs; "" if it has ended."""
+    """The pid with the process's start time, so that a reused pid differs; "" if the process has ended."""
     stat = _stat(pid)
     return f"{pid}:{stat[2]}" if stat and stat[0] != "Z" else ""
 
 
 def parent(pid: int) -> int:
-    """The parent of a living process; 0 if it has ended."""
+    """The parent of a process; 0 if the process no longer exists."""
     stat = _stat(pid)
     return stat[1] if stat else 0
 
@@ -218,7 +218,7 @@ def _environment(pid: int) -> list[bytes]:
 
 
 def _stat(pid: int) -> tuple[str, int, str] | None:
-    """State, parent and start time of a process; None if it has ended."""
+    """State, parent and start time of a process; None if the process no longer exists."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
             fields = file.read().rpartition(b")")[2].split()

@@ -64,7 +64,8 @@ def plain(text: str) -> str:
 
 
 def single_line(text: str, longest: int) -> str:
-    """The text on one line, with blanks for control characters; a text of more than `longest` ends with `[…]`."""
+    """The text on one line, with blanks for control characters; cut after `longest` characters and marked with
+    `[…]`."""
     flat = " ".join(text.translate(_BLANKS).encode("utf-8", "replace").decode().split())
     return flat if len(flat) <= longest else f"{flat[:longest]} […]"
 

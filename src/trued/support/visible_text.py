@@ -26,7 +26,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """A text of many lines, such as a diff, each as `visible` shows it. Tabs stay; line ends become `\\n`."""
+    """A text of many lines, such as a diff, with `visible` applied to each line. Tabs stay; line ends become `\\n`."""
     return "\n".join("\t".join(map(visible, one.removesuffix("\r").split("\t"))) for one in text.split("\n"))
 
 

@@ -91,21 +91,21 @@ class WorkflowDescriptor:
 
     # what it takes
     takes: Input = Input.PLAN  # how a file given to this workflow is read
-    default_for: frozenset[Input] = frozenset()  # inputs that go to this workflow if nobody names one
-    is_baseline: bool = False  # `trued compare` compares others with it
+    default_for: frozenset[Input] = frozenset()  # kinds of input for which this workflow is the default
+    is_baseline: bool = False  # whether `trued compare` compares other workflows with this one
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
     takes_parts: bool = False  # whether parts of a plan can be chosen, with --chunk and --phase
     starts_empty: bool = False  # whether it can begin in a repository without a commit
-    branch_state: BranchState | None = None  # the file by which it continues from an earlier run's branch
+    branch_state: BranchState | None = None  # the file from which it continues an earlier run's branch
 
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
     replies: Reference = ""  # role → the classes of its replies, for the documentation
     handbook: Reference = ""  # (RoleFormat, folder) → files with which another tool follows it without the engine
-    # roles that check the work; an agent in such a role that changes code counts as an implementer from then on
+    # Roles that check the work. If an agent in such a role changes code, it counts as an implementer from then on.
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
-    # Roles that get an agent of another vendor than the builders', if there is one.
+    # Roles that get an agent from a vendor other than the builders', if there is one.
     other_vendor_roles: frozenset[str] = frozenset()
     asks_people: bool = True  # whether its agents may ask a person; if not, their replies have no field for a question
     # SealedWork → (role → CallRange); default: each role is called once to `rounds` times for each task.
@@ -124,7 +124,7 @@ class WorkflowDescriptor:
     records_approvals: bool = False  # its files on the branch say what people approved
     offers_pull_request: bool = False  # its work is offered as a pull request, if there is a forge
 
-    # a person can grant rounds after its end: `trued resume RUN --rounds N`; see `People.granted_rounds`
+    # whether a person can grant more rounds after a run: `trued resume RUN --rounds N`; see `People.granted_rounds`
     takes_more_rounds: bool = False
 
     # how people see it

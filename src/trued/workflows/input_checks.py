@@ -1,7 +1,7 @@
 """Checks of a workflow's input before anything is written, by the kind of input that it takes.
 
-Each check raises BadInput for a file that cannot be parsed, and for a requirement that covers something which the input
-does not have.
+Each check raises BadInput for a file that cannot be parsed, and for a requirement that covers something that is not in
+the input.
 """
 
 from trued.errors import BadInput
@@ -36,7 +36,7 @@ def check_plan(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def check_plan_or_words(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """The check for a workflow that takes a file without chunks as a goal."""
+    """The check for a workflow that also takes a file without chunks: such a file is a goal in words."""
     check = check_plan if is_plan(goal.text, goal.source.file) else check_words
     check(goal, requirements, ticket)
 

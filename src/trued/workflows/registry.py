@@ -1,6 +1,6 @@
-"""The installed workflows: ours and a user's alike are entry points of the group `trued.workflows`.
+"""The installed workflows. Our own and a user's are entry points of the group `trued.workflows`.
 
-They are looked up only when one is needed: commands that only list runs need none.
+They are looked up only when a workflow is needed: commands that only list runs need none.
 """
 
 import sys
@@ -69,7 +69,7 @@ def descriptors() -> Iterator[WorkflowDescriptor]:
 
 
 def problems() -> Iterator[BadInput]:
-    """What is wrong with installed workflows: one sentence for each."""
+    """What is wrong with installed workflows: one BadInput for each that cannot be used."""
     for name in _installed():
         try:
             descriptor(name)
@@ -78,7 +78,7 @@ def problems() -> Iterator[BadInput]:
 
 
 def default_workflow(given: Input) -> WorkflowDescriptor:
-    """The workflow that gets this kind of input if nobody names one."""
+    """The default workflow for this kind of input. Raises BadInput unless there is exactly one."""
     found = [one for one in descriptors() if given in one.default_for]
     if len(found) != 1:
         names = " and ".join(one.name for one in found)
@@ -88,8 +88,8 @@ def default_workflow(given: Input) -> WorkflowDescriptor:
 
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
-    """Name → its registrations by packages on this path, ours first. If a package is on the path twice, the
-    first one counts."""
+    """Name of a workflow → its registrations, ours first. `path`: the folders to search for packages, like `sys.path`.
+    If two folders have the same package, the first copy counts."""
     from importlib import metadata  # imported late because it is slow: reading an old run may need no workflow
 
     packages: dict[str, list[Registration]] = {}

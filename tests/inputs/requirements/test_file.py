@@ -190,6 +190,24 @@ def test_tests_that_come_with_the_contract_are_read_from_beside_the_file(tmp_pat
     assert load_requirements(file).carried == {"tests/test_a.py": base64.b64encode(b"assert 1\n").decode()}
 
 
+@pytest.mark.spec("LAW-5")
+def test_two_folders_cannot_bring_different_files_to_one_place(tmp_path: Path) -> None:
+    """Otherwise one of them would silently not be checked."""
+    for name, text in (("one", "assert 1\n"), ("two", "assert 2\n"), ("same", "assert 1\n")):
+        (tmp_path / name / "tests").mkdir(parents=True)
+        (tmp_path / name / "tests" / "test_a.py").write_text(text)
+    text = "requirements:\n"
+    for number, name in enumerate(("one", "same", "two")):
+        check = f"{{kind: tests, command: pytest, from: {name}, files: [tests/test_a.py]}}"
+        text += f"  - {{id: r{number}, text: it works, checks: [{check}]}}\n"
+    file = tmp_path / "wanted.yaml"
+    file.write_text(text)
+    with pytest.raises(BadInput, match="with different contents"):
+        load_requirements(file)
+    file.write_text(text[: text.index("  - {id: r2")])
+    assert [*load_requirements(file).carried] == ["tests/test_a.py"]
+
+
 ONE = "requirements:\n  - id: a\n    text: b\n    checks:\n"
 CASES = ONE + "      - kind: examples\n        cases:\n"
 

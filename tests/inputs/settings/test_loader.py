@@ -360,7 +360,7 @@ def test_a_team_is_set_by_nested_words_and_what_is_wrong_is_named_with_its_line(
     [
         ("attempts = 0", "greater than or equal to 1"),
         ("uat.after_featur = true", "unknown setting team.uat.after_featur"),
-        ("roles.dev = false", "team.roles.dev: a team without it does nothing"),
+        ("roles.dev = false", "team.roles.dev: a team without this role does nothing"),
         ("roles.qa = 1", "true or false"),
         ("uat.cycles = 0", "team.uat.cycles"),
     ],

@@ -160,7 +160,7 @@ def test_a_token_that_may_not_push_is_found_out_before_anything_is_done(
 
 
 def test_an_unknown_repository_and_an_archived_one(github: GitHub) -> None:
-    with pytest.raises(BadInput, match="does not find it: cannot offer a pull request in acme/other"):
+    with pytest.raises(BadInput, match="cannot offer a pull request in acme/other: GitHub finds nothing there"):
         forge(github, repository="acme/other").ready()
     github.archived = True
     with pytest.raises(BadInput, match="acme/shop is archived"):

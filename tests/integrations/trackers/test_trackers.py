@@ -190,7 +190,7 @@ def test_an_issue_of_jira_server_is_a_ticket(tmp_path: Path) -> None:
 
 def test_jira_refuses_in_one_sentence(jira: Jira, tmp_path: Path) -> None:
     settings = on_jira(jira)
-    with pytest.raises(BadInput, match="there is no token for Jira to read SHOP-7"):
+    with pytest.raises(BadInput, match="to read SHOP-7, Jira needs a token"):
         issue(settings, "SHOP-7", tmp_path)
     assert jira.asked == []
     with pytest.raises(BadInput, match="cannot read SHOP-8"):

@@ -55,7 +55,9 @@ A, B = run("a", a=Grade.PROVEN), run("b", at=10, a=Grade.REFUTED)
 def test_runs_that_sealed_different_contracts_are_said_to_rest_on_them() -> None:
     found = compared([A, run("b", at=10, asked=("a", "z"), a=Grade.PROVEN)])
     assert not found["same_contract"]
-    words = "different contracts, so grades compare only where requirements match: 1 requirement is the same in all"
+    words = (
+        "different contracts, so only grades of shared requirements can be compared: 1 requirement is the same in all"
+    )
     assert words in found["notes"]
     assert not any("one contract" in one for one in found["notes"])
     assert found["asked_alike"] == ["a"]

@@ -277,14 +277,14 @@ async def test_bad_inputs_are_one_sentence_and_change_nothing(desk: Ground) -> N
     desk.git("branch", BRANCH, "main")
     desk.git("commit", "-q", "--allow-empty", "-m", "the user's own")
     before = desk.git("for-each-ref")
-    with pytest.raises(BadInput, match=f"the branch {BRANCH} in .* has other work"):
+    with pytest.raises(BadInput, match=f"the branch {BRANCH} in .* has work that no run of this ticket did"):
         await run(desk, engine)
     desk.git("branch", "-D", BRANCH)
     before = desk.git("for-each-ref")
     for goal, words in (
         ("NUM-8", "the Jira server of NUM-8 is unknown"),
         ("#12", "the repository of #12 is unknown"),
-        ("a/b#12", "there is no token|not installed|knows nothing|cannot reach"),
+        ("a/b#12", "needs a token|not installed|finds nothing|cannot reach"),
         (str(desk.folder / "none.md"), "there is no file"),
         ("double the numbers", "names no ticket"),
     ):

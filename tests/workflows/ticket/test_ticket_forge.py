@@ -148,10 +148,10 @@ async def test_what_would_run_by_itself_is_not_pushed_without_a_person(
 async def test_what_a_forge_refuses_is_one_sentence_and_nothing_has_begun(ground: Ground, github: GitHub) -> None:
     before = ground.git("for-each-ref", "refs/heads")
     for token, goal, words in (
-        ("", "#12", "there is no token for GitHub"),
+        ("", "#12", "GitHub needs a token"),
         (READ_ONLY, "#12", "may not push to acme/shop"),
         ("wrong", "#12", "does not accept the token"),
-        (TOKEN, "#13", "does not find it"),
+        (TOKEN, "#13", "GitHub finds nothing there"),
     ):
         with pytest.raises(BadInput, match=words) as caught:
             await run(ground, github, engine_of(ground, token), goal)
@@ -161,7 +161,7 @@ async def test_what_a_forge_refuses_is_one_sentence_and_nothing_has_begun(ground
     with pytest.raises(LimitReached, match="has reached its rate limit: try again at"):
         await run(ground, github, engine)
     ground.git("push", "-q", "origin", f"HEAD:refs/heads/{BRANCH}")
-    with pytest.raises(BadInput, match=f"the branch {BRANCH} at origin has other work"):
+    with pytest.raises(BadInput, match=f"the branch {BRANCH} at origin has work that no run of this ticket did"):
         await run(ground, github, engine)
     assert engine.store.journal.runs() == []
     assert ground.git("for-each-ref", "refs/heads") == before

@@ -47,8 +47,8 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
-    """Fold one event of our own program into the transcript. The fields of most events are the arguments of a
-    method of `Transcript`."""
+    """Fold one event of our own program into the transcript. Most events call one method of `Transcript`, with their
+    fields as its arguments."""
     methods: dict[str, Callable[..., None]] = {
         "session": transcript.set_session,
         "says": transcript.add_text,

@@ -28,7 +28,7 @@ SETTINGS = (
     *('approval_policy="never"', "analytics.enabled=false", "check_for_update_on_startup=false"),
     *('otel.exporter="none"', "skills.bundled.enabled=false", "skills.include_instructions=false"),
 )
-FEATURES = (  # disabled, because they cost thousands of tokens per request, are not the project's, or wait for ever
+FEATURES = (  # disabled: each costs thousands of tokens per request, loads what is not the project's, or waits for ever
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
     *("unbounded_connection_retries", "workspace_dependencies"),
@@ -40,7 +40,7 @@ STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 def build_program(order: Order, found: InstalledProgram) -> Program:
     """Codex's command line, schema file and session log for this order."""
-    own = "danger-full-access"  # no sandbox of its own: it could not start inside ours
+    own = "danger-full-access"  # Codex's own sandbox is off: it could not start inside ours
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"
@@ -87,7 +87,7 @@ def fold(event: dict[str, Any], transcript: Transcript) -> None:
             transcript.stop = transcript.stop or Stop(transcript.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         transcript.refuse(event["error"]["message"] if kind == "turn.failed" else event["message"])
-    elif kind == "turn.completed":  # its usage is that of the whole thread, so earlier turns are subtracted
+    elif kind == "turn.completed":  # the event has the usage of the whole thread: earlier turns are subtracted
         used = usage_since(_usage(event["usage"]), transcript.order.before if transcript.order.resume else Usage())
         transcript.set_usage(
             replace(used, peak=transcript.usage.peak, requests=transcript.usage.requests, estimated=False)

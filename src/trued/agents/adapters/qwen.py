@@ -37,7 +37,7 @@ KEPT_OUT = {
     "security": {"folderTrust": {"enabled": True}},
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
-FAILED = "[API Error:"  # how an error begins that Qwen prints in place of the model's text
+FAILED = "[API Error:"  # the start of an error that Qwen prints in place of the model's text
 # Qwen's error if the model did not call the reply tool. No failure: we parse the text.
 PLAIN = "Model produced plain text"
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)

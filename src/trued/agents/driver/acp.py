@@ -24,7 +24,7 @@ KINDS = {
     "web": ("fetch",),
     "browser": (),
 }
-# What the protocol offers. An agent that supports less refuses the request.
+# What the protocol offers. If an agent cannot resume a session, our client reports the session as lost.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
@@ -189,7 +189,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
-        status = 429 if "429" in why else 503  # temporary, because the agent itself would retry
+        status = 429 if "429" in why else 503  # counts as temporary, because the agent itself would retry
     transcript.refuse(why, kind=kind, status=status, headers=headers)
 
 

@@ -123,7 +123,7 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # only of the tokens: the cost may have been reported
+        guess = estimate_usage(order, len(transcript.text))  # only tokens are guessed: the cost may be reported
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
@@ -141,7 +141,7 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    # If there was a refusal of the same kind, that is reported (below), because it may say when to retry.
+    # A refusal of the same kind is reported instead (below), because it may say when to retry.
     if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:

@@ -25,8 +25,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH, and the folders that it must be able to read; None if it is not installed. HOME itself and
-    the folders above it are never among them."""
+    """The program on PATH, and the folders that it must be able to read; None if it is not installed. These
+    folders never include HOME itself or a folder above it."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:
@@ -47,8 +47,8 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
 
 
 def program_version(path: str) -> str:
-    """The program's version in one line, from its npm package or as the program prints it; "" if unknown. If it is run,
-    it gets only PATH from the user's environment."""
+    """The program's version in one line, from its npm package or as the program prints it; "" if unknown. If the
+    program is run, it gets only PATH from the user's environment."""
     if known := _packaged_version(os.path.realpath(path)):
         return known
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
@@ -121,7 +121,8 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
-    """Folders of the program's package: for npm the packages beside its own, for Python its environment."""
+    """The folder that the program needs: for an npm package its `node_modules`, or pnpm's store; for Python the virtual
+    environment; else the program's own folder. None if that is one of `SHELVES`, HOME, or above HOME."""
     place = Path(real)
     if "node_modules" in place.parts:
         modules = Path(*place.parts[: place.parts.index("node_modules") + 1])

@@ -114,6 +114,6 @@ def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
 
 
 def estimate_usage(order: Order, said: int) -> Usage:
-    """A guess for agents that report nothing: four characters are about one token."""
+    """Guess the usage of an agent that reports none: four characters are about one token."""
     tokens_in, tokens_out = -(-len(order.brief) // 4), -(-said // 4)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, peak=tokens_in + tokens_out)

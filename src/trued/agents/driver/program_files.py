@@ -9,9 +9,11 @@ PYTHON_FOLDERS = "import json, sys; print(json.dumps([sys.executable, sys.prefix
 
 
 def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
-    """The program to start, and the files it may see: itself and every file or folder that the command line names.
+    """The program to start, and the paths outside the clone that it may see: its own, and absolute paths in its
+    arguments.
 
-    An agent may have written the files in the clone, so they are not run outside the sandbox, and no link is followed.
+    An agent may have written what is in the clone. So a program in the clone is not run outside the sandbox, and a link
+    in the clone makes no other path visible.
     """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
@@ -29,8 +31,8 @@ def _is_within(path: str, clone: Path) -> bool:
 
 
 def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
-    """For a Python other than the system's: the real program behind a version manager's shim, and the folders that it
-    needs."""
+    """The program to start, and the folders that it needs. A Python that is not the system's may be a version manager's
+    shim, so it is run and asked for both. Any other program is returned as it is, without folders."""
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
     try:

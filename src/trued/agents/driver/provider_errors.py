@@ -38,7 +38,7 @@ def parse_refusal(
     """Classify a refusal; None if the text is not a refusal.
 
     `status` and `headers` of the response take precedence over the text. A time of day means the next time that clocks
-    show it, in the time zone that the text names, else in `zone`, else in this machine's.
+    show it. Its time zone is the one that the text names, else `zone`, else this machine's.
     """
     flat = _flatten(text)
     if prose and not status and not _is_notice(flat):
@@ -167,8 +167,8 @@ def _first_phrase(phrases: tuple[str, ...], low: str) -> str:
 
 
 def _means_rate_limit(phrase: str, low: str) -> bool:
-    """Whether a phrase about quota or billing means only a rate limit. Google and Alibaba use it for that; OpenAI uses
-    it for an empty account."""
+    """Whether a phrase about quota or billing means only a rate limit. Google and Alibaba use such phrases for rate
+    limits; OpenAI uses them for an empty account."""
     shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
     elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
     return shared and not _no_free_tier(low) and any(name in low for name in elsewhere)

@@ -46,8 +46,8 @@ def parse_reply(said: bytes) -> dict[str, Any]:
 
 
 def parse_final_reply(text: str) -> dict[str, Any]:
-    """Like `parse_reply`, for an agent that may write prose first: the object is the whole text, or it is in the only
-    ```json fence, and the text ends with that fence."""
+    """Like `parse_reply`, for an agent that may write prose first. The object is the whole text, or the content of
+    the only ```json fence if the text ends with that fence."""
     blocks = FENCED.findall(text)
     if len(blocks) == 1 and text.rstrip().endswith(FENCE):
         text = blocks[0]

@@ -210,7 +210,8 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
-    """When the provider accepts requests again: `retry-after`, or the latest reset of a used-up limit; 0 if unknown."""
+    """When the provider accepts requests again; 0 if unknown. `retry-after` comes first, then Anthropic's unified
+    reset, then the latest reset of a used-up limit, then the latest reset of any limit."""
     found = {name.lower(): value.strip() for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
         if is_plausible(time := _moment(found.get(name, ""), now, scale), now):

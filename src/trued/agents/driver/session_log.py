@@ -14,7 +14,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
-# Opened so that no link is followed and no pipe waited for: the agent may have put one there.
+# Opened so that no link is followed and no pipe blocks: the agent may have put either there.
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
@@ -57,8 +57,8 @@ class SessionLog:
 
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
-    """Count one request to the model. If the agent has already reported the usage of its whole turn, that includes this
-    request, so only the number of requests and the size of the largest one are updated."""
+    """Count one request to the model. The agent may have already reported the usage of its whole turn, which includes
+    this request. Then only the number of requests and the size of the largest request are updated."""
     if not transcript.finished:
         transcript.add_request(usage)
         return

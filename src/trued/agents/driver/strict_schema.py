@@ -1,5 +1,5 @@
-"""Translates a schema to OpenAI's strict mode, and replies back. In strict mode, objects have no other properties, and
-every property is required; null stands for an optional one that is missing."""
+"""Translates a schema to OpenAI's strict mode, and replies back. In strict mode, an object has exactly the
+properties that its schema lists; null stands for an optional property that is missing."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class NotStrict(ValueError):
 
 
 def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The schema for strict mode, without keywords that it does not know; None if a part cannot be expressed in it.
+    """The schema for strict mode, without the keywords that strict mode lacks; None if a part cannot be expressed.
 
     Replies are still checked against the whole schema.
     """

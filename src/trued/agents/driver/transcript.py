@@ -22,7 +22,7 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Adapters fold an agent's events into this, one by one; each is emitted at once with `tell`."""
+    """Collects what an agent reports: its adapter folds each event into it, and `tell` passes the news on at once."""
 
     order: Order
     tell: Tell

@@ -72,7 +72,7 @@ def find_roles(
 
 
 def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
-    """The roles with the user's choices: a chosen role replaces another one and gets its name."""
+    """The roles, changed as the user chose. `chosen`: role to replace → the role that takes its place and its name."""
     roles = dict(found.roles)
     for place, name in chosen.items():
         if place not in found.roles:

@@ -32,12 +32,12 @@ class Export:
 
 def export_text(role: Role, form: RoleFormat) -> str:
     """The role as a file of that format. Its prompt ends with instructions for answering without the engine. Raises
-    BadInput if it is too long."""
+    BadInput if the prompt is too long for the tool."""
     role = adapt_role(role)
     prompt = f"{role.prompt}\n\n{answer_instructions(role.name)}\n"
     if len(prompt) > LONGEST.get(form.name, len(prompt)):
         raise BadInput(
-            f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
+            f"role {role.name} has {len(prompt)} characters; {form.title} accepts at most {LONGEST[form.name]}",
             then="shorten it, or export it to another tool",
         )
     return with_mark(fields_of(role, form), prompt)

@@ -229,8 +229,8 @@ class _Tools:
 
 
 def _is_denied(tool: str, denied: set[str]) -> bool:
-    """Whether our tool is denied. `denied`: the names that stand for it in the role file and are denied there. `search`
-    is denied only if no way to search is left."""
+    """Whether a role file that denies these names of our tool denies the tool. One name is enough, except for `search`:
+    that takes `search` itself, or both `glob` and `grep`."""
     return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 

@@ -1,7 +1,8 @@
 """Adapts a packaged role for use without the engine: `outside/answer.md` is for all roles, `outside/ROLE.md` for one.
 
-The front matter of `outside/ROLE.md` may name other `tools`. Its `instead` replaces list items that depend on the
-engine; they are found by their first words. The text below it says what the role has to do in the engine's place.
+The front matter of `outside/ROLE.md` may name other `tools`. Its `instead` maps the first words of a list item that
+depends on the engine to the item that replaces it. The text below the front matter says what the role has to do in the
+engine's place.
 """
 
 import re

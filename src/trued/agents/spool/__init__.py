@@ -30,8 +30,8 @@ CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True
 
 
 class Spool:
-    """A runtime whose calls survive its process: if an order was started before, its call is found, adopted or
-    restarted."""
+    """A runtime whose calls survive its process. If an order was started before, its existing report is returned, its
+    running call is adopted, or its dead call is restarted."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Spool:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Return the report of this order: of a finished call, an adopted one, or one started now. Raises StateFailed
-        if the folder cannot be used, Interrupted if somebody stopped the call."""
+        """Return the report of this order's call. If there is none yet, wait for the running call, or start it. Raises
+        StateFailed if the folder cannot be used, Interrupted if somebody stopped the call."""
         with self._call_folder(order, tell) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -90,8 +90,8 @@ class Spool:
         return report
 
     async def stop_all(self) -> int:
-        """End every agent of this run, whoever started it, with its descendants; return how many processes the
-        supervisors had left behind."""
+        """End every agent of this run and its descendants, whoever started them. Return how many processes supervisors
+        had left behind when they ended."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
         await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
         return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
@@ -193,7 +193,7 @@ class Spool:
 
 def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
     """If the call was ordered before with the same brief, use the recorded brief, which is redacted. Redaction depends
-    on who resumes the run, and a brief that would now be redacted differently is still the same order."""
+    on who resumes the run, so the same brief could now be redacted differently and look like another order."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():

@@ -1,9 +1,9 @@
-"""Lets an agent borrow the user's login: records that, copies the login into the agent's HOME, copies it back if it was
-renewed, and removes the copy in the end.
+"""Lets an agent borrow the user's login: records the loan, copies the login into the agent's HOME, copies it back if it
+was renewed, and removes the copy in the end.
 
 Agent programs renew their login, and the provider then invalidates the old one. If the new one were lost with the
-agent's HOME, the user would have to log in again. So the new one is copied back if it is a renewal of the old one, and
-nobody but agents of this run has changed the user's own file meanwhile.
+agent's HOME, the user would have to log in again. So the new one is copied back, on two conditions: it is a
+renewal of the old one, and only agents of this run have changed the user's own file meanwhile.
 """
 
 import contextlib
@@ -51,8 +51,8 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
 
 
 def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
-    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. The result
-    is events to record."""
+    """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. Returns
+    the events to record."""
     note = _read_record(folder)
     if note is None:
         return []
@@ -68,7 +68,7 @@ def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
 
 def return_login(folder: Path) -> list[LoginEvent]:
     """When the agent has ended: copy renewed credentials back to the user, then remove the agent's copies and the
-    record of the loan. The result is events to record."""
+    record of the loan. Returns the events to record."""
     note = _read_record(folder)
     if note is None:
         return []

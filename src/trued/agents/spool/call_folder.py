@@ -56,7 +56,7 @@ class CallFolder:
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
-        """The call's report, or one saying that it died for good; None if the call has to be started or adopted."""
+        """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
@@ -172,7 +172,7 @@ class CallFolder:
         return None
 
     def _has_same_order(self) -> bool:
-        """Whether the folder has an order. Raises Diverged if that is not the same as ours."""
+        """Whether the folder already has this order. Raises Diverged if it has another one."""
         file = self.path / "order.json"
         if not file.exists():
             return False
@@ -200,8 +200,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`, it
-    stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
+    """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`,
+    reading stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
     found: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)

@@ -33,7 +33,7 @@ class Slots:
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # we may have been woken for the free slot: wake the next one instead
+                self._wake()  # we may have been woken for the free slot: wake the next waiter instead
                 raise
         with self.occupy():
             yield

@@ -17,8 +17,8 @@ VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH
 
 
 class Supervisor:
-    """One supervisor in its own process session. It inherits our lock on the call, so that the lock is
-    not free for a moment when we close ours."""
+    """One supervisor in its own process session. It inherits our lock on the call, so the lock stays held when we
+    close our descriptor."""
 
     def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
         self._folder = folder

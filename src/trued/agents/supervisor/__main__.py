@@ -1,8 +1,8 @@
 """`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock. If
 the report cannot be written, writing it is retried for S seconds.
 
-It prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine is gone, and no
-agent is started.
+The supervisor prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine is
+gone, and no agent is started.
 """
 
 import asyncio
@@ -96,8 +96,8 @@ def _take_lock(folder: Path, given: int | None) -> int | None:
 
 
 def _handshake() -> dict[str, Any] | None:
-    """Print "ready", wait for "go", then cut all ties to the engine. The result is the engine's message; None if it
-    sent none."""
+    """Print "ready", wait for the line "go MESSAGE", then cut all ties to the engine. Returns the message; None if
+    there was no such line."""
     with contextlib.suppress(OSError):
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()

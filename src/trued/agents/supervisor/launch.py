@@ -100,7 +100,8 @@ class Launcher:
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
     async def _watch(self, order: Order, agent: "_AgentProcess", listener: Listener | None) -> tuple[str, str]:
-        """Wait until the program ends; return kind and reason if it has to be ended."""
+        """Wait until the program ends or has to be ended. Return the kind and the reason; both are "" if it ended by
+        itself."""
         limits, quiet_since, beats = order.limits, time.monotonic(), -1
         ended = asyncio.ensure_future(agent.wait())
         try:
@@ -126,8 +127,8 @@ class Launcher:
                 await ended
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
-        """Kill other agents that the agent has started. Record its processes that have no marker of this call in their
-        environment: if we died, nobody could find them otherwise."""
+        """Kill other agents that the agent has started. Record the agent's processes whose environment lacks the marker
+        of this call: if we died, nobody could find them without this record."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -286,7 +287,8 @@ def _pair() -> Iterator[socket.SocketIO]:
 
 
 def _started_agent(pid: int, agent: str) -> str:
-    """The name of the known agent that this process runs; "" if it runs none, or is part of the ordered agent."""
+    """The name of the known agent that this process runs; "" if it runs none, or is part of the ordered agent. If the
+    ordered agent has started its own program again through a shell or a tool, that is another agent."""
     name = _agent_name(pid)
     if not name or name not in _ordered_programs(agent):
         return name
@@ -325,8 +327,8 @@ def _scratch_folder(home: str) -> str:
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that are not inside another of them. Mounting these also shows the others, and a link inside a mounted
-    folder could not be mounted."""
+    """The paths without those that lie inside another one: mounting a folder also shows what is in it, and a link
+    inside a mounted folder could not be mounted."""
     return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 

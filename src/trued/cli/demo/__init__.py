@@ -1,4 +1,4 @@
-"""`trued demo`: scripted agents work through a small plan; a lie is refuted, a kill is survived."""
+"""`trued demo`: scripted agents work through a small plan. One lies and is refuted; a killed run is resumed."""
 
 import os
 import sys

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 HONEST_AFTER_REFUTATION = True  # once refuted, team A really implements chunk 1B
-SECONDS = {"2A": 3.5}  # chunk → how long team A works on it: in 2A long enough for the engine to be killed meanwhile
+SECONDS = {"2A": 3.5}  # chunk → seconds that team A works on it; 2A is long enough for the engine to be killed
 OTHERWISE = 1.0  # seconds for every other chunk
 
 SLUG = '''"""Slugs."""

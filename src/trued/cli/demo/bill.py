@@ -27,12 +27,13 @@ class Bill:
 
     @property
     def complete(self) -> bool:
-        """Whether agents and journal name the same calls; if not, `repeated` cannot be trusted."""
+        """Whether agents were started for exactly those calls that the journal has answers for; if not, `repeated`
+        cannot be trusted."""
         return bool(self.answered) and set(self.begun) == self.answered
 
 
 def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
-    """Count, from the agents' spool files, how often each call was started; list the calls that the journal has answers
+    """Count in the agents' spool files how often each call was started, and list the calls that the journal has answers
     for."""
     entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in bill_entries(path)}
     answered = frozenset(event.key for event in events if event.kind == CallAnswered.KIND)
@@ -40,7 +41,7 @@ def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
 
 
 def bill_entries(path: Path) -> list[tuple[str, str]]:
-    """From one spool file: a random id and the call's key for every agent process that has started."""
+    """The agent processes that started, read from one spool file: a random id and the call's key for each."""
     found = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:

@@ -15,7 +15,7 @@ VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is kille
 
 @dataclass(frozen=True)
 class DemoEnd:
-    """How the demo ended, from the journal and the operating system."""
+    """How the demo ended, according to the journal and the operating system."""
 
     events: Sequence[Event]
     lie: Grade | None  # the engine's first verdict on the chunk with the lie

@@ -97,7 +97,7 @@ class Demo:
 
     def _kill_engine(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
         spool = self.store.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
-        while not bill_entries(spool):  # until the agent itself reports its start
+        while not bill_entries(spool):  # wait until the agent itself reports its start
             self._check_time()
             time.sleep(LOOK_S)
         time.sleep(0.5)

@@ -16,10 +16,11 @@ HUB = "trued.hub"  # imported by name, and only for a hub: without one, its libr
 
 
 def open_journal(home: Path, hub: str, *, travels: bool = False, read_only: bool = False) -> "JournalStore":
-    """The journal at the hub's address, or the embedded one if there is no address. `travels`: work from other machines
-    can be fetched here.
+    """The journal at the hub's address, or the embedded one if there is no address. `travels`: whether work that other
+    machines sent to the hub's store can be fetched here.
 
-    Raises StateFailed if it cannot be used, BadInput if the address is invalid or the hub's library is missing.
+    Raises StateFailed if the journal cannot be used, BadInput if the address is invalid or the hub's library is
+    missing.
     """
     if not hub:
         return SqliteJournal(home / "journal.db", read_only=read_only)

@@ -84,7 +84,8 @@ class KnownSpends:
     """A cache of one run's spends, so that a long run reads only its new rows.
 
     Rows are numbered in the order of writing, and a row that is written again gets a higher number. `read` notices rows
-    that were removed or renumbered by hand. It relies on a run having only one driver: no other process writes rows.
+    that were removed or renumbered by hand. The cache relies on a run having only one driver: no other process writes
+    rows.
     """
 
     def __init__(self) -> None:

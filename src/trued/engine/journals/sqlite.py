@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 READ_CACHE_KIB = 512
 BUSY_S = 20.0  # how long to wait for another process to finish a write; no write of trued takes that long
 
-# LEAN: an event's data without its brief, and of its reply only the claims and the beginning of the summary. What is
-# left out is nine tenths of a journal.
+# LEAN: an event's data without its brief, and with only the claims and the beginning of the summary of its reply. What
+# is left out is nine tenths of a journal.
 LEAN = """
     case kind
     when 'asked' then json_remove(data, '$.brief')
@@ -110,10 +110,8 @@ class SqliteJournal:
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False) -> None:
-        """`read_only`: create and migrate nothing; every write raises StateFailed.
-
-        Raises StateFailed if the file cannot be used.
-        """
+        """`read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the file cannot
+        be used."""
         self.path, self.clock = path, clock
         if read_only:
             self._synced = self._unsynced = self._connect_to_read()
@@ -219,13 +217,13 @@ class SqliteJournal:
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
         """Add a run with all its inputs, in one write. Raises BadInput if a queue is named: only hubs have queues."""
         if queue:
-            raise _without_hub(queue)
+            raise _without_hub(f"there is no queue {queue}")
         now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
 
     def put(self, run: str) -> None:
-        raise _without_hub(run)
+        raise _without_hub(f"run {run} cannot be queued")
 
     def queue_of(self, run: str) -> str:
         return ""
@@ -327,10 +325,11 @@ class SqliteJournal:
     def search_events(
         self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
     ) -> tuple[int, list[Event]]:
-        """Find the events of a run that contain all these words in kind, key or lean data. Returns their total number,
-        and the newest of them before the id `before`, newest first.
+        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
+        the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
+        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
+        of an agent are searched and returned.
         """
         own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
         spoken = " or ".join([own] * len(silent)) or "false"
@@ -379,16 +378,15 @@ class SqliteJournal:
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
-        them."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
+        around them, begins with one of these."""
         where, values = _step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
         rows = self._rows(statement, (run, *values))
         return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
-        first.
+        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`.
 
         Results are read one at a time: those of a long run are many megabytes.
         """
@@ -495,7 +493,8 @@ class SqliteJournal:
         return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
-        """The next events, in the short form for views that fold them."""
+        """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
+        shortened further, for views that fold events."""
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
@@ -559,7 +558,7 @@ class RunJournal:
             self.listen(Event(id=number, at=now, key=key, kind=kind, data=data))
 
     async def available(self) -> None:
-        """Return at once: a file is always available."""
+        """Return at once: this journal is a file, and a file is always available."""
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
@@ -623,8 +622,8 @@ class RunJournal:
 
 
 def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose name, without its scopes, begins with one of `names`; without names, for all
-    steps."""
+    """An SQL condition for steps whose own name, or the name of a scope around them, begins with one of `names`;
+    without names, for all steps."""
     patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
     return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 
@@ -646,6 +645,4 @@ def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
 
 
 def _without_hub(what: str) -> BadInput:
-    return BadInput(
-        f"there are no workers for {what} here: a journal of one machine has no queue", then="set [hub] url"
-    )
+    return BadInput(f"{what}: only a hub has queues", then="set [hub] url")

@@ -155,7 +155,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
             return await _undone(context, one, tip) or _already_landed(context, one)
     if await rebase.has_ancestor(store, tip, head):
         if context.request.through and refuse_unproven(context.store, context.store.journal.run(context.record.id)):
-            why = f"{context.onto} has {head[:12]} already, though nothing has proven it"
+            why = f"{context.onto} already contains {head[:12]}, but nothing has proven it"
             then = f"`trued verify` judges {context.onto}; `trued show {context.record.id}` shows the run"
             return context.result(code=1, why=why, then=then, how=THERE, before=tip, commit=head)
         one = LandingRecord(onto=context.onto, before=tip, commit=head, head=head, how=THERE, who=context.request.who)
@@ -164,7 +164,7 @@ async def _landed_before(context: LandingContext, tip: str) -> LandingResult | N
 
 
 async def _undone(context: LandingContext, one: LandingRecord, tip: str) -> LandingResult | None:
-    """The refusal if the branch has the run's commits, but every file that they changed is as it was before them."""
+    """The refusal if the branch contains the run's commit, but every file that the run changed has its old content."""
     store = context.workspace.store
     before = one.before if one.how in (REBASED, MERGED) else context.record.base
     changed = await store.changed_files(before, one.commit)
@@ -200,7 +200,7 @@ async def _land(context: LandingContext, tip: str) -> LandingResult:
     if again and again.outcome.state != "done":
         return _not_proven(context, candidate, again)
     rejected = refuse_unproven(context.store, context.record) if not part else None
-    if rejected:  # a person rejected the run while the new commit was proven
+    if rejected:  # a person rejected the run while the new commit was being proven
         return rejected
     return await _move_branch(context, candidate, again, found)
 
@@ -235,7 +235,8 @@ async def _candidate(context: LandingContext, tip: str) -> LandingCandidate | La
 
 
 async def _views(context: LandingContext) -> rebase.HeadViews:
-    """The run's files in folders that each run rewrites completely: they replace those of an earlier run."""
+    """The run's files in folders that every run rewrites completely. At landing they replace an earlier run's files
+    there."""
     owned = context.store.owned_files(context.record.id)
     whole = [path for path in descriptor(context.record.workflow).rewritten_folders if path in owned]
     record, workspace = context.record, context.workspace
@@ -301,7 +302,8 @@ def _not_proven(context: LandingContext, candidate: LandingCandidate, again: Sec
     lacking = [one.requirement for one in needed_approvals(again, carried.single)]
     then = f"`trued diff {name}` shows the work; run it again from {context.onto}, or fix it by hand and `trued verify`"
     if lacking:
-        then = f"{', '.join(lacking)} was accepted for {context.record.head[:12]}: trued land {name} --carry keeps that"
+        approved = f"{', '.join(lacking)} for {context.record.head[:12]}"
+        then = f"the approvals of {approved} also count with: trued land {name} --carry"
     why = f"{candidate.how} onto {context.onto} is not proven: {'; '.join(outcome.why)}"
     return context.result(
         code=3 if lacking else exit_code(outcome),

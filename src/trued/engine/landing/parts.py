@@ -92,12 +92,12 @@ async def _open_objections(context: LandingContext, part: Contract, chunks: list
 
 
 async def _idle_chunks(context: LandingContext, part: Contract, chunks: list[str]) -> list[Finding]:
-    """Objections against the chunks for which nothing was changed, except chunks that were already satisfied."""
+    """An objection to each requirement of a chunk for which nothing was changed; none for chunks that were skipped."""
     record, found = context.record, list[Finding]()
     events = context.store.journal.events(record.id)
     skipped = {one.task for _, one in of_kind(events, TaskSkipped)}
-    # Chunk → the commit before anybody worked on it, and the one that it was judged on last. The former stays when a
-    # person grants more rounds, in which chunks are judged again.
+    # `starts`: chunk → the commit before anybody worked on it; rounds that a person grants later do not change it.
+    # `ends`: chunk → the commit on which it was judged last.
     starts, ends, last = dict[str, str](), dict[str, str](), record.base
     for _, one in of_kind(events, VerdictReached):
         starts.setdefault(one.subject, last)

@@ -83,7 +83,7 @@ class LandingCandidate:
 
 
 class LandingRecord(Value):
-    """A landing, recorded before the branch is moved: it counts if the branch contains the commit."""
+    """A landing, recorded before the branch is moved. It has taken place only if the branch contains its commit."""
 
     onto: str
     before: str
@@ -102,7 +102,7 @@ def journal_part(onto: str, commit: str, tip: str, contract: str) -> str:
 
 
 def begun_landings(store: RunStore, run_id: str) -> list[LandingRecord]:
-    """All landings that were begun. One that was killed may or may not have moved its branch."""
+    """All landings that were begun. A landing that was killed may or may not have moved its branch."""
     keys = [key for key, _, _ in store.journal.steps(run_id) if is_landing_record(key)]
     return [LandingRecord.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 

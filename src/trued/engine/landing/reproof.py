@@ -69,8 +69,8 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
-    """Those of these approvals with which the new commit would be accepted; empty if it is accepted without them, or
-    not even with them."""
+    """The approvals in `single` that make the new commit acceptable. Empty if it is accepted without them, or not even
+    with them."""
     short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
     useful = tuple(one for one in single if one.requirement in short)
     if again.outcome.state == "done" or not useful:
@@ -114,7 +114,8 @@ class RebasedProof:
         is_approved = any(not one.rejected for one in carried)
 
         def emit_judged(event: JournalEvent) -> None:
-            """Emit the event. If an approval of the contract is carried over, drop the reason that nobody gave one."""
+            """Emit the event. If an approval of the contract is carried over, first drop "nobody approved it" from the
+            reasons of a judged requirement."""
             if is_approved and isinstance(event, RequirementJudged):
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)

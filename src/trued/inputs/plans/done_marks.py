@@ -27,7 +27,7 @@ def marked_done(text: str, file: str) -> tuple[str, ...]:
 
 
 def _marked_lines(blocks: Sequence[Block]) -> Iterator[int]:
-    """Lines of list items and table rows that are marked themselves."""
+    """The lines of list items and table rows that are marked as done themselves, not by their section."""
     for block in blocks:
         if isinstance(block, List):
             yield from (item.line for item in block.walk() if item.checked or _is_ticked(item.words.raw))
@@ -46,7 +46,8 @@ def _is_done_row(table: Table, row: TableRow) -> bool:
 
 
 def _done_sections(blocks: Sequence[Block], last: int) -> Iterator[tuple[int, int]]:
-    """First and last line of every section that is marked done in its heading, or in a status field right below it."""
+    """First and last line of every section that is marked done in its heading, or in a status field right below it. The
+    plan's title marks the whole plan only by a status field, not by a tick."""
     headings = [block for block in blocks if isinstance(block, Heading)]
     first = headings[0].line if headings and headings[0].level == 1 else 0
     for block in headings:

@@ -204,7 +204,8 @@ class Outline:
             self.loose.append((self.section, block))
 
     def _chunks(self, items: tuple[Item, ...]) -> bool:
-        """Take the items that name a chunk, and return whether there were any; the others become `loose`."""
+        """Take the items that name a chunk, and return whether there were any. If so, the other items go into `loose`,
+        and are classified once the whole plan is read."""
         before = len(self.drafts)
         others: list[Item] = []
         for item in items:

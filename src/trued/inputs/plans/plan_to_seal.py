@@ -15,8 +15,8 @@ def plan_to_seal(plan: Plan, settings: Settings, requirements: Requirements | No
     """The plan reduced to `settings.chunks` and `settings.phases`. The prose of each section is joined, and `done`
     lists the chunks that the plan marks as done.
 
-    `requirements`: the user's requirements file. A line of the plan that it names stays a requirement of its own.
-    Raises BadInput for a part that the plan does not have.
+    `requirements`: the user's requirements file. If one of its requirements covers or repeats a line of the plan, that
+    line stays a requirement of its own. Raises BadInput for a part that the plan does not have.
     """
     given = requirements.requirements if requirements else ()
     part = chosen_parts(plan, settings.chunks, settings.phases, [one.covers for one in given])

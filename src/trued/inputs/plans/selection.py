@@ -13,12 +13,13 @@ MOST_NAMED = 12
 def chosen_parts(
     plan: Plan, chunks: Sequence[str], phases: Sequence[str], covers: Iterable[Sequence[str]] = ()
 ) -> Plan:
-    """The plan with only these chunks, and with the criteria that they can meet; notes in `undecided` name what is left
+    """The plan with only these chunks, and with the criteria that they can meet. Notes in `undecided` name what is left
     out. Raises BadInput for a name that the plan does not have.
 
-    The chunks can meet constraints, the criteria of phases whose chunks are all chosen, and each criterion that one
-    of the user's requirements covers, if this requirement also covers a chosen chunk, and no chunk that is not chosen.
-    `covers`: what each of the user's requirements covers."""
+    Three kinds of criteria are kept: constraints; criteria of a phase whose chunks are all chosen; and criteria that a
+    requirement of the user covers, if it also covers a chosen chunk, and no chunk that is left out. `covers`: what each
+    of the user's requirements covers.
+    """
     if not chunks and not phases:
         return plan
     tasks = chosen_tasks(plan, chunks, phases)
@@ -68,8 +69,8 @@ def chosen_tasks(plan: Plan, chunks: Sequence[str], phases: Sequence[str]) -> tu
 
 
 def chosen_requirements(given: Requirements, plan: Plan, part: Plan) -> Requirements:
-    """The requirements file for this part, without requirements about chunks or criteria that are not chosen; these
-    belong to the run that builds them."""
+    """The requirements file for this part. Requirements about chunks or criteria that are not chosen are left out: they
+    belong to the run that builds those chunks."""
     if len(part.tasks) == len(plan.tasks):
         return given
     kept = tuple(one for one in given.requirements if _is_about(one.covers, plan, part))

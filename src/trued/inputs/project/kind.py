@@ -57,7 +57,7 @@ class ProjectKind(Value):
 
 
 def project_kind(paths: Collection[str], read: Read) -> ProjectKind:
-    """Detect the kind from a commit's paths; `read` gives the text of those that `files_to_read` names."""
+    """Detect the kind from a commit's paths; `read` gives the text of the files that `files_to_read` names."""
     plain = [path for path in paths if not _UNSEEN.search(path)]
     by_folder = folders(plain, DEEP)
     inside = text_reader(by_folder, read)

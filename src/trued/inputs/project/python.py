@@ -47,7 +47,7 @@ class PythonCommands:
 
     @property
     def test(self) -> tuple[str, str]:
-        """The test command with the reason for it; "" with the reason if there is none."""
+        """The test command, and the reason for it. If there is none: "", and the reason for that."""
         if not self._tests:
             return "", "it has no tests yet"
         texts = [self._file_text(name) for name in self._tests[:LOOKED]]

@@ -148,7 +148,7 @@ def _programs(path: str, texts: dict[str, str]) -> Iterator[StartCommand]:
 
 
 def _serves(text: str) -> bool:
-    """Whether the script does something when it is started, and not only when it is imported."""
+    """Whether the file is a program that can be started, and not only a module to import."""
     return bool(_MAIN.search(text) or re.search(r"\.(?:serve_forever|run|listen|run_forever)\(", text))
 
 

@@ -72,7 +72,7 @@ def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
     if not build_files and not any(name in names for name in SETTINGS):
         return None
     if "pom.xml" in names:
-        return None  # Maven goes first: it can build the project, too, whatever version of Gradle is there
+        return None  # Maven is preferred: its build does not depend on the installed version of Gradle
     wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
     tool = "sh ./gradlew" if wrapped else "gradle"
     plugins = "\n".join(inside(folder, name) for name in build_files)

@@ -25,7 +25,7 @@ from trued.model import (
 )
 
 PREFIXES = ("ship", "goal", "constraint", "text")
-KINDS = (*PREFIXES, "acceptance")  # "acceptance" is what tickets call "ship", so `ship:` matches it, too
+KINDS = (*PREFIXES, "acceptance")  # tickets say "acceptance" where plans say "ship", so `ship:` matches both
 # Ids that only the engine gives: to the user's sentences, to parts of them that no case quotes, and to existing tests.
 _ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
@@ -34,9 +34,9 @@ def user_requirements(plan: Plan | None, goal: Goal, requirements: Requirements 
     """All requirements of a run.
 
     The user's requirements stay unchanged; every part of the plan or text that they do not cover is added without a
-    check, and ends unproven. A requirement of the user's file whose text is a sentence of the source, or the whole
-    goal, covers it without naming it in `covers`. Without a requirements file, the whole source is a requirement, too.
-    Raises BadInput if a requirement covers something that the source does not have.
+    check, and ends unproven. If the text of a user's requirement is a sentence of the source, or the whole goal, the
+    requirement covers it, even if its `covers` does not say so. Without a requirements file, one more requirement is
+    the whole source. Raises BadInput if a requirement covers something that the source does not have.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
@@ -63,9 +63,9 @@ def _with_manual_checks_only(one: Requirement) -> Requirement:
 
 
 def with_visible_checks(asked: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """The requirements in `asked`, each with the visible checks that the same requirement has in the plan.
+    """The requirements in `asked`, each with the visible checks that the same requirement has in `planned`.
 
-    A requirement that covers others of the plan also gets their browser checks; a failed one refutes it.
+    If a requirement covers others in `planned`, it also gets their browser checks: one that fails refutes it.
     """
     planned = tuple(planned)
     checks = {(one.id, one.text): one.checks for one in planned}
@@ -93,8 +93,8 @@ def with_named_commands(asked: Iterable[Requirement]) -> tuple[Requirement, ...]
 
 
 def _covering(asked: Requirement, given: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `asked`. One that names `asked` takes precedence over one that
-    covers the whole goal."""
+    """The id of the user's requirement that covers `asked`; "" if there is none. A requirement that names `asked` takes
+    precedence over one that covers the whole goal."""
     entries = {one_line(entry): by.id for by in given for entry in by.covers}
     kinds = (f"{kind}: {one_line(asked.text)}" for kind in KINDS)
     return next((entries[name] for name in (asked.id, one_line(asked.text), *kinds, "goal") if name in entries), "")
@@ -181,9 +181,9 @@ class _Words:
         return entry
 
     def repeated_by(self, one: Requirement) -> Iterator[str]:
-        """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period.
-        If its text is the whole goal, all of them. Leaves out those that its `covers` names already, and sentences that
-        ask to keep something, for which the engine has checks of its own."""
+        """The sentences or criteria that the text of the user's requirement repeats, ignoring case and a final period;
+        all of them if the text is the whole goal. Leaves out those that its `covers` already names, and sentences that
+        ask to keep something, because the engine has checks of its own for them."""
         if any(one_line(entry) in self.whole for entry in one.covers):
             return
         same = comparable(one.text)

@@ -63,7 +63,11 @@ def carried_files(requirements: Requirements, folder: Path) -> dict[str, str]:
     for one in requirements.requirements:
         for check in one.checks:
             if isinstance(check, TestsCheck) and check.from_:
-                carried |= _files_below(folder / check.from_, check, one)
+                below = _files_below(folder / check.from_, check, one)
+                if other := next((name for name in below if carried.get(name, below[name]) != below[name]), ""):
+                    what = f"two folders named by `from` have a file {other}, with different contents"
+                    raise BadInput(what, str(one.source), "rename one of the two files")
+                carried |= below
     if sum(map(len, carried.values())) > CARRIED_BYTES * 4 // 3:
         what = "the folders named by `from` hold more than 16 MiB"
         raise BadInput(what, requirements.file, "name only what the tests need")

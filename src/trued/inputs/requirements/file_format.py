@@ -238,9 +238,11 @@ class BrowserEntry(BrowserCheck):
     @model_validator(mode="after")
     def _expects_something(self) -> "BrowserEntry":
         if self.before and not self.actions:
-            raise RuleBroken("it has `before` and no actions", "say what is done on the page, or leave it out")
+            raise RuleBroken(
+                "it has `before` and no actions", "write what is done on the page in `actions`, or leave out `before`"
+            )
         if not (self.sees or self.hides or self.tree or self.url is not None or self.quiet):
-            raise RuleBroken("it expects nothing of the page", "say what it sees, hides, or where it leads")
+            raise RuleBroken("it expects nothing of the page", "write `sees`, `hides`, `tree`, `url` or `quiet`")
         return self
 
 

@@ -13,7 +13,7 @@ COVERED = 6  # a scaffold has examples for at most this many functions, and as m
 
 def requirements_text(given: Requirements, heading: Sequence[str] = ()) -> str:
     """These requirements as YAML that `parse_requirements` reads back with the same checks. Raises BadInput if it
-    cannot: each requirement needs a check.
+    cannot be read back, for example because a requirement has no check.
     """
     lines = [*(f"# {one}".rstrip() for one in heading)]
     if environment := _non_default_fields(given.environment):

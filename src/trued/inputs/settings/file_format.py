@@ -84,7 +84,7 @@ def _by_name(variables: Any) -> Any:
 
 def _refuse_off(plays: bool) -> bool:
     if not plays:
-        raise RuleBroken("a team without it does nothing", "leave it on")
+        raise RuleBroken("a team without this role does nothing", "leave it on")
     return plays
 
 

@@ -85,7 +85,7 @@ def apply_limits(limits: RunLimits, given: Iterable[LimitChange]) -> RunLimits:
 
 
 def limit_of(limits: RunLimits, scope: str) -> Limit:
-    """The limit of the run (""), of each feature or task, or of a role."""
+    """The limit for a scope: the run (""), each feature, each task, or a role."""
     parts = {"": limits, FEATURE: limits.feature, TASK: limits.task}
     return parts[scope] if scope in parts else limits.roles.get(scope, Limit())
 
@@ -94,7 +94,7 @@ def limit_of(limits: RunLimits, scope: str) -> Limit:
 
 
 def lower_limits(mine: RunLimits, project: RunLimits) -> RunLimits:
-    """The lower of both limits everywhere: a repository may lower its user's limits, but never raise one."""
+    """For every scope, the lower of both limits: a repository may lower its user's limits, but never raise one."""
     roles = {
         name: _lower(mine.roles.get(name, Limit()), project.roles.get(name, Limit()))
         for name in {**mine.roles, **project.roles}

@@ -1,5 +1,6 @@
-"""Loads the settings of a run. Of several values for a key, this order decides: flag, environment variable, project
-file, user file, default. A project file cannot loosen what its user restricts: login, network, limits, publishing."""
+"""Loads the settings of a run. If a key has several values, the first in this order counts: flag, environment variable,
+project file, user file, default. A project file cannot loosen what its user restricts: login, network, limits,
+publishing."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -120,7 +121,7 @@ def user_hub(user: Path) -> HubTable:
 
 
 def _explicit_keys(table: Any) -> dict[str, Any]:
-    """The keys that are set in a table: a dictionary if it comes from a file, a model if it comes from flags."""
+    """The keys that are set in a table. A table from a file is a dictionary, a table from flags is a model."""
     return table.model_dump(exclude_unset=True) if isinstance(table, BaseModel) else dict(table)
 
 
@@ -150,7 +151,8 @@ def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
 
 
 def _resolve_variables(variables: Mapping[str, str | None], environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables; one without a value gets it from the environment, or is left out if it is not set there."""
+    """The variables. A variable without a value gets its value from the environment; if it is not set there, it is left
+    out."""
     values = {name: environ.get(name) if value is None else value for name, value in variables.items()}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -178,7 +180,8 @@ def _project_file(root: Path) -> dict[str, Any]:
 
 
 def _tool_table(path: Path) -> Located | None:
-    """The project's pyproject.toml if it has settings for trued. A broken file without such settings is ignored."""
+    """The project's pyproject.toml if it has settings for trued. A file that does not mention trued is not parsed,
+    so it may be broken."""
     if not path.is_file():
         return None
     text = path.read_bytes().decode("utf-8", "replace")

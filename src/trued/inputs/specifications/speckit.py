@@ -46,7 +46,7 @@ class _SpeckitFile:
     file: str
     prefix: str
     story: str = ""
-    section: str = ""  # a value of ASKING, by the last heading or label
+    section: str = ""  # the value in ASKING for the last heading or label; "" if it has none
     has_text: bool = False  # whether the current story already has its text
     counts: dict[str, int] = field(default_factory=dict)
     found: list[Requirement] = field(default_factory=list)

@@ -61,7 +61,7 @@ def _sort_quotes(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tu
         before = bare[end : match.start()]
         following = quotes[number + 1][0].start() if number + 1 < len(quotes) else len(bare)
         after = re.split(r"[,;.]|\b(?:and|but)\b", bare[match.end() : following])[0]
-        if before.strip(" ,") not in ("", "and"):  # otherwise a list continues: its first negation still applies
+        if before.strip(" ,") not in ("", "and"):  # otherwise a list continues, and its first negation still applies
             denied = bool(_NOT.search(re.split(r"[;.]|\bbut\b", before)[-1]))
         (hides if denied or _denies(after) else sees).append(words)
         end = match.end()

@@ -23,7 +23,8 @@ def ticket_plan(ticket: Ticket) -> Plan:
 
 
 def _checkable_requirements(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
-    """A requirement with its check for each criterion that names a page or a command; ids as in `coverage`."""
+    """A requirement with its check for each criterion that names a page or a command. Its id is the criterion's kind
+    and number, as in `requirements/coverage.py`."""
     counts = Counter[str]()
     for one in criteria:
         counts[one.kind] += 1
@@ -41,7 +42,7 @@ def _check(criterion: Criterion) -> Check | None:
 def servable_requirements(
     requirements: Iterable[Requirement], serve: Serve | None
 ) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
-    """The requirements. If there is no server, those with page checks are left out, and a note is returned for each."""
+    """The requirements, and notes. Without a server, each requirement with a page check is replaced by a note."""
     given = tuple(requirements)
     pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
     if serve is not None or not pages:

@@ -104,7 +104,8 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     found = {name: getattr(parts, name) for name in MISSING}
     source = Source(file=parts.file, line=1)
     requirements = tuple(parts.requirements)
-    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):  # if so, the title is a requirement
+    # The title becomes a requirement if it is too long for a summary, or if nothing else is asked for.
+    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):
         requirements = (Criterion(text=summary, kind="text", source=source), *requirements)
     first = (requirements or tuple(parts.acceptance))[0].text
     return Ticket(

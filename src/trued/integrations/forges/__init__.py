@@ -12,8 +12,8 @@ from trued.protocols import Forge
 
 
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
-    """The forge of the settings, else the forge that the remote of the repository at `root` points to, else files in
-    `folder`."""
+    """The forge that the settings name. With `kind` "auto": the forge that the remote of the repository at `root`
+    points to; if it points to none, pull requests become files in `folder`."""
     if is_without_forge(settings, root):
         return _local(folder, root)
     api = settings.url or API

@@ -14,7 +14,7 @@ from trued.model import Settings
 from trued.protocols import TrackerIssue
 
 ACCEPTANCE = "Acceptance criteria"
-# Fields about the ticket's state or shown elsewhere; they are no part of what is asked.
+# Fields that are about the ticket's state, or that are read elsewhere. They are no part of what is asked.
 _NOT_ASKED = (
     "summary description issuetype labels attachment comment worklog created updated creator reporter assignee status "
     "priority project resolution resolutiondate votes watches progress aggregateprogress timetracking subtasks "

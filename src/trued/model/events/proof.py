@@ -137,13 +137,14 @@ class ObjectionRan(JournalEvent, kind="objection"):
 
 
 class TextWithheld(JournalEvent, kind="withheld"):
-    """A text quotes a held-out case: no agent is shown it."""
+    """A text that quotes a held-out case was withheld from agents."""
 
     about: str
 
 
 class DisputeAnswered(JournalEvent, kind="dispute"):
-    """An implementer disputed cases; another examiner answered them without seeing the expected results."""
+    """An implementer disputed cases of a requirement. Another examiner said what they should give, without seeing the
+    expected results."""
 
     requirement: str
     what: str
@@ -158,8 +159,8 @@ class CaseDisclosed(JournalEvent, kind="disclosed"):
 
 
 class NoProgress(JournalEvent, kind="no progress"):
-    """Two rounds in a row had the same gaps as the round before, and changed nothing: the loop ends, even if it has
-    rounds left."""
+    """The loop ends, even if it has rounds left: two rounds in a row changed nothing and ended with the same gaps as
+    the round before them."""
 
     gaps: tuple[str, ...] = ()
 

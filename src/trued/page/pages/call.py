@@ -7,7 +7,7 @@ from trued.page.transcript import WINDOW
 from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.calls import Text
 
-BRIEF, REPLY = 80_000, 20_000  # the most characters that are shown of each
+BRIEF, REPLY = 80_000, 20_000  # maximum length of the brief and of the reply, in characters
 AROUND = 40  # lines shown before the line that the address names
 
 

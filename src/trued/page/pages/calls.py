@@ -1,4 +1,4 @@
-"""Every agent call of a run, newest first, with whether its claim was refuted."""
+"""Every agent call of a run, newest first, and whether its claim was refuted."""
 
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader

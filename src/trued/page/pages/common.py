@@ -75,7 +75,7 @@ def number_of(params: Params, name: str, least: int = 0) -> int:
 
 
 def waiting(reader: Reader) -> str:
-    """The piece above every page that says how many things wait for a person."""
+    """The piece at the top of every page: how many things wait for a person."""
     number = sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
     return piece("waiting.html.j2", number=number)
 

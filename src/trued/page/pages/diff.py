@@ -1,4 +1,4 @@
-"""What the run changed: the list of files, those that need trust first, and the diff of one file."""
+"""What the run changed: the list of files, with sensitive files first, and the diff of one file."""
 
 from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput

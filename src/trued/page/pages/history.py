@@ -21,10 +21,10 @@ CHOICES = 200  # at most this many choices of one filter are offered
 ROWS = 50  # at most this many rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
-# Measures of a plot: pixels from top to bottom, per cent of its width from left to right. So letters have the same size
-# on every screen.
+# Vertical measures of a plot, in pixels. Horizontal ones are per cent of its width: a plot stretches with the screen,
+# but its letters keep their size.
 HEIGHT, TOP, FOOT = 170.0, 10.0, 22.0
-LABELS, FEW_LABELS = 7, 3  # at most this many weeks have a label, and on a narrow screen
+LABELS, FEW_LABELS = 7, 3  # at most this many weeks have a label: on a wide screen, and on a narrow one
 EDGE = 10.0  # a label this near to the left or right edge begins or ends at its week
 DAY = 86400.0
 
@@ -59,7 +59,7 @@ class WeekLabel:
 
     x: float
     name: str
-    is_wide: bool  # only on a wide screen there is room for it
+    is_wide: bool  # shown only on a wide screen: a narrow one has no room for it
 
     @property
     def anchor(self) -> str:
@@ -156,7 +156,7 @@ def plotted(found: Stats) -> Plot:
 
 
 def _labels(weeks: Sequence[str], places: dict[str, float]) -> Iterator[WeekLabel]:
-    """Labels of the newest week and of as many others, at equal distances, as there is room for."""
+    """Labels of the newest week and of others at equal distances, as many as there is room for."""
     named = weeks[:: -max(1, -(-len(weeks) // LABELS))]
     few = max(1, -(-len(named) // FEW_LABELS))
     for number, name in enumerate(named):
@@ -166,7 +166,7 @@ def _labels(weeks: Sequence[str], places: dict[str, float]) -> Iterator[WeekLabe
 def _points(weeks: Sequence[Total], places: dict[str, float], scale: float) -> Iterator[tuple[float, float, str]]:
     for one in weeks:
         if one.name in places and one.false_share is not None:
-            words = f"{one.name}: {one.fell} of {one.claims} false"
+            words = f"{one.name}: {one.fell} of {one.claims} claims were false"
             yield places[one.name], HEIGHT - FOOT - one.false_share * scale, words
 
 

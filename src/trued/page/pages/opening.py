@@ -9,7 +9,8 @@ from trued.page.view import PageRoute, PageView, Params
 
 
 def viewed(route: PageRoute, params: Params, reader: Reader) -> PageView:
-    """The page at one moment; while a long run is still being read, what is known about it already."""
+    """The page, with all parts from one moment. For a long run that is still being read, a page with what is already
+    known."""
     with reader.at_one_moment():
         try:
             view = route.view(reader, params)

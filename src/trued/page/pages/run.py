@@ -31,7 +31,7 @@ QUIET_S = 86_400.0
 TAIL = 40  # the last lines of the transcript, shown beside the ledger
 STORY = 40  # at most this many lines of the story
 NOTICES = 12
-TOLD = 8  # at most this many gaps in an agent's brief are shown, while it works
+TOLD = 8  # while an agent works, at most this many of the gaps in its brief are shown
 
 
 def run(reader: Reader, params: Params) -> PageView:
@@ -45,7 +45,7 @@ def run(reader: Reader, params: Params) -> PageView:
         "figures": piece("run/figures.html.j2", **_figures(reader, record, material, sums)),
         "notices": reader.made(record, "notices", lambda one: _notices(one, every)),
         **wait_pieces(reader, record, material),
-        # while the run works, before the lanes, so that it is near the top on a phone
+        # while the run works, the call comes before the lanes: on a phone it is then near the top
         **({"call": call} if is_at_work else {}),
         "lanes": _lanes(reader, record, every, params),
         **_own_section(material),
@@ -174,7 +174,8 @@ def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[s
 
 
 def pictures_of(material: Material, requirement: str) -> tuple[object, ...]:
-    """Screenshots of the newest work on a requirement; if there is no evidence about it, of the whole run."""
+    """Screenshots from the newest verdict's evidence about a requirement; if none of that evidence may be shown, from
+    all its evidence. Before the run has ended, evidence that may quote a held-out case is not shown."""
     every = material.verdict.evidence if material.verdict else ()
     for facts in (evidence_about(every, {requirement}), every):
         if shown := [one for one in facts if material.ended or not one.may_quote_held_out]:
@@ -210,8 +211,8 @@ def _call(reader: Reader, record: RunRecord, every: tuple[ReportedCall, ...], ma
 
 
 def _gaps_in_brief(reader: Reader, record: RunRecord, call: ReportedCall, material: Material) -> list[str]:
-    """The gaps that the call's brief names, of the newest verdict and of the newest one in the call's own scope: while
-    several agents work, the two can differ."""
+    """The gaps that the call's brief quotes. They are from the newest verdict and from the newest verdict of the call's
+    own scope: while several agents work, the two can differ."""
     brief, _ = reader.texts(record, call)
     every = range(len(material.proofs)) if brief else range(0)
     own = [place for place in every if scope_of(material.proofs[place].key) == scope_of(call.key)]

@@ -1,4 +1,4 @@
-"""Tokens, money and time: by role and agent, beside their limits, and what subscriptions report."""
+"""Tokens, money and time by role and agent, the limits on them, and what subscriptions report."""
 
 import re
 

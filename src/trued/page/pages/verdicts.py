@@ -15,7 +15,8 @@ TURNS = 12  # at most this many requirements are named for one verdict
 
 @dataclass(frozen=True)
 class GradeChange:
-    """How one requirement's grade differs between two verdicts. A grade is "" if that verdict did not judge it."""
+    """How one requirement's grade differs between two verdicts. A grade is "" if its verdict did not judge the
+    requirement."""
 
     id: str
     before: str
@@ -54,7 +55,7 @@ def verdicts(reader: Reader, params: Params) -> PageView:
 
 
 def _turns(proofs: Sequence[ProofSummary]) -> list[tuple[GradeChange, ...]]:
-    """For each proof, at most TURNS requirements whose grade differs from the one that they had before."""
+    """For each proof, the requirements whose grade it changed or gave first; at most TURNS of them."""
     grades: dict[str, str] = {}
     found = []
     for one in proofs:

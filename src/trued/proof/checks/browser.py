@@ -230,7 +230,8 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 
 
 def find_chromium() -> tuple[str, str]:
-    """The path of Chromium and ""; or "" and the reason why there is none, with what to install."""
+    """The path of Chromium, and "". If Chromium or Playwright is missing: "", and a sentence that says what to
+    install."""
     if importlib.util.find_spec("playwright") is None:
         return "", f"playwright is not installed: {ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))
@@ -255,7 +256,10 @@ def chromium_folders(program: str) -> tuple[str, ...]:
 
 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
-    """Every expectation of the check: its id, its kind (before …, sees, hides, url, tree, console) and its words."""
+    """Every expectation of the check: its id, its kind and its words.
+
+    The kinds are sees, hides, url, tree and console; about the page before the actions: before sees, before hides.
+    """
     first = check.before or PageBefore()
     every = [(f'before sees "{one}"', "before sees", one) for one in first.sees]
     every += [(f'before hides "{one}"', "before hides", one) for one in first.hides]
@@ -353,8 +357,7 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
 
 
 def _is_same_line(words: str, line: str) -> bool:
-    """Whether a line of the tree begins with the wanted words and has nothing else but attributes or text after
-    them."""
+    """Whether a line of the tree consists of the wanted words, perhaps followed by attributes or a text."""
     wanted = words.strip().removeprefix("- ")
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 

@@ -63,7 +63,8 @@ MARKUP = (".html", ".htm", ".css", ".scss", ".svg")
 # Texts about the project. Without a suffix, only capital letters show that such a file is no program.
 _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributing|notice|copying|authors|license|todo"
 _ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
-# A snapshot of a JavaScript test, which its runner executes: values that are texts and run nothing.
+# A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
+# nothing.
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
@@ -77,8 +78,8 @@ _STYLE_RULE = re.compile(
 )
 # Matches comments, and also strings, because a string may contain what looks like a comment.
 _STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
-_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
-_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # the value only looks like an address
+_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats, which nothing loads
 
 
 async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
@@ -162,7 +163,7 @@ async def unread_additions(
     """Changed files that may add a package without a manifest, each described in a few words.
 
     Only content that the file did not have on the base counts.
-    `places`: folders from which the project's modules are imported, and the modules of Python itself.
+    `places`: first the folders from which the project's modules are imported, then the names of Python's own modules.
     `exact`: another version of a known package counts as an addition, too.
     """
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
@@ -178,8 +179,8 @@ async def unread_additions(
 
     def own_modules_of(path: str) -> frozenset[str]:
         """The project's modules that Python would import into this file in preference to a package of the same name.
-        For a test, that includes the modules beside it. In a repository of several distributions, it includes those of
-        the file's own distribution, and those of the others that the base has already."""
+        For a test, modules beside it count. In a repository of several distributions, all modules of the file's own
+        distribution count, and modules of the other distributions if the base has them."""
         beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
         above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
         return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
@@ -255,9 +256,9 @@ def _is_short_name(name: str, here: Collection[str]) -> bool:
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
-    """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway: to a folder,
-    or to a file with the same suffix, since the suffix decides how a file is read. A link with a name from `INERT`,
-    such as `LICENSE`, may lead to any file of the commit."""
+    """Whether a symbolic link adds nothing, because it leads to files of the commit that are read anyway. It must lead
+    to a folder, or to a file with the same suffix, because the suffix decides how a file is read. A link with a name
+    from `INERT`, such as `LICENSE`, may lead to any file of the commit."""
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     same = PurePosixPath(place).suffix == PurePosixPath(path).suffix or PurePosixPath(path).name in INERT
     return (place in here and same) or any(one.startswith(f"{place}/") for one in here)
@@ -360,8 +361,8 @@ async def _with_packages(
     *,
     exact: bool,
 ) -> list[str]:
-    """The files that may add a package: they contain new words, any of which may name one (see `new_words`), and they
-    are not data that only the project's own code reads."""
+    """The files that may add a package: those with new words, any of which may name a package (see `new_words`). Data
+    that only the project's own code reads is left out, unless it names packages (see `_declares`)."""
     changed = {path: one for path, one in changed.items() if PurePosixPath(path).name not in INERT}
     left = [
         path
@@ -401,8 +402,8 @@ async def _with_packages(
 
 
 def _may_list(one: str, text: str, path: str) -> bool:
-    """Whether the file `one` may use a text about the project as something else. A list of files to distribute does
-    not."""
+    """Whether the file `one`, which has this text, may use the document at `path`, perhaps as a list of packages (see
+    `may_mean`). A MANIFEST.in does not, nor does a file that only git, editors and people read."""
     return PurePosixPath(one).name not in (*INERT, "MANIFEST.in") and may_mean(one, text, path)
 
 
@@ -425,9 +426,9 @@ def _text(content: bytes) -> str:
 async def _unknown_imports(
     workspace: Workspace, commits: tuple[str, str], imports: Mapping[str, str], own: Collection[str]
 ) -> list[tuple[str, str]]:
-    """Name and file of each import that is new: the base declares no package that provides it, and no code of the base
-    imports that name. If the name is one of the base's own modules (`own`), imports of it in the base's Python code do
-    not make it known, because they load that module and no package. `commits`: the base and the commit."""
+    """Name and file of each new import: the base declares no package that provides the name, and no code of the base
+    imports it. If the base's Python code imports a name from `own`, the base's own modules, that does not count: it
+    loads the module, not a package of the same name. `commits`: the base and the commit."""
     if not imports:
         return []
     base, commit = commits

@@ -156,8 +156,8 @@ def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
-    """The record that `ask.py` wrote. A record of what went wrong replaces it if that script failed or wrote more or
-    less than one record, or if something else wrote to the channel."""
+    """The record that `ask.py` wrote. If that script failed or did not write exactly one record, or if something else
+    wrote to the channel, the result is a record of what went wrong."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
@@ -169,7 +169,7 @@ def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:
 
 
 def _is_a_record(said: dict[str, Any]) -> bool:
-    """Whether this has exactly the fields and types of a record that `ask.py` writes, with a plausible time."""
+    """Whether the data has exactly the fields and types of a record that `ask.py` writes, with a plausible time."""
     if said.keys() == {"unable"}:
         return isinstance(said["unable"], str)
     kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}

@@ -24,7 +24,7 @@ from trued.protocols import CommandResult, Server
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # polling interval while the server starts
 ANSWER_S = 5.0  # timeout of one answer while the server starts
-FINAL_S = 3.0  # once this long has passed since a server's first wrong answer, a status in FINAL ends the wait
+FINAL_S = 3.0  # a status in FINAL ends the wait only if the first wrong answer was longer ago than this
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
@@ -81,8 +81,8 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Server]:
 
 
 async def wait_until_up(serving: Server, ready: Ready) -> str:
-    """Wait until the server answers as `ready` says. Returns "" if it does; else "gone", "time", or what it answers
-    instead."""
+    """Wait until the server answers as `ready` says. Returns "" if it does, "gone" if its process ended, "time" if it
+    never answered, and otherwise what it answered instead."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
     why = "time"
@@ -100,8 +100,8 @@ async def wait_until_up(serving: Server, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, str, str]:
-    """Outcome, kind and detail for a server that did not start, because the project lacks it, because it fails, or
-    because the environment lacks something."""
+    """Outcome, kind and detail for a server that did not start. The outcome is `missing` if the project lacks the
+    server, `unjudged` if the environment lacks something, and `failed` otherwise."""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))

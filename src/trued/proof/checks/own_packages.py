@@ -22,7 +22,7 @@ class OwnPackages:
     """The packages that both the base and the commit contain, in the same folders."""
 
     def __init__(self, base: Mapping[str, str], commit: Mapping[str, str]) -> None:
-        """Both are path → text of the manifests."""
+        """`base`, `commit`: path → text of the manifests on each of them."""
         self._texts = {path: text for path, text in commit.items() if PurePosixPath(path).name in MANIFESTS}
         kept = {path: own_name(path, text) for path, text in self._texts.items()}
         # (kind of manifest, name) → folders
@@ -32,7 +32,7 @@ class OwnPackages:
                 self._folders.setdefault((PurePosixPath(path).name, name), set()).add(_folder(path))
 
     def provides(self, manifest: str, entry: str) -> bool:
-        """Whether this manifest of the commit takes what it declares by this entry from the project itself."""
+        """Whether this manifest of the commit takes the package that this entry declares from the project itself."""
         name = normal_name(entry)
         if (PurePosixPath(manifest).name, name) not in self._folders:
             return False
@@ -40,7 +40,7 @@ class OwnPackages:
         return bool(declared) and all(self._is_inside(manifest, name, one) for one in declared)
 
     def linked(self) -> frozenset[str]:
-        """The packages that scripts can import because the project itself provides them."""
+        """The project's own packages that its JavaScript and TypeScript can import."""
         names = [name for kind, name in self._folders if kind == "package.json"]
         users = [path for path in self._texts if path.endswith("package.json")]
         return frozenset(
@@ -73,7 +73,7 @@ class OwnPackages:
     def _is_own_place(self, manifest: str, name: str, place: str) -> bool:
         kind = PurePosixPath(manifest).name
         if re.fullmatch(r"workspace:[\w.*^~-]+", place):
-            return kind == "package.json"  # the package manager refuses it if the workspace lacks the package
+            return kind == "package.json"  # an install fails if the workspace lacks the package
         path = re.sub(r"^(?:file|link|portal):", "", place) if kind == "package.json" else place
         found = posixpath.normpath(posixpath.join(_folder(manifest), path))
         return not path.startswith("/") and found in self._folders[kind, name]
@@ -93,7 +93,8 @@ class OwnPackages:
         return found == [{"workspace": True}]
 
     def _members(self, name: str, kind: str) -> list[tuple[str, str]]:
-        """Root of the workspace → folder, for each folder in which a workspace has the package of this name."""
+        """The workspaces that contain the package of this name: for each, its root manifest and the package's
+        folder."""
         folders = self._folders.get((kind, name), set())
         roots = [path for path in self._texts if PurePosixPath(path).name == kind]
         return [
@@ -158,8 +159,8 @@ def _is_matched(folder: str, patterns: Sequence[str]) -> bool:
 
 
 def _fits(wanted: str, version: str) -> bool:
-    """Whether npm would link the package of the workspace, which has this version. Other ways to write a range than the
-    usual ones do not count."""
+    """Whether npm would link the workspace's package, which has this version, for the range `wanted`. Only the usual
+    ways to write a range are understood."""
     if wanted.strip() in ("", "*"):
         return True
     needed, given = _RANGE.fullmatch(wanted.strip()), _VERSION.fullmatch(version)

@@ -1,8 +1,8 @@
 """Reads manifests: which packages they declare, and whether a changed manifest may add packages in another way. Pure.
 
 A package counts as declared only where the format declares packages. Any other changed setting must contain no new
-word, because some tool may read that word as the name of a package. If there is one, the manifest is reported as a file
-that may add packages.
+word, because some tool may read that word as the name of a package. A manifest with such a new word is reported as a
+file that may add packages.
 """
 
 import ast
@@ -24,7 +24,7 @@ TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml", "package.json")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
 CODE_MANIFESTS = ("setup.py", "Gemfile")  # manifests that are programs, and may compute what they declare
 _DECLARING = re.compile(r"(?!.*(?:constraint|override|built)).*dependencies|dependency-groups|requires", re.IGNORECASE)
-# Keys of tables that say from where a package comes (name → source).
+# Keys of tables that say where a package comes from (name → source).
 _REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
 _NAME = re.compile(r"\s*([A-Za-z0-9@][\w./@-]*)")
 _EXTRAS = re.compile(r"\s*[\w.-]+\s*\[[^\]]+\]")
@@ -84,8 +84,7 @@ Setting = tuple[tuple[str, ...], str]  # keys, value; "" for an empty table or l
 
 
 def is_package_manifest(path: str) -> bool:
-    """Whether people declare packages in this file. Lock files do not count, because tools make them from such
-    files."""
+    """Whether people declare packages in this file. Lock files do not count, because tools generate them."""
     parts = PurePosixPath(path).parts
     name = parts[-1]
     known = name in (*TABLES, "setup.cfg", "setup.py", "go.mod", "Gemfile") or LISTS.fullmatch(name)
@@ -117,7 +116,7 @@ def named_by(path: str, entry: str) -> tuple[str, ...]:
 
 
 def own_name(path: str, text: str) -> str:
-    """The name of the package that this manifest describes, as `declared_in` writes it; "" if it names none."""
+    """The normalised name of the package that this manifest describes; "" if it names none."""
     name = PurePosixPath(path).name
     try:
         data = table(name, text) if name in TABLES else {}
@@ -226,7 +225,7 @@ def _of_setup_py(text: str) -> Iterator[str]:
 
 
 def _setup_values(text: str) -> Iterator[ast.expr]:
-    """The values passed as requirements, written in the call itself or in a variable."""
+    """The values that a setup.py passes as requirements. If it passes a variable: the value assigned to it."""
     module = ast.parse(text)
     named = values_by_name(module)
     for node in ast.walk(module):
@@ -330,7 +329,7 @@ def _leaves(data: Any, keys: tuple[str, ...] = ()) -> Iterator[Setting]:
 
 
 def _is_declared(name: str, keys: tuple[str, ...], value: str) -> bool:
-    """Whether `declared_in` reads this setting whole: an entry in a list of packages, or a package's version."""
+    """Whether the setting only declares a package or its version, so that `declared_in` reports all of it."""
     if "dynamic" in keys[:-1]:
         return keys[-1] == "file" or keys[-2:] == ("file", "")
     place = next((at for at, key in enumerate(keys) if _DECLARING.fullmatch(key)), None)
@@ -346,7 +345,8 @@ def _is_declared(name: str, keys: tuple[str, ...], value: str) -> bool:
 
 
 def _is_harmless(name: str, setting: Setting, own: Collection[str], known: Collection[str]) -> bool:
-    """Whether the setting only describes the project, or names its own code."""
+    """Whether the setting can add no package: it describes the project, names the project's own code, or belongs to a
+    tool that loads no other code."""
     keys, value = setting
     places = [one for one in DESCRIBED.get(name, ()) if keys[: len(one)] == one]
     if any(keys[len(one)] in METADATA for one in places if len(keys) > len(one)):

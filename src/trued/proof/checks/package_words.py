@@ -85,8 +85,8 @@ def _strings(path: str, text: str) -> list[str]:
 
 def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str], *, among_tests: bool = False) -> bool:
     """Whether the file is data that the project's code names, by file or folder name, and that no other file names.
-    `others`: path → text of these other files. Files in hidden folders belong to tools and do not count. Data among
-    tests need not be named by code; then no other file may name its folder, or match it by a wildcard or variable."""
+    `others`: path → text of these other files. A file in a hidden folder belongs to a tool, so the answer is False.
+    Data among tests need not be named by code, if no other file could use it without naming it (see `may_mean`)."""
     pure = PurePosixPath(path)
     hidden = any(part.startswith(".") for part in pure.parts)
     if pure.suffix not in DATA_FILES or hidden or any(pure.name in text for text in others.values()):
@@ -97,8 +97,8 @@ def is_read_by_code(path: str, names: Collection[str], others: Mapping[str, str]
 
 
 def may_mean(one: str, text: str, path: str) -> bool:
-    """Whether the file `one`, which has this text, may use the file at `path` without naming it: because it names its
-    folder (a tool may look there for a file of that name), or by a wildcard or variable."""
+    """Whether the file `one`, which has this text, could use the file at `path` without naming it: by a wildcard or
+    variable, or because a tool may look for it in a folder that the text names."""
     folder = posixpath.dirname(path)
     above, suffix = PurePosixPath(folder).name, PurePosixPath(path).suffix
     if above and above in text:
@@ -124,7 +124,7 @@ def _matches(word: str, path: str) -> bool:
 
 
 def loads_code(path: str, added: Iterable[str]) -> bool:
-    """Whether these lines of a file that databases or tools of GraphQL read may load code from elsewhere."""
+    """Whether one of these lines, added to an SQL or GraphQL file, may load code from elsewhere."""
     if path.endswith((".graphql", ".gql")):
         return any(re.match(r"\s*#\s*import\b", line) for line in added)
     return path.endswith(".sql") and any(map(_LOADING.search, added))

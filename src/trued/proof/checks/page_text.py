@@ -66,7 +66,7 @@ def expected_no_errors(place: str, errors: Sequence[str]) -> str:
 
 
 def nearest_text(wanted: str, lines: Iterable[str]) -> str:
-    """The text that most likely appears in place of the wanted one, or ""."""
+    """The line, or part of a long line, that is most similar to the wanted text; "" if none is similar."""
     folded = collapse_spaces(wanted).casefold()
     words = frozenset(_words(folded))
     best, found = ALIKE, ""
@@ -87,8 +87,8 @@ def _words(text: str) -> list[str]:
 
 
 def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
-    """The lines that are not empty. Each long line is cut into overlapping parts of a few words more than `many`, the
-    number of words in the wanted text."""
+    """The lines that are not empty. A long line is cut into overlapping parts, each a few words longer than the wanted
+    text, which has `many` words."""
     for line in lines:
         words = line.split()
         if len(line) <= LONGEST or not words:

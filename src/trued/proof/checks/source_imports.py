@@ -121,7 +121,8 @@ def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
     """Whether a command cannot install anything new: it starts a file of the project, or a program that the base also
-    starts, with only words that the base also uses. `started`: the base's commands. `paths`: the project's paths."""
+    starts, with only words that the base also uses. A program of `WITHOUT_PACKAGES` may have other words, but no URL.
+    `started`: the base's commands. `paths`: the project's paths."""
     if not words or not words[0]:
         return False
     program, rest = words[0], words[1:]
@@ -146,7 +147,7 @@ class _Python:
         self.origins: dict[str, set[str]] = {}  # local name → dotted names that it may stand for
         self.modules: set[str] = set()  # dotted names that are surely modules
         froms = [one for one in self.nodes if isinstance(one, ast.ImportFrom)]
-        self.starred = any(one.name == "*" for each in froms for one in each.names)  # then any name may be imported
+        self.starred = any(one.name == "*" for each in froms for one in each.names)  # if so, any name may be imported
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for one in node.names:
@@ -235,7 +236,7 @@ class _Python:
 
     def _takes_attribute(self, call: ast.Call, name: str) -> bool:
         """Whether a call such as `getattr(module, "name")` names the attribute literally and returns no function that
-        loads or starts anything. `setattr`, `delattr` and `hasattr` never return one."""
+        loads or starts anything. `setattr`, `delattr` and `hasattr` never return such a function."""
         modules = self._dotted(call.args[0])
         if not name or not modules <= self.modules:
             return False

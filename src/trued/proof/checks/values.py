@@ -248,7 +248,7 @@ def _digits(node: list[Any]) -> str:
     return str(_number(node)) if len(node[1]) < 100 else f"0x{node[1][:100]}…"
 
 
-# -- can an answer be compared with the expected value? An agent may have written it -----------------------------------
+# -- can answers be compared with the expected value? An agent may have written that value -----------------------------
 
 
 def value_flaw(expected: Any, depth: int = 0) -> str:

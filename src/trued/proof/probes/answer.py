@@ -184,7 +184,8 @@ def _data(plain: Any, value: Any) -> Any:
 
 
 def target(name: str) -> tuple[Any, dict[str, Any]]:
-    """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports a missing one."""
+    """The function; or None, and what is missing. Raises ModuleNotFoundError if the module imports another that is
+    missing."""
     module_name, _, path = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)

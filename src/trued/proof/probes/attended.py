@@ -2,7 +2,8 @@
 
 Standard library only: `python -I -S attended.py TELLING SERVICES -- PROGRAM ARGUMENT…`. SERVICES is a JSON list of
 objects with command, port, variables, path, status and within_s. TELLING is a file descriptor that only this script
-has: it writes "ready" there, or which service did not start. If TELLING is negative, nothing is written.
+has: it writes "ready" there, or which service did not start. If TELLING is negative, only a failure is reported, to
+stderr.
 """
 
 from __future__ import annotations

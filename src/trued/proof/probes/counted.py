@@ -129,8 +129,9 @@ class Counting:
             self.include(config, one)
 
     def include(self, config: Any, named: str) -> None:
-        """Collect a file that the check names, whatever its name. Overlapping arguments are avoided, because some
-        versions of pytest then skip the rest of the folder. Files other than Python are not tests and are ignored."""
+        """Collect a file that the check names, whatever its name. It is not passed to pytest if another argument
+        already includes it, because some versions would then skip the rest of the folder. Files other than Python are
+        not tests and are ignored."""
         file = pathlib.Path(self.order["room"], named)
         if file.is_file() and file.suffix != ".py":
             return

@@ -324,7 +324,7 @@ def installed(folder: str) -> list[str]:
 
 
 def load_all() -> None:
-    """Import every part of unittest before a project can shadow one."""
+    """Import every part of unittest before a module of the project can shadow it."""
     for found in pkgutil.iter_modules(unittest.__path__):
         if found.name != "__main__":
             importlib.import_module(f"unittest.{found.name}")

@@ -36,7 +36,8 @@ def key_path(home: Path) -> Path:
 
 
 def create_key(home: Path) -> SigningKey:
-    """Create a key for this machine. Raises BadInput if there is one already, because receipts depend on it."""
+    """Create a key for this machine. Raises BadInput if the machine has a key already, because receipts depend on that
+    key."""
     _require_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat

@@ -1,4 +1,4 @@
-"""The content of a receipt: an in-toto statement about one commit, its contract, and who approved it. Pure."""
+"""The content of a receipt: an in-toto statement about one commit, its contract and its approvals. Pure."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ class _Shape(Value):
 
 
 class Descriptor(_Shape):
-    """A thing, identified by its hash."""
+    """in-toto's resource descriptor: a commit or a contract, identified by its hash."""
 
     name: str = ""
     digest: dict[str, str]
@@ -43,7 +43,7 @@ class CheckSummary(_Shape):
     side: Literal["base", "head"]
     turn: int
     counted: dict[str, int]  # outcome → how many cases
-    cases: str  # sha256 of every case with its outcome
+    cases: str  # sha256 of the list of all cases with their outcomes
     void: bool
 
 
@@ -125,12 +125,12 @@ class Statement(_Shape):
 
     @property
     def commit(self) -> str:
-        """The commit that it is about."""
+        """The commit that the statement is about."""
         return self.subject[0].digest.get("gitCommit", "")
 
     @property
     def contract(self) -> str:
-        """The hash of the contract that it was judged by."""
+        """The hash of the contract by which the commit was judged."""
         return self.predicate.configuration[0].digest.get("sha256", "")
 
     def data(self) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class Bench:
         return self._with_own_paths(await self.workspace.execute(command))
 
     def _with_own_paths(self, ran: CommandResult) -> CommandResult:
-        """The result. In its output, the path under which the command saw the room is replaced by the room's own path.
-        Only whole paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
+        """The result, in which the room's own path replaces the path under which the command saw the room. Only whole
+        paths are replaced: if the checkout is at `/app`, `backend/app/tests` stays."""
         own = os.fsencode(self.room)
         seen = b"|".join(re.escape(os.fsencode(one)) for one in self.workspace.shown_at(self.room))
         if not seen:
@@ -159,7 +159,7 @@ class Bench:
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """Of these absolute paths, those inside the room, relative to it."""
+        """Those of these absolute paths that are inside the room, made relative to the room."""
         rooms = [f"{one}/" for one in (self.room, *self.workspace.shown_at(self.room))]
         found = (one.removeprefix(room) for one in paths for room in rooms if one.startswith(room))
         return frozenset(found)

@@ -53,7 +53,7 @@ def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str
 
 
 def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
-    """For an interpreter without Playwright, the engine's own (name → path); and why that cannot be used, or ""."""
+    """The engine's own Playwright (name → path) if the interpreter has none, and why that cannot be used, or ""."""
     if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:

@@ -47,14 +47,15 @@ MOST_BYTES = 64 * 2**20  # at most this many bytes of a frozen file are compared
 
 @dataclass(frozen=True, slots=True)
 class Graft:
-    """How a head's tests and test settings differ from the base's. Reports list this; it never lowers a grade."""
+    """How a head's tests and test settings differ from the base's. Reports list the differences. Files in `not_loaded`
+    cap the grade."""
 
     restored: tuple[str, ...] = ()  # files that the head changed or removed; the base's are used
     removed: tuple[str, ...] = ()  # new test configuration, files among tests and compiled code of the head; not used
     added: tuple[str, ...] = ()  # the head's new test files; not run, but kept, because the product may use them
     merged: tuple[str, ...] = ()  # package.json files: scripts and test settings are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
-    # those of `removed` that Python would load in a checkout: compiled code, and modules in place of others
+    # those of `removed` that Python would load in a checkout: compiled code, and modules that shadow others
     not_loaded: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()  # sentences about absent large files and submodules, and about packages that differ
 
@@ -188,8 +189,8 @@ async def _restore_base_files(
 
 
 def _may_be_loaded(room: Path, path: str) -> bool:
-    """Whether Python may load this compiled code in a checkout. A file in a `__pycache__` that names the time of its
-    source is not loaded there, because the source is newer."""
+    """Whether Python may load this compiled code in a checkout. It does not load a file in `__pycache__` that records
+    the time of its source, because a checkout makes the source newer."""
     place = room / path
     head = place.read_bytes()[:8] if place.is_file() and not place.is_symlink() else b""
     return place.parent.name != "__pycache__" or head[4:] != bytes(4)
@@ -237,8 +238,8 @@ def _remove_shadows(
 async def _manifests(
     workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
 ) -> dict[str, str]:
-    """Path → content (base64) that replaces the head's package.json there. Those that may stay are left out (see
-    `merge_manifests`)."""
+    """Path → content (base64) that replaces the head's package.json at this path. A package.json that may stay is left
+    out (see `merge_manifests`)."""
     on_base, here = sides
     changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
@@ -272,9 +273,9 @@ async def _write_placeholders(workspace: Workspace, contract: Contract, known: s
 
 
 def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
-    """Make `node_modules` a link to the packages that the engine installed, unless the base has a `node_modules`. One
-    that only the head has is removed, because it could fake anything that tests import. Returns the files that were in
-    it."""
+    """Make `node_modules` a link to the packages that the engine installed, unless the base has a `node_modules`. If
+    only the head has one, it is removed, because it could fake anything that tests import. Returns the removed
+    files."""
     place = room / NODE_MODULES
     if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
         return []  # the base has its packages in the repository
@@ -290,7 +291,8 @@ def _mount_points(
     `.venv`, so that the sandbox can show it there. Returns these folders, and the head's files that were removed
     because they were in the way. If files of the base are in the way, the folder is left out.
 
-    If the head's files stayed, the room would have to be shown at another path, by which the head could recognise it.
+    If the head's files stayed, the sandbox would have to show the room at another path than the repository's own, and
+    the head could recognise the room by that path.
     """
     on_base, here = sides
     made, removed = [], set[str]()
@@ -406,7 +408,7 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 @contextmanager
 def write_repository(bench: Bench) -> Iterator[None]:
-    """Give the room a `.git` while the block runs. It replaces one that a check may have left.
+    """Give the room a `.git` while the block runs. A `.git` that a check left there is removed.
 
     A checkout has a `.git`, an unpacked archive has none. Cases have to pass in one room of each kind, so that code
     that works in only one of them is noticed. Objects are linked, as in a clone from a path on the same disk: see
@@ -419,7 +421,7 @@ def write_repository(bench: Bench) -> Iterator[None]:
     remove_path(place)
     try:
         shutil.copytree(bench.repository, place, copy_function=partial(_link_object, f"{bench.repository}/objects/"))
-        soon = time.time() + 1  # else git reads each file that is as new as the index, and rewrites the index
+        soon = time.time() + 1  # so that the index is newer than all files: else git reads files, and rewrites it
         os.utime(place / "index", (soon, soon))
         before = footprint(bench.repository / "objects", whole=True)
         yield
@@ -478,8 +480,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
     Equal footprints mean that nothing was written. A folder's change time is left out, because the engine's own files
     change it. `besides`: files of the room to ignore.
-    `whole`: include the folders' change times, for rooms in which only cases run. For the room's own folder, its mode
-    and attributes are included instead, because the engine puts `.git` there.
+    `whole`: include the folders' change times, for rooms in which only cases run. Of the room's own folder, then, the
+    mode and the number of attributes are included, but not the change time, because the engine puts `.git` there.
     """
     found, unseen = set(), {f"{room}/{one}" for one in besides}
     if whole:
@@ -497,8 +499,8 @@ def footprint(room: Path, besides: Collection[str] = (), *, whole: bool = False)
 
 
 def file_digest(place: Path) -> str:
-    """A digest of the file's present content. The head may have replaced the file by a link or a pipe, so these are not
-    read."""
+    """A digest of the file's present content. If the head replaced the file by a link or a pipe, that is not followed
+    or read."""
     try:
         if place.is_symlink():
             return f"link {place.readlink()}"
@@ -621,7 +623,7 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
 
 def _usual_roots(room: Path, on_base: Collection[str]) -> tuple[str, ...]:
     """The folders from which a project imports, if nobody names them. `src` comes first if the commit adds a module at
-    the top that the base has in `src`: the product is there, and a copy beside it is not what users get."""
+    the top that the base has in `src`: users get the module in `src`, not the copy at the top."""
     if not (room / "src").is_dir():
         return (".",)
     top = {one.split("/")[0].removesuffix(".py") for one in on_base}
@@ -631,8 +633,8 @@ def _usual_roots(room: Path, on_base: Collection[str]) -> tuple[str, ...]:
 
 
 def _roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:
-    """The import folders for commands: those that the contract names, or none. With others, the tools of a command
-    could import the head's modules in place of their own."""
+    """The import folders for commands: only those that the contract names. From any other folder, the tools of a
+    command could import the head's modules in place of their own."""
     return _roots(room, contract.environment.path) if contract.environment.path else ()
 
 

@@ -1,8 +1,8 @@
 """Finds a command's drivers: the files that decide what it does, such as build files, scripts, settings, and what these
 run.
 
-A change to drivers can make a command print anything. So a command that passed on the base must pass twice on a head
-that changed them: with the head's drivers, and with the base's.
+Changed drivers can make a command pass, whatever the product does. So a command that passed on the base must pass twice
+on a head that changed them: with the head's drivers, and with the base's.
 """
 
 import ast
@@ -56,7 +56,7 @@ class Drivers:
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of scripts → modules that they import
-    words: set[str] = field(default_factory=set)  # words of all these texts, among them the programs that are started
+    words: set[str] = field(default_factory=set)  # words of the command and of its scripts, including started programs
     # module beside a script at the top of the project → names that the script uses from it
     beside: dict[str, set[str]] = field(default_factory=dict)
 
@@ -234,8 +234,8 @@ async def drivers_of_change(bench: Bench, command: str) -> frozenset[str]:
 def _replaces_module(bench: Bench, base: Drivers, path: str, known: Collection[str]) -> bool:
     """Whether a new file replaces a module that a script of the base imports.
 
-    A module that only a script at the top of the project imports does not count if no module of that name exists on the
-    base or is installed: then the new file is the product.
+    If only a script at the top of the project imports the module, and no module of that name is on the base or
+    installed, the new file is the product and does not count.
     """
     found = _importing_script(path, base)
     if found is None:

@@ -126,7 +126,7 @@ def provides_module(name: str, module: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AddedPackages:
-    """The packages that only the head declares: installed ones, those that cannot be installed, and unknown ones."""
+    """The packages that only the head declares: installed, impossible to install, or unknown to every registry."""
 
     environment: str = ""  # a virtual environment that also finds the base's packages
     site: str = ""

@@ -35,7 +35,7 @@ from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
-TRY_AGAIN_S = 120.0  # seconds without a new build after a failed one, so that other checks need not wait again
+TRY_AGAIN_S = 120.0  # seconds after a failed build in which no new build starts, so that other checks need not wait
 DONE, FAILED = "complete", "failed"
 ABOUT = "about.json"  # what the environment's own Python reported about itself
 LOOK_S = 60.0
@@ -144,7 +144,8 @@ def recorded_versions(contract: Contract) -> dict[str, str]:
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
-    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if there is none like it."""
+    """The interpreter with which the contract's checks ran on the base. Raises CannotJudge if no equal one is
+    available."""
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
@@ -190,8 +191,8 @@ def _versions(installed: Mapping[str, str]) -> dict[str, str]:
 async def _recipe_for_recorded(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]
 ) -> Recipe:
-    """The recipe for the recorded versions. It is unchanged if its environment exists and has these versions; otherwise
-    it pins them. Raises CannotJudge if they belong to another Python."""
+    """The recipe that gives the recorded versions: `recipe` itself if its environment exists and has no other versions,
+    otherwise a copy that pins them. Raises CannotJudge if they were recorded with another Python."""
     python = recorded.get("python", "").split(".")[:2]
     if python != [""] and python != [str(part) for part in caller.version[:2]]:
         needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
@@ -210,7 +211,8 @@ async def _recipe_for_recorded(
 
 
 def is_tool(requirement: str) -> bool:
-    """Whether the required package is one of the `TOOLS`, for which alone no environment is built."""
+    """Whether the required package is one of the `TOOLS`. If only such packages are missing, no environment is
+    built."""
     found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 

@@ -138,12 +138,13 @@ def holds_python_tests(content: bytes, functions: Collection[str] = ()) -> bool:
 
 
 def configured_test_names(path: str, text: str) -> list[str]:
-    """The patterns for names of test files that this configuration of pytest sets; none if it sets none."""
+    """The patterns that this configuration of pytest sets for names of test files; none if it sets none."""
     return _configured(path, text, "python_files")
 
 
 def configured_test_functions(path: str, text: str) -> list[str]:
-    """The patterns for names of tests inside of files that this configuration of pytest sets; none if it sets none."""
+    """The patterns that this configuration of pytest sets for names of test functions and classes; none if it sets
+    none."""
     return [*_configured(path, text, "python_functions"), *_configured(path, text, "python_classes")]
 
 

@@ -79,8 +79,8 @@ def may_fetch(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_settings(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Both sets of variables. If a variable is in both, the contract's value (`given`) counts; only its GODEBUG is
-    added to ours."""
+    """Both sets of variables. If a variable is in both, the contract's value (`given`) replaces ours. Only for GODEBUG,
+    the two values are joined."""
     both = [one["GODEBUG"] for one in (ours, given) if one.get("GODEBUG")]
     return {**ours, **given, **({"GODEBUG": ",".join(both)} if both else {})}
 

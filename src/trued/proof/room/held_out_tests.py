@@ -11,8 +11,8 @@ from trued.proof.room.frozen_files import is_below
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     """`from` folder → the contract's files that belong to the checks with this `from`.
 
-    These are the files that the checks list. If one of the checks lists none, every file that no check with another
-    `from` lists belongs to them, too.
+    These are the files that these checks list. If one of these checks lists no files, the files that no check with any
+    `from` lists are added.
     """
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
@@ -26,8 +26,8 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The contract's own files that are in the room while this check runs: its `files`; if it lists none, all files
-    that come from its `from`."""
+    """The contract's own files that are in the room while this check runs: the files that it lists, or, if it lists
+    none, all files of its `from` folder."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:

@@ -48,7 +48,7 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that the user chose, and what is installed in it."""
+    """A Python that runs checks, and what is installed in it."""
 
     path: str
     real: str
@@ -80,7 +80,8 @@ class Interpreter:
         return f"{self.path} → {self.description}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
-        """Whether this Python has that identity, or the engine built both with the same Python and packages."""
+        """Whether this Python has that identity. If the engine built the environments of both Pythons, only the version
+        of Python and the packages have to be the same."""
         made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]
@@ -140,7 +141,7 @@ def _look_at(python: str) -> Interpreter:
 
 
 def _editable(folders: list[str]) -> tuple[str, ...]:
-    """The folders that files of editable installs name, and the targets of links among the packages."""
+    """The paths that are named in files of editable installs, and the targets of links among the packages."""
     files = [one for folder in folders for name in EDITABLE for one in Path(folder).glob(name)]
     texts = (one.read_text(errors="replace") for one in files if one.is_file())
     named = {path for text in texts for path in _ABSOLUTE.findall(text)}
@@ -157,7 +158,7 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
     """The Python of an environment that the engine built with the caller's Python. `found`: what LOOK printed there.
 
     Packages may have falsified `found`, so it only tells which packages there are; the engine itself decides on the
-    path and on the folders to read. Raises CannotJudge if it is another Python.
+    path and on the folders to read. Raises CannotJudge if `found` describes another Python.
     """
     python = Path(os.path.abspath(folder / "bin" / "python"))  # noqa: PTH100  (links are not followed)
     if found["executable"] != str(python) or tuple(found["version"]) != caller.version:
@@ -180,8 +181,8 @@ def environment_interpreter(found: Mapping[str, Any], folder: Path, caller: Inte
 
 
 def _with_pytest(found: Mapping[str, Any]) -> tuple[dict[str, str], str, dict[str, str]]:
-    """If the interpreter has no pytest: the engine's own (module → path), or why that cannot be used. Also returns the
-    versions of all packages, including a supplied pytest."""
+    """The engine's own pytest (module → path) if the interpreter has none; why that cannot be used, or ""; and the
+    versions of all packages, including the engine's pytest if it is used."""
     versions = {str(name): str(one) for name, one in found["versions"].items()}
     if found["pytest"]:
         return {}, "", versions
@@ -205,7 +206,7 @@ def _own_pytest() -> dict[str, str]:
 
 
 def _folders(paths: list[str]) -> tuple[str, ...]:
-    """The folders, without those inside another, and without the system's folders, which every sandbox shows."""
+    """The folders, except those inside another of them, and except the system's, which every sandbox shows."""
     kept: list[Path] = []
     for path in sorted({Path(one) for one in paths}):
         inside = any(path == other or other in path.parents for other in kept)

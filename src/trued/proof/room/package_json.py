@@ -48,7 +48,8 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
 
 
 def _with_scripts(made: dict[str, Any], before: Any) -> dict[str, Any]:
-    """The manifest with the base's scripts in place of the head's, and without new `pre` and `post` scripts."""
+    """The manifest with the base's scripts. New scripts of the head stay, except `pre` and `post` scripts around those
+    of the base."""
     ours = before if isinstance(before, dict) else {}
     now = made.get("scripts")
     theirs = now if isinstance(now, dict) else {}

@@ -1,4 +1,4 @@
-"""Runs the `prepare` commands of a contract: once in each room, with network access, in an environment of its own."""
+"""Runs the `prepare` commands of a contract: once in each room, with network access, in the room's own environment."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
     environment = bench.room.parent / FOLDER
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)
-    with (site / TRUSTED).open("a") as file:  # lets it find the packages that only the commit declares
+    with (site / TRUSTED).open("a") as file:  # lets the environment find the packages that only the commit declares
         file.writelines(f"{one}\n" for one in bench.site)
     broken = await _run(bench, commands, environment)
     disarm(site)

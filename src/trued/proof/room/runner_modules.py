@@ -69,7 +69,7 @@ def only_loaded_by(
 ) -> set[str]:
     """The named scripts and those that they load in turn, at any depth, except those that anything else loads.
 
-    `texts`: the scripts of the project, tests included. `product`: scripts that are the product in any case.
+    `texts`: the scripts of the project, tests included. `product`: scripts that surely belong to the product.
     """
     loads = {path: loaded_by(path, text, blobs) for path, text in texts.items()}
     tried = {*named}

@@ -58,7 +58,7 @@ def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) 
 
 
 def write_programs(environment: Path, interpreter: Interpreter) -> None:
-    """Write the environment's own Python, pip and settings again. They replace whatever an installation put there."""
+    """Write the environment's own Python, pip and settings. They replace whatever an installation put there."""
     programs, base = environment / "bin", _python_behind(interpreter)
     own = _own_programs(interpreter)
     for place in (*(programs / name for name in own), environment / "pyvenv.cfg"):

@@ -20,7 +20,7 @@ ALL_BYTES = 32 * 2**20
 
 
 def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
-    """The fact to record if no browser is installed, with what to install; None if there is one."""
+    """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing."""
     _, lack = browser.find_chromium()
     if lack:
         return unjudged_fact(lack, "program chromium", wanted)
@@ -93,8 +93,8 @@ def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:
-    """Read a picture or trace. Tests could have replaced it, so only a regular file up to a size limit is read; for
-    anything else, b""."""
+    """Read a picture or trace. Returns b"" unless it is a regular file up to a size limit, because tests could have
+    replaced it."""
     if not name or "/" in name or not name.endswith((".png", ".zip")):
         return b""
     try:

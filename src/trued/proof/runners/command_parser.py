@@ -64,7 +64,7 @@ class RunnerCall:
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()  # commands that must succeed first
-    notes: tuple[str, ...] = ()  # on how the command was understood, if that is not obvious
+    notes: tuple[str, ...] = ()  # how the command was understood, if that is not obvious
 
 
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:

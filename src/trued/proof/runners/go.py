@@ -312,7 +312,7 @@ def _canary_outcome(name: str, folder: str, ours: Mapping[str, str], broken: set
 
 
 def _is_wanted(wanted: CaseSelection, name: str) -> bool:
-    """Whether the selection has this test or its file. For a file, a test of that file in the selection is enough."""
+    """Whether the test or file `name` is selected. A file also selects its tests, and each test selects its file."""
     ids = wanted.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
         return True

@@ -27,7 +27,7 @@ class FailingFile:
 
 
 def unittest_failures(number: float) -> dict[str, list[object]]:
-    """Assertion of unittest → arguments with which it must fail. `number` is between 0 and 1."""
+    """Assertion method of unittest → arguments that make it fail. They contain `number`, which is between 0 and 1."""
     return {
         "assertEqual": [number, 2],
         "assertNotEqual": [number, number],

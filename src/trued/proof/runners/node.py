@@ -206,7 +206,7 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
-    """Test scripts without a test function. If one exited early, that would count as a pass, so each gets a copy that
+    """Test scripts without a test function. A script that exits early would count as passed, so each gets a copy that
     must fail."""
     return [one for one in files if not _USES.search(file_text(bench, one))]
 
@@ -356,7 +356,7 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wan
 
 
 def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
-    """The tests that contain this one. If one of them failed, this one was not reached."""
+    """The ended tests that contain the test `name`. If such an outer test failed, `name` was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
     return [one for one in outer if one in ended]

@@ -24,7 +24,7 @@ from trued.proof.runners.reporting_script import python_order, run_reporting_scr
 NEUTRAL = (
     *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
     *("-o", "required_plugins="),
-    # Warnings about pytest's next version must not fail the project's tests, even strict ones.
+    # Warnings about pytest's next version must not fail tests, even if the project treats warnings as errors.
     *("-W", "default::pytest.PytestDeprecationWarning", "-W", "default::pytest.PytestConfigWarning"),
 )
 CANARY = """import unittest

@@ -100,7 +100,8 @@ class _Room:
 async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room and return what every test id showed.
 
-    `asked`: a runner whose options are known; None if `check.report` names the report's path.
+    `asked`: the command as a call of vitest, jest or mocha. None for any other command: then `check.report` names the
+    file that it writes.
     """
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
@@ -223,7 +224,7 @@ def _test_files(room: _Room) -> list[str]:
 
 
 def _without_report(room: _Room, ran: CommandResult) -> Fact:
-    """The fact of a run without a report. Nothing is counted, whatever the run printed."""
+    """The `Fact` of a run that left no report. No test is counted, whatever the run printed."""
     counted = CountedRun({}, ended=None)
     made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
     missing = room.asked and not (room.bench.room / "node_modules" / ".bin" / room.asked.runner).exists()
@@ -277,7 +278,7 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
 
 
 def canary_path(path: str, name: str) -> str:
-    """A path with this random name that matches the same patterns: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
+    """A path beside `path`, with this random name but the same pattern: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
     pure = PurePosixPath(path)
     stem, dot, ending = pure.name.partition(".")
     first, last = match.groups("") if (match := _NAMED.fullmatch(stem)) else ("", "")
@@ -353,7 +354,7 @@ def _is_wanted(room: _Room, name: str) -> bool:
 
 
 def _file(room: _Room, one: ReportedTest) -> str:
-    """The file of the base that contains the test, if the report shows it."""
+    """The file that contains the test; "" if the report does not name it."""
     for word in (one.file, one.group, *reversed(one.suites), one.name):
         path = next(iter(room.bench.inside([word])), word).removeprefix("./")
         if path in room.known or (path and is_script(path) and (room.bench.room / path).is_file()):

@@ -7,8 +7,9 @@ MOST = 16  # at most this many red files are copied; if there are more, every tu
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """All files with a test that failed on the base, because a head may have forged just one of these tests, and one
-    other file. If more than `MOST` files have such a test, a random choice of them."""
+    """The files with a test that failed on the base, and one other file. All files of the first kind are chosen,
+    because a head may have forged just one of their tests. If there are more than `MOST` of them, a random `MOST` are
+    chosen."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

@@ -53,8 +53,8 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
 
 
 def _with_canary_id(record: dict[str, Any], canary: str) -> dict[str, Any]:
-    """The record. If it is about a canary, its id is changed to begin with the canary's name instead of a file, because
-    `CountedRun.of` recognises canaries by that."""
+    """The record. The id of a canary is changed to begin with the canary's name instead of a file, because
+    `CountedRun.of` recognises canaries by this beginning."""
     _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
     return {**record, "id": f"{canary}::{rest}"} if found else record
 

@@ -18,8 +18,8 @@ from trued.reporting.views.rows import Call, CallOutcome
 TRANSCRIPTS = 1_200_000  # the most characters of all calls' texts together, so that the page opens at once
 LINES, FEWEST_LINES = 2_000, 5  # at most about LINES lines of all transcripts together, but always FEWEST_LINES of each
 SHOWN = 60  # at most this many calls have brief, reply and transcript: the most interesting, then the newest
-LONGEST, SHORTEST = 60_000, 1_500  # characters for the texts of one call: the most, and what is always allowed
-INCIDENTS = {  # kind of event → what happened to the call; its own report does not say so
+LONGEST, SHORTEST = 60_000, 1_500  # room for the texts of one call, in characters: the most, and the least
+INCIDENTS = {  # kind of event → what happened to the call, which its own report does not say
     "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
@@ -86,7 +86,7 @@ class ReportedCall:
     waits: tuple[ProviderWait, ...] = ()
     refuted: str = ""  # the requirements for which the engine's next check failed
     held_back: bool = False  # its texts may quote held-out cases, and are left out while agents may still be called
-    is_shown: bool = True  # with its texts; if False, it appears only in the timeline and the sums
+    is_shown: bool = True  # False: its texts are left out, and it appears only in the timeline and the sums
 
     @property
     def link(self) -> str:
@@ -141,11 +141,11 @@ class ReportedCall:
 def calls(
     material: Material, *, texts: bool = True, known: Sequence[ReportedCall] = (), is_judged: bool = False
 ) -> tuple[ReportedCall, ...]:
-    """All calls of a run, in the order in which they were first asked. If there are very many, only some have texts; if
-    `texts` is false, no call has.
+    """All calls of a run, in the order in which they were first asked. If there are more than `SHOWN`, only the most
+    interesting have texts; if `texts` is false, none has.
 
-    `known`: an earlier result, whose unchanged calls are reused. It must have been made when `material.ended` was the
-    same. `is_judged`: no verdict has been added since, so claims of reused calls need not be compared with verdicts.
+    `known`: an earlier result with the same `material.ended`; its unchanged calls are reused. `is_judged`: no verdict
+    has been added since that result, so claims of reused calls need not be compared with verdicts.
     """
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:

@@ -65,7 +65,7 @@ def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
             yield Proved(key, ended, Verdict.model_validate_json(store.journal.step(run_id, key) or ""))
 
 
-# files that are not listed as documents: they are no text, and pictures are shown with the evidence
+# files that are not listed as documents: they are not text, and pictures are shown with the evidence
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")
 
 

@@ -26,12 +26,12 @@ from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
-LONGEST, SHORTEST = 20_000, 300  # characters of one output: the most, and what is always allowed
+LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
 NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
-MOST_ROWS = 1_000  # rows for this many met and twice as many unmet requirements; unmet ones may take them all
-# HTML elements for evidence: the most, and what is always allowed. A browser lays out a page of 30,000 elements without
-# a delay, but needs 20 s for 700,000.
+MOST_ROWS = 1_000  # room for rows of this many met and twice as many unmet requirements; unmet ones may use all of it
+# Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
+# delay, but needs 20 s for 700,000.
 EVIDENCE, LEAST_EVIDENCE = 11_500, 2_000
 OF_A_ROW = 15  # elements of a row without evidence
 OF_A_TRIAL, OF_A_CASE = 36, 4  # elements of one trial, and of one case
@@ -97,7 +97,7 @@ class LedgerRow:
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # who wrote or approved the cases
-    guard: bool = False  # the base's own tests: not a requirement, without a grade
+    guard: bool = False  # the row of the base's own tests, which are no requirement and have no grade
     base_left_out: int = 0
     in_brief: str = ""  # its evidence in one line, if there was no room for more
 
@@ -130,7 +130,7 @@ class LedgerLine:
 
 
 def lines(material: Material) -> list[LedgerLine]:
-    """Every requirement: unmet ones first, the worst grade before the others."""
+    """Every requirement: unmet ones first, and among these the worst grade first."""
     accept = material.settings.accept
     found = [
         LedgerLine(
@@ -268,7 +268,7 @@ class _Proofs:
         return VerdictStage(proved.key, judged.grade, proved.verdict.commit, why, proved.at, trials, pictures, left_out)
 
     def _trials(self, facts: Sequence[Evidence], numbers: CaseNumbers) -> tuple[Trial, ...]:
-        """All of these as trials, or none if there is not room for all, because half a proof is useless."""
+        """All of this evidence as trials; none if there is no room for all of it, because half a proof is useless."""
         size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
         if size > self._left:
             return ()
@@ -335,7 +335,8 @@ class _TrialMaker:
 
     def _case(self, one: Evidence, tried: Tried) -> ShownCase:
         if one.check not in self._words:
-            from trued.proof.checks.examples import case_id, case_in_words  # imported here, as in `__init__`
+            # imported here, because only shown cases need it
+            from trued.proof.checks.examples import case_id, case_in_words
 
             cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
             self._words[one.check] = {

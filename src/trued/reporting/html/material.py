@@ -44,7 +44,7 @@ def nothing_kept(_: str) -> bytes:
 
 @dataclass(frozen=True)
 class Proved:
-    """A verdict, the step that made it, and when."""
+    """A verdict, the key of its step, and the time at which the step ended."""
 
     key: str
     at: float
@@ -155,7 +155,7 @@ class Material:
     waits: Sequence[Wait] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
-    spool: Callable[[str, int], Spooled] = no_spool  # a call's spooled events, by key and number of lines
+    spool: Callable[[str, int], Spooled] = no_spool  # a call's key, number of lines → its newest spooled events
     kept: Callable[[str], bytes] = nothing_kept  # the content of a picture or recording, by hash
     now: float = 0.0
     compared: Mapping[str, Any] | None = None  # the comparison with other runs, as `compare --json` prints it

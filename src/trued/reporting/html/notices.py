@@ -32,7 +32,7 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
         facts = list(dict.fromkeys(_every_fact(one.data) for one in material.events if one.kind == kind.KIND))
         yield from (f"{text}: {rest}" if rest else f"{text}." for rest in facts[:SHOWN])
         if len(facts) > SHOWN:
-            yield f"{text}, {counted(len(facts) - SHOWN, 'time')} more."
+            yield f"{text}, {counted(len(facts) - SHOWN, 'more time')}."
     yield from _foreign_edits(material)
 
 
@@ -51,7 +51,7 @@ def _foreign_edits(material: Material) -> Iterator[str]:
     each = list(dict.fromkeys(found))
     yield from (f"{one}." for one in each[:SHOWN])
     if len(each) > SHOWN:
-        yield f"An agent edited files that it may not change, {counted(len(each) - SHOWN, 'time')} more."
+        yield f"An agent edited files that it may not change, {counted(len(each) - SHOWN, 'more time')}."
 
 
 def _changed_file_notices(every: Sequence[ReportedCall]) -> Iterator[str]:

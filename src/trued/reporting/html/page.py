@@ -23,9 +23,9 @@ from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 from trued.workflows.view import ReportSection
 
-ASKED = ("go on", "answer")  # waits that are questions; they are not listed as waits, but with their answers
+ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers, not with the other waits
 DOCUMENT, DOCUMENTS = 200_000, 800_000  # the most characters of one document, and of all together
-# shown first; the other facts are folded, because on a phone they fill a screen
+# the facts that are shown first; the others are folded, because they would fill the screen of a phone
 FIRST_FACTS = ("repository", "branch", "commit", "success is")
 SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # events of calls that kept working while the engine was dead
 # in these states a run has no grade, even if its parts have one
@@ -41,7 +41,7 @@ STATES = {
     "unjudged": "The environment broke: nothing could be judged.",
     "cancelled": "It was cancelled.",
     "interrupted": "It was interrupted and can be resumed.",
-    "limited": "A limit is reached; it can be resumed with a higher one.",
+    "limited": "A limit is reached; the run can be resumed with a higher limit.",
 }
 
 
@@ -94,7 +94,7 @@ class ReportPage:
     held_back: bool
     made: str
     version: str
-    section: ReportSection | None = None  # the workflow's own
+    section: ReportSection | None = None  # the workflow's own section
     own: Any = None  # what that section shows
     compared: Compared | None = None  # the comparison with other runs of the same goal
 

@@ -229,7 +229,7 @@ def timeline(
 
 
 def _busy(lanes: Iterable[LaneDraft]) -> list[tuple[float, float]]:
-    """When work began and ended, in order."""
+    """Begin and end of every stretch of work, sorted; waits are left out."""
     return sorted((one.began, one.ended) for lane in lanes for one in lane.stretches if one.kind != "wait")
 
 
@@ -242,7 +242,7 @@ def _since(lane: LaneDraft, begin: float) -> LaneDraft:
 
 
 def _scopes(material: Material, now: float) -> Iterator[LaneDraft]:
-    """A lane with one bar for each named part of the work."""
+    """A lane with one bar for each named part of the work; no lane if there is none."""
     spans: dict[str, list[float]] = {}
     for row in material.progress.rows.values():
         if isinstance(row, Remark) or not row.began:
@@ -373,7 +373,7 @@ def _subject(requirement: str) -> str:
 
 
 def _axis(material: Material, work: Sequence[tuple[float, float]], begin_at: float = 0.0) -> Axis:
-    """The axis of a run. `work`: as `_busy` returns it."""
+    """The axis of a run, from `begin_at` or later. `work`: begin and end of every stretch of work, sorted."""
     seen = material.progress
     worked = list(_union(work))
     times = [seen.began, seen.last, *(time for stretch in worked for time in stretch)]
@@ -461,7 +461,7 @@ def _join(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
 
 
 def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
-    """The marks to draw: of overlapping marks of one kind only the first."""
+    """The marks to draw. Of marks of one kind that are too close together, only the first is drawn."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:

@@ -75,7 +75,7 @@ def notifications(store: "RunStore", after: int) -> list[Notification]:
 
 
 def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notification | None:
-    """The notification of an event; None for most of them."""
+    """The notification of an event; None for most events."""
     asks = Notification(
         id=event.id,
         at=event.at,

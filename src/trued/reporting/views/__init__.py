@@ -33,13 +33,14 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 
 
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run as `ls` lists it. `record`: as `as_seen` returns it; `landed`: branches that its work was merged into."""
+    """One run as `ls` lists it. `record`: has the state that people see (see `as_seen`). `landed`: branches that
+    contain its work."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """The data of `show RUN --json`. `record`: as `as_seen` returns it."""
+    """The data of `show RUN --json`. `record`: has the state that people see (see `as_seen`)."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)
@@ -106,8 +107,8 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
 
 
 def ledger_for_agents(verdict: "Verdict", contract: "Contract | None") -> dict[str, Any]:
-    """`ledger` for the gate, whose reader may be the agent whose work is checked. A requirement that is not met has the
-    reasons that agents may read: the others may name held-out tests (see `Judged.reason`)."""
+    """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not hold,
+    it gives only the reason that agents may read (see `Judged.reason`): other reasons may name held-out tests."""
     found = ledger(verdict, contract, over=False)
     unmet = {one.id: one.reason for one in (*verdict.requirements, *verdict.suites) if not one.holds}
     for row in (*found["requirements"], *found["existing_tests"]):
@@ -170,7 +171,7 @@ def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]
 def evidence(fact: "Evidence", numbers: "CaseNumbers", *, over: bool) -> dict[str, Any]:
     """One run of one check. `numbers`: see `case_numbers`. Unless the run is `over` (see `ledger`), what may quote
     held-out cases is left out."""
-    from trued.reporting.views.cases import in_order  # imported here, as in `_judged_row`
+    from trued.reporting.views.cases import in_order  # imported here, because `ls` shows no evidence
 
     shown, tried = fact.shown(over=over), in_order(fact, numbers)
     row = shown.model_dump(mode="json", exclude={"tried", "output"})

@@ -23,7 +23,8 @@ def describe_activity(row: Mapping[str, Any]) -> str:
 
 
 def _subject(given: str) -> str:
-    """What a tool works on: the most telling field of its JSON input; other input unchanged."""
+    """What a tool works on, in one line: the most telling field of its JSON input, or the input itself if it has no
+    fields."""
     value = parse_json(given)
     if value is None:
         return _inside_clone(_first_line(given))

@@ -37,7 +37,7 @@ def case_numbers(facts: "Iterable[Evidence]") -> CaseNumbers:
 
 def in_order(fact: "Evidence", numbers: CaseNumbers) -> "list[Tried]":
     """The results of a check run in the order in which every view lists them: failed cases first, then skipped ones,
-    then those that passed; among these by number."""
+    then those that passed; within each group by number."""
 
     def place(one: "Tried") -> tuple[int, int]:
         return LAST.index(one.outcome) if one.outcome in LAST else -1, numbers[fact.check, one.id]
@@ -101,7 +101,7 @@ class FailedCase:
 
 
 def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> FailedCase:
-    """The failed case with this name; with input and expected result if `cases` has it."""
+    """The failed case with this name, with its input and expected result if `cases` contains the case."""
     number = name.removeprefix("case ")
     if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
         return FailedCase(name, got=detail or kind)

@@ -51,7 +51,7 @@ class CallEnd:
 
 @dataclass(frozen=True, slots=True)
 class VerdictFact:
-    """One verdict of the engine: requirement → grade, and the worst of them."""
+    """One verdict of the engine: the grade of each requirement, and the worst grade."""
 
     key: str
     at: float
@@ -73,7 +73,7 @@ def claims_done(role: str, state: str, reply: Mapping[str, Any]) -> bool:
 
 
 def done_claims(calls: Iterable[CallEnd], verdicts: Iterable[VerdictFact]) -> Iterator[DoneClaim]:
-    """A run's claims that all is well, each with whether the next check refuted it."""
+    """A run's claims that all is well. Each says whether the next check refuted it."""
     in_order = sorted(verdicts, key=lambda one: one.at)
     by_scope: dict[str, list[VerdictFact]] = defaultdict(list)
     for one in in_order:

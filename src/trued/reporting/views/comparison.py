@@ -181,7 +181,7 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
 
 
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
-    """The number of rounds, and what a round means in this workflow: workflows differ in this."""
+    """The number of rounds (None if the workflow counts none), and what a round means in this workflow."""
     found = find_descriptor(workflow)
     if found is None or found.rounds is None:
         return None, ""
@@ -273,7 +273,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"
-        yield f"different contracts, so grades compare only where requirements match: {alike} the same in all"
+        yield f"different contracts, so only grades of shared requirements can be compared: {alike} the same in all"
     elif sealed and not unsealed:
         yield "one contract for all"
 

@@ -23,7 +23,7 @@ class Notes:
 
 
 def sort_notes(ledger: Mapping[str, Any]) -> Notes:
-    """The notes of a verdict, by what they are about. `ledger`: its rows and notes, as `views.ledger` lists them."""
+    """The notes of a verdict, sorted by what they are about. `ledger`: the result of `views.ledger`."""
     rows, notes, reported = ledger["requirements"], ledger["undecided"], {*ledger["reported"]}
     bare = {str(row["id"]): str(row["text"]) for row in rows if not row["evidence"]}
     about: dict[str, list[str]] = {}

@@ -104,7 +104,7 @@ def _people_notices(event: JournalEvent) -> Iterator[Notice]:
         case landing.PullRequestOffered():
             yield f"offered as a pull request: {_shorten(event.url)}", False
         case landing.ConsentGiven():
-            yield f"{_shorten(event.who)} agreed to changes of {few(event.files)}", False
+            yield f"{_shorten(event.who)} agreed to the changes to {few(event.files)}", False
         case landing.ApprovalsCarried():
             yield f"{_shorten(event.who)} confirmed for the new commit: {few(event.requirements)}", False
         case people.QuestionAnswered():

@@ -81,7 +81,7 @@ class Progress:
 
     @property
     def tokens(self) -> tuple[int, bool]:
-        """How many tokens, and whether any of them are estimated."""
+        """How many tokens all calls used, and whether any of these are estimated."""
         used = [one.tokens for one in self.calls if one.tokens.total]
         return sum(one.total for one in used), any(one.estimated for one in used)
 
@@ -174,7 +174,7 @@ class Progress:
         return row if isinstance(row, Call) else Call(key)
 
     def _checks(self, key: str) -> tuple[str, Checks]:
-        """The proof that is open under this key, with its row's name; a new one if the last has its verdict."""
+        """Name and row of the proof that is open under this key. If the last proof is closed, those of a new one."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:
@@ -337,13 +337,13 @@ class Progress:
         return f"{number}, on the base {cases}" if cases else number
 
     def _add_people(self, stored: EventHead, event: JournalEvent) -> None:
-        """Record questions and people's answers; their remarks are added with the other notices."""
+        """Record questions and people's answers; `notices_of` makes the lines about them."""
         match event:
             case people.QuestionAsked():
                 self.settle()
                 self.question = (stored.key, event.text)
             case people.RequirementApproved():
-                self.question = None if stored.key else self.question  # with a key, it answers the open question
+                self.question = None if stored.key else self.question  # with a key, the approval is an answer
             case (
                 people.QuestionAnswered()
                 | people.QuestionLeftOpen()

@@ -31,8 +31,10 @@ class CaseOutcomes:
 
 
 def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes]:
-    """All cases of this evidence, those that fail on the head first. Until the run has ended, a case has only a number
-    if it is held out, or if only runs after held-out cases name it.
+    """All cases of this evidence, those that fail on the head first.
+
+    Until the run has ended, some cases have a number instead of a name: held-out cases, and cases that were only run in
+    a place where held-out cases had run before.
     """
     found: dict[tuple[str, str], dict[str, list[Tried]]] = {}
     named: set[tuple[str, str]] = set()

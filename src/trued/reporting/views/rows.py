@@ -93,7 +93,7 @@ class Call(NamedTuple):
     ended: float = 0.0
     answer: CallOutcome | None = None
     incidents: tuple[tuple[float, str], ...] = ()  # crashes that it survived: time and kind of event
-    remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
+    remarks: tuple[str, ...] = ()  # what a reader should know, such as resumed, adopted, asked twice
     waits_until: float = 0.0  # when its provider accepts it again; 0: it does not wait
     waits_for: str = ""
     waited: float = 0.0  # seconds that it has waited for its provider

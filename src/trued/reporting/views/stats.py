@@ -39,7 +39,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """Selects runs, and the part of an agent or role in them; an empty field selects all."""
+    """Selects runs, and in them only what one agent or role did; an empty field selects everything."""
 
     repository: str = ""  # the path in the run's record, or that path resolved
     workflow: str = ""

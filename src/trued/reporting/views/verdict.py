@@ -117,7 +117,7 @@ class Verification:
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
         listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
-        if self.verdict.commit == self.contract.base:  # then all evidence has the side `base`
+        if self.verdict.commit == self.contract.base:  # base and head are one commit: all evidence has the side `base`
             sealed = {one.id for one in self.contract.base_facts}
             facts = [one if one.id in sealed else one.model_copy(update={"side": "head"}) for one in facts]
         names = list(dict.fromkeys(one.check for one in facts))
@@ -162,7 +162,7 @@ class CheckedSides:
     command: str
     before: int  # how many passed on the base, out of `known`
     known: int
-    after: int  # how many passed on the head each time, out of `total`
+    after: int  # how many passed in every run on the head, out of `total`
     total: int
     turns: int
     held_out: bool
@@ -170,7 +170,7 @@ class CheckedSides:
     void: str
     cases: tuple[Case, ...] = ()  # of an examples check
     skipped: int = 0  # on both sides: neither a pass nor a failure
-    unimported: int = 0  # test files that could not be imported on base, so that their tests are not counted there
+    unimported: int = 0  # test files that could not be imported on the base, so that their tests are not counted there
 
     def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
         """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""

@@ -86,8 +86,8 @@ class CaseRules:
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
     def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
-        """Apply the rules to all replies of one examiner. `doubts`: the second examiner's; cases that it answers
-        differently are dropped."""
+        """Apply the rules to all replies of one examiner. `doubts`: those of the second examiner. A case to which it
+        gives another answer is dropped."""
         proposed = [each for reply in replies for one in reply.cases for each in _split(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
@@ -135,8 +135,8 @@ class CaseRules:
     def _without_vacuous_cases(
         self, name: str, items: Sequence[_Item], interface: Sequence[str]
     ) -> tuple[list[_Item], list[Fault]]:
-        """The items without the cases that a mutant passes (see `proof/mutants.py`), and the faults. An exchange that
-        a mutant passes stays as set-up for later ones."""
+        """The items without the cases that a mutant passes (see `proof/mutants.py`), and what is wrong with these
+        cases. An exchange that a mutant passes stays as set-up for later ones."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)
         vacuous = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
@@ -230,8 +230,8 @@ class CaseRules:
         return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
-        """Whether the examiner may call these words background: they are a single sentence without cases, and a part of
-        the requirement that stands for the whole source."""
+        """Whether the examiner may call this requirement background: it is a single sentence without cases, and a part
+        of the requirement that stands for the whole source."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
@@ -298,8 +298,8 @@ def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
 
 
 def _without_doubted(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
-    """The proposal without its doubted cases; None if nothing is left. `what`: which doubts count, "otherwise" or
-    "unsure". A doubted exchange stays as set-up for later ones."""
+    """The proposal without its doubted cases; None if nothing is left. `what`: which doubts count: "otherwise" (the
+    second examiner gives another answer) or "unsure". A doubted exchange stays as set-up for later ones."""
     places = {one.number for one in doubts if one.of == origin and one.what == what}
     if not places or not run.cases:
         return None if places else run
@@ -335,8 +335,8 @@ def _bounded(one: Proposed) -> Proposed:
 
 
 def _is_used(shown: Sequence[Shown], name: str) -> bool:
-    """Whether a case asks for this route, calls this function or starts this file; a Python file also by its module's
-    name. What cases expect does not count."""
+    """Whether a case uses the entry point `name`: requests this route, calls this function, or starts this file or its
+    Python module. What cases expect does not count."""
     method, route, path = name.partition(" /")
     if route:
         return any(_asks_for(one.http, method, f"/{path}") for one in shown if isinstance(one, HttpCase))

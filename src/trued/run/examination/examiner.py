@@ -61,7 +61,7 @@ class Examination:
 
     @property
     def hides(self) -> list[tuple[str, str]]:
-        """The clone and the key of every session that saw a case: implementers must not be able to read their files."""
+        """The clone and the key of every session that saw a case: implementers must not be able to read its files."""
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     @property
@@ -113,9 +113,8 @@ class ExaminerConversation:
         self.second = _second_session(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
         self.put: list[Proposed] = []  # proposals that the second examiner has answered, in their original form
-        self.alike: list[
-            tuple[Proposed, int]
-        ] = []  # (proposal of `put`, index of a case) for each case that the second examiner answered like the author
+        # (proposal in `put`, index of a case), for each case that the second examiner answered like the author
+        self.alike: list[tuple[Proposed, int]] = []
         self.notes: list[str] = []
 
     async def run(self) -> Examination:

@@ -25,6 +25,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_test,
 )
 from trued.proof.runners.command_parser import RunnerCall, recognise_runner
+from trued.proof.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
@@ -32,7 +33,6 @@ VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirs
 MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages with a test runner whose results the engine can count
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
-TESTS_MODULE = "tests.py"
 TEST_TARGETS = ("test", "tests", "check")
 # Files by which a suite of another language is recognised. The engine cannot count these tests: a note says so.
 FOREIGN = {
@@ -46,7 +46,7 @@ FOREIGN = {
     "phpunit.xml.dist": "phpunit",
     "deno.json": "deno test",
 }
-# Endings of other languages, whose tests may be there without a manifest.
+# File endings of other languages. Tests in these languages may be there without a manifest.
 FOREIGN_ENDINGS = (
     *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
     *(".rs", ".c", ".cc", ".cpp"),
@@ -56,8 +56,6 @@ _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
 _RUNS_ALL = re.compile(r"run|all|main|check")  # names of scripts that stand for the whole folder of tests
 _SHELL_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|test[._-].+", re.IGNORECASE)
-DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # files that tests read
-FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 _Blobs: TypeAlias = Mapping[str, str]
 
 
@@ -164,7 +162,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
-    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any of these files
+    if not any(isinstance(one, CommandCheck) for one in suites):  # such a command may run any test file
         lonely = await _tests_without_runner(workspace, base, blobs, manifest.scripts)
         unguarded += [f"{path}: no runner that is known here" for path in lonely]
     found |= {"tests": tuple(suites)} if suites else {}
@@ -228,10 +226,9 @@ def _absent_submodules(folders: Iterable[str], blobs: _Blobs) -> Iterator[str]:
 
 
 def _without_runner(blobs: _Blobs) -> Iterator[str]:
-    """The suites that no command of the engine's runs, and why, as far as manifests show them."""
+    """The suites that the engine does not run, and why, as far as manifests show them."""
     yield from (f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs))
     yield from (f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs))
-    yield from (f"tests of {folder}: they are a Go module of their own" for folder in _inner_go_modules(blobs))
 
 
 def _foreign(blobs: _Blobs) -> Iterator[str]:
@@ -243,15 +240,6 @@ def _foreign(blobs: _Blobs) -> Iterator[str]:
             yield tool
         else:
             yield from (f"{tool} in {one}" for one in folders)
-
-
-def _inner_go_modules(blobs: _Blobs) -> Iterator[str]:
-    """Go modules below the root that have tests. `go test ./...` at the root leaves them out."""
-    modules = _folders_with("go.mod", blobs)
-    for folder in filter(None, modules):
-        inner = tuple(f"{one}/" for one in modules if one.startswith(f"{folder}/"))
-        if any(path.endswith("_test.go") and not path.startswith(inner) for path in _below(folder, blobs)):
-            yield folder
 
 
 def _folders_with(name: str, blobs: _Blobs) -> list[str]:

@@ -16,7 +16,7 @@ async def check_held_out(
 ) -> tuple[bool, str]:
     """Whether only the engine can read the cases, and how that is known.
 
-    `examiners`: the clone and the key of the calls, for each session that saw the cases. `examined`: whether there are
+    `examiners`: for each session that saw the cases, its clone and the key of its calls. `examined`: whether there are
     cases by examiners.
     """
     if context.requirements is None and not examined:

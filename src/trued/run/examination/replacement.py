@@ -51,8 +51,8 @@ async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> C
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
-    """Have another examiner answer the requirement's cases blind. Returns the new contract, or None if every answer
-    agrees with the author's."""
+    """Have another examiner answer the requirement's cases blind. Returns the new contract; None if its answers change
+    no case."""
     conversation = _conversation(steps, contract, requirement, always_second=True)
     weighed = await conversation.weigh(())
     settled = await conversation.put_to_second_examiner(weighed) if weighed.kept and conversation.second else weighed

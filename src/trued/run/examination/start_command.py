@@ -50,7 +50,7 @@ async def with_server(asked: Requirements, find: Callable[[], Awaitable[FoundSer
 
 
 def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable[FoundServer]]:
-    """A function that finds the server of a run: once, as a step, whichever part of sealing calls it first."""
+    """A function that finds the server of a run, as a step. Only the first call searches; later ones get its result."""
     context = steps.context
 
     async def find() -> FoundServer:

@@ -60,7 +60,7 @@ def read_text(path: Path, name: str = "") -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The hint for an unknown word: "did you mean …?" if a known one is close, else all known ones."""
+    """The hint for an unknown word: "did you mean …?" if a known word is close, else all known words."""
     known = list(known)
     close = difflib.get_close_matches(word, known, 1, 0.6)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
@@ -105,8 +105,8 @@ def _reason(message: str) -> str:
 
 
 def _storable(located: Located) -> Located:
-    """Return the value. Raises BadInput for what JSON cannot hold (dates, infinities, broken characters): contracts are
-    stored as JSON."""
+    """Return `located`. Raises BadInput for what JSON cannot hold (dates, infinities, broken characters), because
+    contracts are stored as JSON."""
     todo: list[tuple[Spot, Any]] = [((), located.value)]
     count = 0
     while todo:

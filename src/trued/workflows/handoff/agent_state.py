@@ -77,7 +77,7 @@ def _clean_text(value: Any) -> str:
 
 
 def _command(value: Any) -> str:
-    """A command line; "" if it cannot be one, or is too long to be kept whole."""
+    """The value as a command line; "" if it is no text, contains a NUL, or is longer than COMMAND_LIMIT."""
     fits = isinstance(value, str) and len(value) <= COMMAND_LIMIT and "\0" not in value
     return value.encode("utf-8", "replace").decode().strip() if fits else ""
 

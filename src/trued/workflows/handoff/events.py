@@ -33,7 +33,7 @@ class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features
 class FinishedFeatureBroken(JournalEvent, kind="finished feature broken"):
     """The work for one feature broke finished features, and was discarded."""
 
-    feature: str  # the one that was worked on
+    feature: str  # the feature that was worked on
     broken: tuple[str, ...]  # which features it broke, and how
 
 
@@ -59,7 +59,7 @@ class PrematureVictory(FailureMode, kind="premature victory"):
 
 
 class Guesswork(FailureMode, kind="guesswork"):
-    """An agent installed or started something that init.sh does not."""
+    """An agent installed or started something that init.sh neither installs nor starts."""
 
 
 class FeatureListMeddled(FailureMode, kind="meddling"):

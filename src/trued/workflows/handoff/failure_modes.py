@@ -143,7 +143,7 @@ def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
 def _missing_test(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
     path, _, inside = test.strip().partition("::")
     if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
-        return []  # a bare name or a sentence: no file is named that could be missing
+        return []  # a bare name or a sentence: it names no file
     if not _exists(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
     text = read(path.removeprefix("./"))
@@ -290,7 +290,7 @@ def _downloads(before: CommandWords, words: CommandWords) -> bool:
 
 
 def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
-    """Whether the script has this command: the same program, and no package that the script does not name.
+    """Whether the script has this command: the same program, and only packages that the script names.
 
     Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
     a port, or with fewer; but if each side has a word that the other lacks, such as two ports, the commands differ.

@@ -266,8 +266,8 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def trimmed(output: str) -> str:
-    """A check's output for `agent_notes`, as plain text. If it is long, some of its beginning and more of its end is
-    kept."""
+    """A check's output for `agent_notes`, as plain text. A long output is cut in the middle, and more of its end is
+    kept than of its beginning."""
     plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
     plain = plain.encode("utf-8", "replace").decode().strip()
     if len(plain) <= NOTE_LIMIT:
@@ -319,8 +319,8 @@ def schema() -> dict[str, Any]:
 def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Collection[str] = ()) -> Feature | None:
     """The next feature to build, by priority and then by position, among those whose dependencies are all built.
 
-    `holding`: built features that wait only for a person; other features may depend on them, as on those that pass.
-    `aside`: features to skip, because they are built and cannot be judged yet.
+    `holding`: built features that wait only for a person; other features may depend on them as if they passed. `aside`:
+    features to skip, because they are built and cannot be judged yet.
     """
     done = {one.id for one in features.features if one.passes} | set(holding)
     open_ = [one for one in features.features if one.id not in {*done, *aside} and one.state != "failed"]

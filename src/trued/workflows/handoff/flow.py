@@ -63,7 +63,7 @@ async def recheck_passed(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 async def build_and_judge(run: Run, project: HandoffProject, attempts: int = 0) -> HandoffProject:
-    """Build all features. `attempts`: how many for each feature; 0: as many as the settings say.
+    """Build all features. `attempts`: the number of attempts for each feature; 0 means the number in the settings.
 
     Features that could not be judged are judged again whenever somebody resumes the run, without calling an agent.
     Raises `CannotJudge` while the environment still lacks something.

@@ -169,7 +169,7 @@ def _short_line(words: str) -> str:
 
 
 def _command(text: str) -> str:
-    """A command line without invisible characters; "" if it is too long to be run whole."""
+    """A command line without invisible characters; "" if it is longer than COMMAND_LIMIT."""
     plain = text.replace("\r\n", "\n").translate(
         {code: word for code, word in _CONTROLS.items() if code not in (9, 10)}
     )

@@ -94,7 +94,7 @@ def status_text(state: str, passing: int = 0, total: int = 0) -> str:
 
 
 def render(note: HandoffNote, below: str = "") -> str:
-    """The whole file: the note, the dividing line above which nobody edits, and agents' notes below it."""
+    """The whole file: the engine's note, the dividing line, and agents' notes below it."""
     kept = tidied(below)
     return "\n".join((*_note(note), "", LINE, BELOW, *(["", kept] if kept else []))) + "\n"
 

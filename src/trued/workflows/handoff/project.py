@@ -155,8 +155,8 @@ class HandoffProject(Value):
         )
 
     def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
-        """A copy with the verdict on a feature in which no check found a mistake. The feature passes if it is proven or
-        attested; otherwise it waits for a person, and its notes say what is missing."""
+        """A copy with the verdict on this feature, for which no check found a gap. The feature passes if it is proven
+        or attested. Otherwise it waits for a person, and its notes say what is missing."""
         judged = verdict.requirements
         met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
         lacking = [one.why[0] for one in judged if one.lacks or not one.holds] if not met else []
@@ -172,8 +172,8 @@ class HandoffProject(Value):
         return self._with(now, holding=tuple(sorted(waiting)), green=green, unjudged=parked, commands=commands)
 
     def _command_for(self, judged: Iterable[Judged]) -> str:
-        """The command by which a person accepts these requirements. It names each by its id; if they lack only the
-        approval of the contract, it approves the contract."""
+        """The command by which a person accepts these requirements: it names those that need their own approval. If
+        only the contract's approval is missing, it names none and approves the contract."""
         names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
@@ -251,7 +251,7 @@ class HandoffProject(Value):
         }
 
     def list_event(self, attempt: int = 0, of: int = 0) -> FeatureListWritten:
-        """The feature list as an event; while a coder works on a feature, with the number of the attempt."""
+        """The feature list as an event; during an attempt, also the feature and the attempt's number."""
         rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
         if not attempt:
             return FeatureListWritten(features=tuple(rows))
@@ -309,8 +309,8 @@ class HandoffProject(Value):
         return f"trued reject {run} {what} --as NAME --reason 'what to do differently' && trued resume {run}"
 
     def _waiting(self) -> Iterator[str]:
-        """Features that wait for a person, each with the command, and features that cannot be started, because one that
-        they depend on has failed or is not judged yet."""
+        """Features that wait for a person, each with the command to run. Then features that cannot be started, because
+        they depend on a feature that has failed or is not judged yet."""
         for one in self.features.features:
             if one.id in self.holding:
                 yield f"{one.id}: {_first_line(one.agent_notes)}: {self.commands.get(one.id, '')}".rstrip(": ")

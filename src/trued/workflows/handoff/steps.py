@@ -1,4 +1,4 @@
-"""Steps of the handoff workflow: the files that one coder leaves for the next, and what the engine checks of them."""
+"""Steps of the handoff workflow: they write the files that coders leave for each other, and check each attempt."""
 
 import hashlib
 import json
@@ -169,7 +169,7 @@ def project_of_reply(
 ) -> tuple[HandoffProject | None, tuple[Finding, ...]]:
     """The initializer's features as a project, or None and what is wrong with them.
 
-    `again`: the initializer can be asked once more. If it cannot, features that cannot be used raise `AgentFailed`.
+    `again`: whether the initializer can be asked once more. If not, unusable features raise `AgentFailed`.
     """
     given = [one.model_dump(mode="json") for one in reply.features]
     text = json.dumps({"features": [{key: part for key, part in one.items() if part} for one in given]})
@@ -236,8 +236,8 @@ def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
 
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
-    """The project with the features open that failed, or that do not hold by an amended contract. `amended`: the
-    verdict by that contract; its gaps go to the next coder of each of these features."""
+    """Reopen features that failed, or that do not hold under an amended contract. `amended`: the verdict by that
+    contract; its gaps go to the next coder of each of these features."""
     if amended is None:
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
@@ -307,8 +307,8 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
 
 
 def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
-    """Whether each requirement holds with at least the grade `by`. The default means that one of its checks went from
-    red to green, or that it was already satisfied."""
+    """Whether each requirement holds with at least the grade `by`. The default means that a check of the requirement
+    went from red to green, or that the requirement was already satisfied."""
     judged = verdict.requirements
     return bool(judged) and all(one.holds and one.grade >= by for one in judged)
 
@@ -373,8 +373,8 @@ def command_to_judge_again(run: Run) -> str:
 
 
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
-    """Judge a built feature, which could not be judged before, by a new verdict. It stays unjudged, gets its result, or
-    is reopened."""
+    """Judge again a built feature that could not be judged before. By the new verdict it stays unjudged, gets its
+    result, or is reopened."""
     own = run.judgement.verdict_on(feature.id, verdict)
     gaps, why = own.gaps, unjudged(own)
     if why and not gaps:
@@ -409,8 +409,8 @@ async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
-    """Features that the checks on this commit show to be built: not the attempt's own, and none that was finished or
-    known to be green before."""
+    """Other features that the checks on this commit show to be built, and that were neither finished nor known to be
+    green before."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
     verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}
@@ -486,8 +486,8 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 
 
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
-    """If the user asks for no new dependencies, let `init.sh` and the example of a test count as work in the final
-    verdict, once an agent has added to them: both can bring in a package. What the engine wrote does not count."""
+    """If the user asks for no new dependencies, make `init.sh` and the example test part of the work that the final
+    verdict judges: both can bring in a package. Each counts only if an agent has added to it."""
     checks = [check for one in run.judgement.contract().requirements for check in one.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return

@@ -1,4 +1,4 @@
-"""Features of a handoff as people see them: how far each is, by the engine's checks, and what went wrong with it."""
+"""Features of a handoff as people see them: their status by the engine's checks, and what went wrong."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -53,8 +53,8 @@ def tests(feature: Mapping[str, Any]) -> str:
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    """How to continue a handoff that ended: more attempts at the features that failed, according to the newest list, or
-    that do not hold by a contract that was amended since."""
+    """How to continue a handoff that ended: give more attempts to features that failed according to the newest list,
+    and to what a contract that was amended since asks for."""
     lists = [one for _, one in of_kind(events, FeatureListWritten)]
     failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
     finished = [stored.id for stored, _ in of_kind(events, VerdictReached) if stored.key == step_name(FINISH)]

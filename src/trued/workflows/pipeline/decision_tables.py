@@ -157,7 +157,7 @@ class Opinion(NamedTuple):
 
 
 def allowed_status(name: str, status: Status) -> Status:
-    """The effective status. An agent that may not ask for a revision, and does so, has failed."""
+    """The effective status: ERROR if the agent asks for a revision although it may not."""
     return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
 
 

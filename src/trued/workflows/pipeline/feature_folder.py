@@ -51,7 +51,7 @@ class FeatureFolder(Value):
         return f"{self.root}{name}"
 
     def artifact(self, agent: str) -> str:
-        """The document of an agent; "" if it writes none, or if the engine writes it."""
+        """The path of an agent's document; "" if the agent has none, or if the engine writes the document."""
         return self.path(name) if (name := artifact_of(agent)) else ""
 
     def own(self, agent: str) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class Orchestrator:
 
     def context_for(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
         """The context of an agent's brief: `memory.md`, which it reads first, the paths of its inputs, the missing
-        inputs, and the documents that it writes."""
+        inputs, the documents that it writes, and earlier changes of its own that were undone."""
         reads = tuple(reads)
         path, own = self.folder.path, self.folder.own(name)
         gaps = [
@@ -171,7 +171,7 @@ class Orchestrator:
     ) -> dict[str, Memory | None]:
         """Commit what an agent or a cluster left: documents, memories and `memory.md`. Returns the memories.
 
-        `notes`: by agent, what the engine found itself; it is appended to that agent's document.
+        `notes`: agent → what the engine found itself; it is appended to the agent's document.
         """
         written = dict(files or {})
         for one in returned.values():
@@ -282,7 +282,7 @@ class Orchestrator:
     ) -> tuple[ClusterDecision, dict[str, Returned[R]]]:
         """Pattern A, before anything is sealed: send the cluster and decide by its table.
 
-        A cluster that failed ends the run; when it is resumed, only agents without a good reply are sent again.
+        A cluster that failed ends the run. When the run is resumed, only agents without a good reply are sent again.
         """
         names, found = [one.name for one in errands], dict[str, Returned[R]]()
         while True:
@@ -389,7 +389,7 @@ class Orchestrator:
 
 
 def worst_severity(name: str, reply: PipelineReply) -> str:
-    """The highest severity in the agent's own scale: the one it states, or that of its findings if that is worse."""
+    """The agent's highest severity, in its own scale: what it states, or the worst of its findings if that is worse."""
     said, kind = reply.severity, name.partition("-")[0]
     scale, found = SCALES.get(kind), max((one.severity for one in reply.findings), default=Severity.NONE)
     if kind == "v" and (unfinished_tasks(reply) or found >= Severity.MAJOR):

@@ -51,7 +51,7 @@ class CheckResult:
     said: Mapping[str, Memory | None]  # the agents' own statements
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # found by the engine itself
-    beyond: tuple[Finding, ...] = ()  # those gaps that no proof of the contract finds
+    beyond: tuple[Finding, ...] = ()  # the gaps that a proof of the contract does not find
 
     @property
     def settled(self) -> bool:
@@ -73,8 +73,8 @@ class CheckResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All open issues, found by the engine or by agents. If there is none, what agents that object told besides
-        findings. Empty if answers are missing and nobody objects: then there is nothing to fix."""
+        """All open issues, found by the engine or by agents. If there are none: what the memories of objecting agents
+        say. Empty if nobody objects, even if answers are missing: then there is nothing to fix."""
         said = (
             one
             for name, back in self.returned.items()
@@ -88,8 +88,8 @@ class CheckResult:
         )
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
-        """Ids of critiques of the design that agents found again in the work. If it is unclear which one an agent
-        means, all ids: it may be any of them."""
+        """Ids of critiques of the design that agents found again in the work. All ids if it is unclear which critique
+        an agent means."""
         replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
         words = {word for reply in replies for word in reply.repeats if word.strip()}
         return {name for word in words for name in _critiques_named(word, known)}
@@ -157,8 +157,8 @@ async def build_project(lead: Orchestrator) -> CommitBuild | None:
 
 
 def build_commands(base: str, head: str) -> list[str]:
-    """The build commands to run: the base's, then the head's. The base's is left out if the head's includes it. What
-    could be built on the base must still build."""
+    """The build commands to run: the base's, then the head's, because what could be built on the base must still build.
+    The base's command is left out if the head's command includes it."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
     return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
 
@@ -214,8 +214,8 @@ async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Retu
 
 
 def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """The findings that count as objections in a proof: those with a case, which the engine runs, and grave ones that
-    name a requirement."""
+    """The findings that count as objections in a proof: findings with a case, which the engine runs, and grave findings
+    that name a requirement."""
     found = list[Finding]()
     for name, back in returned.items():
         for reply in _replies_of(back) if name != KNOWLEDGE else ():
@@ -278,7 +278,7 @@ def _with_engine_notes(
 async def decide_review(
     lead: Orchestrator, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]
 ) -> CheckResult:
-    """Decide by the table; if a reviewer's case fails, a revision is needed even if all reviewers are content."""
+    """Decide by the table; if the engine's proof found a gap, at least a revision is needed."""
     memories = await lead.write_files("review", returned)
     _keep_objections(lead, memories)
     decision = REVIEW_TABLE.decide(memories)
@@ -294,7 +294,7 @@ def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[s
     """An agent's memory, overruled by the engine: its findings begin with up to three of `why`, its severity is "fail",
     and its status is the worse of its own and `status`.
 
-    Exception: if `status` is NEEDS_REVISION, it replaces the agent's ERROR, which must not hide what is known to fail.
+    Exception: NEEDS_REVISION replaces the agent's ERROR, because an ERROR must not hide what is known to fail.
     """
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
@@ -380,7 +380,7 @@ def _keep_objections(lead: Orchestrator, said: Mapping[str, Memory | None]) -> N
 
 
 def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[Finding, ...]:
-    """The objections that an agent raised earlier and has not withdrawn, if it has given no answer since."""
+    """The objections that an agent raised earlier and has not withdrawn, if it has given no good answer since."""
     now, before = checked.said.get(name), lead.objecting.get(name)
     if before is None or (now is not None and now.status is not Status.ERROR):
         return ()
@@ -405,8 +405,8 @@ def grave_critiques(
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
-    """The grave findings of a reply; the gravest of them get the severity `worst`. If none is grave, every finding gets
-    it. If there are no findings, the key findings replace them; if these are missing too, the summary."""
+    """The grave findings of a reply; the gravest of them get the severity `worst`. If no finding is grave, all findings
+    get this severity. Without findings, the key findings are used; without these, the summary."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
     if grave:
@@ -435,8 +435,8 @@ def gaps_by_task(
     """Task → the gaps that it has to fix. `assigned`: the planner's pairs of task and failure. `before`: the tasks
     before a replan; tasks that are new since then are included.
 
-    The engine assigns findings by requirement, file and task id. Findings about no particular task go to every task in
-    the result; if the result is empty, to all tasks of the plan. Without any finding no task has something to fix.
+    The engine assigns findings by requirement, file and task id, and adds a gap for each unfinished task. Findings
+    about no particular task go to every task in the result; if the result is empty, to all tasks of the plan.
     """
     found: dict[str, list[Finding]] = {}
     known = {one.id for one in lead.tasks}

@@ -183,7 +183,7 @@ def step_of(role: str) -> str:
 
 
 def wave_summary(stages: Stages) -> str:
-    """Waves, merges, rounds and revisions in a few words; "" before the first wave."""
+    """Waves, conflicts, rounds and revisions in a few words; "" if there are none yet."""
     tasks = len(stages.tasks)
     conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [
@@ -347,7 +347,7 @@ class PipelineView(WorkflowView):
         return f" {sum(ended.get(name, False) for name in stage.agents)}/{len(stage.agents)}"
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
-        """The steps, and the reasons of those that did not end with DONE."""
+        """The steps, and the reasons for each result other than DONE."""
         if not self.stages.has_begun:
             return
         yield self.steps_line(calls, running=False)

@@ -13,8 +13,8 @@ from trued.workflows.purple.replies import Built
 
 
 def as_chosen(run: Run, goal: Goal, plan: Plan) -> Plan:
-    """The plan to seal: only the chunks and phases that the user chose; `done` lists those that the plan marks as done.
-    The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
+    """The plan to seal: only the chunks and phases that the user chose; `done` lists the chunks that the plan marks as
+    done. The prose of each section becomes one requirement. A goal in plain words is returned as it is."""
     if not is_plan(goal.text, goal.source.file):
         return plan
     return plan_to_seal(plan, run.settings, run.context.requirements)
@@ -75,8 +75,8 @@ def _is_among(claimed: str, changed: Iterable[str]) -> bool:
 
 
 def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:
-    """The chunks that do not hold at the end of a run, by its last verdict, and the gaps to begin with. If only
-    requirements of the whole plan fail, the last chunk has to meet them."""
+    """The chunks that do not hold at the end of a run, according to its last verdict, and the gaps to begin with. If
+    only requirements of the whole plan fail, the last chunk has to meet them."""
     verdict = last or Verdict.open("plan")
     failing = {one.id for one in verdict.requirements if not one.holds}
     contract = run.judgement.contract()

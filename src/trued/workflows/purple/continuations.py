@@ -52,7 +52,8 @@ def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
-    """The chunk up to which all chunks are met and can land without the rest; "" if there is none, or all are met."""
+    """The last chunk to land: it and all chunks before it are met and can land without the rest. "" if there is no such
+    chunk, or if all chunks are met."""
     last, names = "", list[str]()
     for name, one in chunks.items():
         if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):

@@ -41,7 +41,7 @@ class MemoryLog:
         await run.branch.write({self._path: text}, message, step="log", inputs=section.model_dump(mode="json"))
 
     async def recall(self, run: Run, chunk: Task) -> str:
-        """What the next agent on this chunk should know from the file, with the file's name; "" if nothing."""
+        """What the next agent on this chunk should know from the file, with the file's name; "" if there is nothing."""
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
         readable = (await self._before(run)).encode(errors="surrogateescape").decode(errors="replace")
         text = excerpt(readable, others, chunk.id)

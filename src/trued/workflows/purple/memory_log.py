@@ -92,7 +92,7 @@ class Iteration(Value):
 
 
 class ChunkSection(Value):
-    """The section of one chunk."""
+    """The section of one chunk in MEMORY.md."""
 
     _as_before = newer_fields("run")
 

@@ -1,4 +1,4 @@
-"""The context of each role's brief besides its subject, cut to size however long goal and backlog are."""
+"""The context of each role's brief, besides its subject. It is cut to size, however long goal and backlog are."""
 
 from collections.abc import Iterable, Sequence
 
@@ -57,7 +57,7 @@ def _tail(crew: Crew, log: str, path: str) -> str:
 
 
 def for_fixes(crew: Crew, name: str) -> dict[str, str]:
-    """For the PM after a failed validation: all features, and the tasks of the one that was validated."""
+    """For the PM after a failed validation: all features, and the tasks of the validated feature."""
     known = {"goal": _goal(crew), "features": _features(crew)}
     return {**known, "backlog": brief_of(crew.backlog, name, FOLDER)} if name else known
 

@@ -31,7 +31,7 @@ async def _consult_once(session: Session[R], subject: Subject, context: Mapping[
 
 
 def last_reply(session: Session[R] | None) -> R | None:
-    """The last reply of a session: it may have been asked again, with evidence, while its objections were judged."""
+    """The last reply of a session: its agent may have been asked again, with evidence, about its objections."""
     if session is None or session.last is None or session.last.reply is None:
         return None
     return session.reply.model_validate(session.last.reply)

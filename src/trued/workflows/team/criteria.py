@@ -15,7 +15,7 @@ EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the
 def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> tuple[Requirement, ...]:
     """The requirements that stand for exactly this criterion: they have or cover its id, and have the same text.
 
-    If there are none and the criterion quotes the goal, the requirements with the quotation in their text, or in a
+    If there are none and the criterion quotes the goal: the requirements that have the quotation in their text, or in a
     sentence that they cover.
     """
     words, every = _comparable(criterion.text), contract.requirements
@@ -70,8 +70,9 @@ def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
-    """Criteria that are not in the contract: those that a person added or changed since it was sealed, and the PM's own
-    if the user's file covers the whole goal. A feature that a person added without criteria counts as a criterion."""
+    """Criteria that are not in the contract: criteria that a person added or changed since it was sealed, and the PM's
+    own criteria if the user's file covers the whole goal. A feature that a person added without criteria counts as a
+    criterion."""
     lines = criterion_lines(crew.backlog)
     held = {one.id for one in contract.requirements}
     for feature in crew.features:
@@ -84,8 +85,8 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 
 
 def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
-    """An id for a criterion that is not in the contract: its own or, if a requirement has that already, the first free
-    one with the suffix `-edited`. "" if a requirement with that suffix has the same words."""
+    """An id for a criterion that is not in the contract: its own id or, if a requirement already has that id, the first
+    free id with the suffix `-edited`. "" if a requirement with this suffix already has the criterion's text."""
     texts = {one.id: _comparable(one.text) for one in contract.requirements}
     for number in count():
         name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"
@@ -97,7 +98,7 @@ def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
 
 
 def _entry(text: str, goal: Goal) -> str:
-    """What an entry of `covers` refers to: the whole goal, or a sentence without the kind before it ("goal: …")."""
+    """The text that an entry of `covers` refers to: the whole goal, or a sentence without a prefix such as "goal:"."""
     if text == goal.id:
         return _comparable(goal.text)
     kind, colon, rest = text.partition(":")

@@ -242,7 +242,8 @@ def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]
 
 
 def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
-    """`feature-status.md`: features by status; those in progress with their stories and current tasks."""
+    """`feature-status.md`: features by status. Features in progress have story counts and current tasks; failed ones
+    have story counts."""
     at_work = [*working]
     groups: dict[str, list[str]] = {"completed": [], "in_progress": [], "pending": [], "failed": []}
     for feature in backlog.features:

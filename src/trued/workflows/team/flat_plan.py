@@ -41,8 +41,9 @@ def is_flat_plan(text: str) -> bool:
 
 
 def is_list_of_tasks(text: str) -> bool:
-    """Whether a goal is a flat plan whose checkboxes are the work, so that nobody has to break it down: they are not
-    only criteria, and no chunk that the text names stands anywhere else, such as in a table or a heading."""
+    """Whether a goal is a flat plan whose checkboxes are the work, so that nobody has to break it down. At least one
+    checkbox must be a task and not a criterion. Every chunk that the text names must be a checkbox, not a table row or
+    a heading."""
     if not is_flat_plan(text):
         return False
     blocks, outline = parse(text), Outline(NAME)
@@ -114,7 +115,7 @@ class _FlatPlanReading:
                 self.places.setdefault(number, what)
 
     def _left_over(self) -> None:
-        """Keep a heading that became no feature or story as context."""
+        """Keep the current heading as context if it became neither a feature nor a story."""
         if self.headings and self.headings[-1].line not in self.shown:
             self._add_context(self.headings[-1])
 
@@ -138,8 +139,8 @@ class _FlatPlanReading:
         )
 
     def _lists_work(self) -> bool:
-        """Whether a list without checkboxes is a list of tasks: if no list has checkboxes, or if the heading says
-        so."""
+        """Whether a list without checkboxes is a list of tasks: no list has checkboxes, or the heading announces
+        tasks."""
         if self._current_kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
@@ -177,7 +178,8 @@ class _FlatPlanReading:
                 self.places[number] = what
 
     def _story(self, group: Item | None) -> str:
-        """The story of a task: a top heading is a feature; a deeper heading or a grouping item is its story."""
+        """The id of the story for a task below the current headings and the item `group`. The top heading names the
+        feature; deeper headings and `group` name the story. Both are created if needed."""
         above = [one for one in self.headings if one is not self.title]
         top = above[0] if above else None
         name = bare_title(top.words.plain) if top else bare_title(self.title.words.plain) if self.title else UNNAMED

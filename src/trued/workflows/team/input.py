@@ -17,8 +17,8 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
-    """The estimate: at most as many cycles of UAT as the settings allow, for every feature and for all together, each
-    with fixes by the PM. Roles that are switched off are not called."""
+    """The estimate. UAT runs at most as often as the settings allow, for every feature and for all features together,
+    and the PM makes fix tasks each time. Roles that are switched off are not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
     tasks = reports[-1].tasks if reports else 1
     attempts, cycles = work.settings.team.attempts, work.settings.team.cycles

@@ -14,7 +14,7 @@ class Log(Value):
     pages: int = 0
     earlier: str = ""  # what earlier runs wrote on the page that is being filled, verbatim
     first: int = 0  # how many pages earlier runs filled
-    given: int = 0  # how many entries earlier runs numbered, without those that `count` adds for pages after `first`
+    given: int = 0  # the last number of earlier runs; minus PAGE if they filled the current page, as `count` adds PAGE
 
     @classmethod
     def continued(cls, text: str, title: str, *, pages: int, given: int) -> "Log":
@@ -50,8 +50,8 @@ class Log(Value):
 
 
 def _earlier_note(line: str) -> str:
-    """The line if it only says where earlier entries are, else "". The engine writes such a line again, so the old one
-    is dropped."""
+    """The line itself if it only says where earlier entries are, else "". The caller drops such a line, because the
+    engine writes a new one."""
     return line if line.startswith("Earlier entries are in ") else ""
 
 

@@ -71,8 +71,8 @@ class Crew(Value):
         return sum(done for done, _, _ in counts), sum(every for _, _, every in counts)
 
     def with_earlier_goals(self, backlog: Backlog) -> "Crew":
-        """A copy with the backlog that earlier goals left. Nobody works on what is still open in it, unless somebody
-        reopens it."""
+        """A copy with the backlog that earlier goals left. The team works on a feature of an earlier goal only if
+        somebody reopens that feature."""
         names = tuple(one.id for one in backlog.features)
         return self.model_copy(update={"backlog": backlog, "earlier": names})
 
@@ -105,7 +105,7 @@ class Crew(Value):
         return backlog
 
     def _with_dependencies(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
-        """The backlog with further dependencies of a task; one that would close a cycle is left out."""
+        """The backlog with further dependencies of a task. A dependency that would close a cycle is left out."""
         before = {one.id: {*one.depends_on} for one in backlog.tasks}
         kept = [one for one in names if one in before and one != task and task not in _all_dependencies(before, one)]
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
@@ -123,8 +123,8 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
-        """A copy with fix tasks after a failed validation; if the PM names none, one task is made of the first issue.
-        `name`: the feature that was validated; "" for all of them."""
+        """A copy with fix tasks after a failed validation. If the PM names none, the first issue becomes a task.
+        `name`: the feature that was validated; "" for all features together."""
         backlog, made = self.backlog, dict[str, str]()
         wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
         for task in wanted:
@@ -161,7 +161,7 @@ class Crew(Value):
         return self.settings.attempts if self.settings.heal else 1
 
     def validates(self, subject: Task | Plan) -> bool:
-        """Whether UAT validates this feature, or all of them together."""
+        """Whether UAT validates this feature or, if the subject is the plan, all features together."""
         wanted = self.settings.uat_after_feature if isinstance(subject, Task) else self.settings.uat_after_all
         return wanted and self.plays("uat")
 
@@ -197,7 +197,7 @@ class Crew(Value):
             return ()
         states = {one.id: one.state for one in self.backlog.tasks}
         every = [one for one in self.backlog.feature(name).tasks if one.is_open]
-        # Idle ones are tried again when no other is open.
+        # Idle tasks are tried again when no other task is open.
         opened = [one for one in every if one.id not in self.idle] or every
         free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
         return tuple(free[:most])
@@ -207,8 +207,8 @@ class Crew(Value):
         return self.backlog.task(task).is_open and task not in self.idle
 
     def is_last(self, task: str) -> bool:
-        """Whether all other tasks of its feature are done, so that the feature's criteria are due. Idle tasks count as
-        done here: they wait for these criteria."""
+        """Whether all other tasks of the task's feature are done, so that the feature's criteria are due. Idle tasks
+        count as done here: they wait for evidence on these criteria."""
         others = [one for one in self.backlog.feature(task).tasks if one.id != task]
         return all(one.state == "done" or one.id in self.idle for one in others)
 
@@ -222,8 +222,8 @@ class Crew(Value):
         return any(one.is_open and one.id not in self.idle for one in others)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold once this task is done: its feature after the feature's last task, and the plan after the last
-        task of all."""
+        """What must hold besides this task once it is done: its feature, if this is the feature's last task; then also
+        the plan, if all other features are completed."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
@@ -239,8 +239,8 @@ class Crew(Value):
         return bool(self.features) and all(one.status == "completed" for one in self.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
-        """A copy with a planner's doubt about `part` of the backlog; empty `words` withdraw the doubt with the name
-        `about`."""
+        """A copy with a planner's doubt about `part` of the backlog, stored under the name `about`. It replaces an
+        earlier doubt of that name; empty `words` only withdraw the earlier one."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 
@@ -306,8 +306,8 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_sent_back(self, name: str) -> "Crew":
-        """A copy that lists this task as one in which QA or the engine found a gap. Do not call it for a conflict with
-        other work: that is no such gap."""
+        """A copy that lists this task as sent back, because QA or the engine found a gap in its work. A conflict with
+        other work is not such a gap."""
         return self.model_copy(update={"sent_back": tuple(dict.fromkeys((*self.sent_back, name)))})
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
@@ -337,7 +337,7 @@ class Crew(Value):
                 backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
         again = {one.id for one in backlog.features if one.status in ("pending", "in_progress")}
         before = {one.id for one in self.backlog.features if one.status in ("pending", "in_progress")}
-        # Without those that were reopened: they are work of this run.
+        # Reopened features are work of this run, no longer of an earlier goal.
         earlier = tuple(one for one in self.earlier if one not in again - before)
         update: dict[str, object] = {"backlog": backlog, "earlier": earlier}
         if again - before:  # the reopened features and the whole goal have to be proven again

@@ -197,7 +197,7 @@ async def apply_edits(run: Run, crew: Crew) -> Crew:
 
 
 async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
-    """`apply_edits` after the end of the run; None if nobody has edited the backlog since."""
+    """Apply a person's edit of the backlog after the end of the run; None if nobody has edited the backlog since."""
     edit = await run.branch.read_new_edit(BACKLOG_PATH, _problem_in)
     return None if edit is None else await _with_edit(run, crew, edit)
 
@@ -299,8 +299,7 @@ async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Seque
 
 
 async def _put_off(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
-    """Postpone a task for which nothing was changed: it waits for evidence on its feature, while the other tasks are
-    done."""
+    """Postpone a task for which nothing was changed: evidence on its feature may still show that it is done."""
     crew = crew.with_idle(work.task)
     task = crew.backlog.task(work.task)
     crew = crew.with_records(_with_test(crew.records, work, task, run.branch.when))
@@ -330,7 +329,8 @@ def _qa_result(work: TaskInProgress) -> str:
 
 
 def _with_test(records: Records, work: TaskInProgress, task: BacklogTask, when: float) -> Records:
-    """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
+    """The team's records with this attempt added: QA's failures, the engine's findings and, if the task is done, what
+    was done."""
     own = {one.finding.what: one for one in work.failures}
     failures = [own.get(gap.what, gap.what) for gap in work.gaps]
     tried = [*work.tested.tried] if work.tested else []
@@ -374,7 +374,7 @@ async def record_specification(run: Run, crew: Crew, feature: str, specified: Fe
 
 
 async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues: Sequence[Finding]) -> Crew:
-    """Add the PM's fix tasks to the backlog. `feature`: the one that was validated; "": all of them together."""
+    """Add the PM's fix tasks to the backlog. `feature`: the validated feature; "" for all features together."""
     about, titles, when = feature or "all features", [one.title for one in fixes.tasks], run.branch.when
     crew = crew.with_fixes(feature, fixes.tasks, issues)
     crew = _with_planner_doubt(crew, "pm", feature, f"fix tasks for {about}", fixes)
@@ -388,8 +388,8 @@ async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues:
 
 
 def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: Reply) -> Crew:
-    """The crew with the planner's doubt, if the planner replied twice that it could not do its work; otherwise without
-    it. A doubt stays open, because no evidence can settle it."""
+    """The crew with the planner's doubt, if the planner replied twice that it could not do its work. Otherwise an
+    earlier doubt about the same work is withdrawn. No evidence can settle a doubt."""
     doubt = doubt_in(reply)
     return crew.with_doubt(f"{role}: {about}", feature, f"the {role} says about {about}: {doubt}" if doubt else "")
 
@@ -398,7 +398,7 @@ async def find_issues(
     run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
     """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
-    evidence settles them. If UAT has no issue, an earlier proof of the same work is enough."""
+    evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     if not objections and name in crew.proven:
@@ -432,7 +432,8 @@ async def record_validation(
 def _with_validation(
     records: Records, feature: str, replies: Sequence[Validated], found: Sequence[Finding], when: float
 ) -> Records:
-    """The records with a validation: what was tried, the issues left after evidence, and requirements not met."""
+    """The team's records with a validation added: what was tried, the issues left after evidence, and requirements not
+    met."""
     validated = replies[0] if replies else None
     own = {one.finding.what: one for reply in replies for one in reply.issues}
     tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)
@@ -476,7 +477,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
 
 
 def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
-    """Features that people rejected, with their reasons; "" for reasons given for several features at once."""
+    """Yield (feature, reasons) for people's rejections; feature "" if the same reasons reject several features."""
     features, reasons = {one.id for one in crew.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
         gaps = run.take_feedback(task).gaps

@@ -41,7 +41,7 @@ class TaskInProgress:
     title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what must hold after this task: its feature, the whole plan
     changed: tuple[str, ...] = ()  # files that git shows as changed by this task, in all of its attempts
-    unchanged: bool = False  # no attempt changed a file, except those of the engine
+    unchanged: bool = False  # the task's work changes no file, apart from the engine's own
     retested: Tested | None = None  # QA's reply after it saw the evidence
     shown: bool = False  # evidence shows every criterion of its feature
 
@@ -151,8 +151,8 @@ class TaskInProgress:
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before and that this work breaks. No gap if existing tests fail:
-        these tests are gaps already."""
+        """A gap for each requirement that held before and that this work breaks. None if existing tests fail: these
+        tests are gaps already."""
         return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
@@ -184,8 +184,8 @@ class TaskInProgress:
 
 
 def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
-    """The gaps of a verdict; if it does not hold and has no gap, the requirements that do not hold. Something that only
-    the environment lacks is not a gap in the work and costs no attempt: the final verdict names it."""
+    """The gaps of a verdict. If it has none but does not hold, every requirement that does not hold is a gap. If only
+    the environment lacks something, that is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]

@@ -155,7 +155,7 @@ def counts(team: Team) -> str:
 
 
 def describe(event: TeamReported) -> str:
-    """One report as words: what is being worked on, how it went, and the counts."""
+    """A progress event in one line: what is being worked on, how it went, and the counts."""
     parts = [
         event.project,
         ", ".join(event.found),
@@ -267,7 +267,7 @@ def _final_state(task: TaskSeen, state: str) -> str:
 
 
 def _accepted(team: Team, event: TeamReported) -> _Lines:
-    """Lines about UAT of a feature, or of all of them together."""
+    """Lines about the UAT of a feature, or of all features together."""
     uat, name = event.uat, event.feature
     if not uat or uat == "pending":
         return

@@ -60,12 +60,13 @@ class Offering(Value):
 
 
 class Viewing:
-    """A preview as a workflow sees it: its address, and how to start it for an agent."""
+    """A preview as a workflow sees it: its address, and `up`, which starts its server before an agent works (None:
+    there is nothing to start)."""
 
     def __init__(
         self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None, *, pushed: bool = False
     ) -> None:
-        """`pushed`: somebody else serves it, from the pushed branch."""
+        """`pushed`: whether another server serves the preview, from the pushed branch."""
         self.preview, self.up, self.pushed = preview, up, pushed
 
     @property
@@ -79,7 +80,7 @@ class Viewing:
 
     @property
     def broken(self) -> str:
-        """Why a preview that should be up is not; "" if nothing is wrong."""
+        """Why the preview is not up, although it should be; "" if nothing is wrong."""
         return self.preview.why if self.preview.port or self.pushed else ""
 
 
@@ -169,8 +170,9 @@ async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> li
 
 @asynccontextmanager
 async def preview(run: Run) -> AsyncIterator[Viewing]:
-    """A preview of the head while an agent or a person views it. It is the pushed branch's preview if the settings name
-    one, else a server as the contract describes it, else the preview that the ticket names.
+    """A preview of the head while an agent or a person views it: the pushed branch's preview if the settings name one,
+    else a server as the contract describes it, else the preview that the ticket names. If agents may not use this
+    machine's network, no server is started, and the ticket's preview counts as unreachable.
 
     The server's port is part of the agent's brief: after a crash the engine uses the same port again.
     """

@@ -22,9 +22,8 @@ class RoundVerified(JournalEvent, kind="round"):
 
 
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):
-    """A round found the same as the last one, and nothing was changed: the loop ends. It is stored with the kind of
-    `NoProgress` and has more fields, so readers of `NoProgress` get it as well.
-    """
+    """A round found the same as the last one, and nothing was changed: the loop ends. The event is stored with the same
+    kind as `NoProgress` and only has more fields, so code that reads `NoProgress` events gets these, too."""
 
     number: int
     issues: tuple[Issue, ...]

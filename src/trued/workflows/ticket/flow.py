@@ -65,7 +65,7 @@ async def verify_in_rounds(
 ) -> int:
     """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
 
-    `issues`: to fix before the first round. `rounds`: how many there were before. Returns how many there are now.
+    `issues`: issues to fix before the first round. `rounds`: the number of earlier rounds. Returns the new total.
     """
     pictures: dict[str, str] = {}
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
@@ -84,7 +84,8 @@ async def verify_in_rounds(
 
 
 async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str, str]) -> tuple[Issue, ...]:
-    """Have a fresh agent test the work as its users would; then the engine proves it. Returns the issues of both.
+    """Have a fresh agent test the work as its users would; then the engine proves it. Returns the issues that they
+    find.
 
     `pictures` (name → artifact): the agent's pictures are added to it.
     """

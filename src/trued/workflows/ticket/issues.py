@@ -63,7 +63,7 @@ class IssueComparison(Value):
 
     @property
     def same(self) -> bool:
-        """Whether the same issues, at least one, were found again, and no others."""
+        """Whether this round found exactly the issues of the last round, and at least one."""
         return bool(self.still) and not self.fixed and not self.new
 
     @property
@@ -114,8 +114,8 @@ def _normalized(text: str) -> str:
 
 
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
-    """Turn failed checks into issues. Visible browser checks include expected, actual and screenshot; held-out cases
-    include only what an implementer may know."""
+    """Turn failed checks into issues. For a visible browser check, the issue says what was expected and what was seen,
+    and has a screenshot. For a held-out case, it says only what an implementer may know."""
     found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _issues_of(one, verdict.evidence)]
     found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
     return tuple(dict.fromkeys(found))
@@ -177,7 +177,7 @@ class ImplementerClaims(Value):
 def claim_mismatches(
     claimed: ImplementerClaims, branch: str, files: Sequence[str], *, known: bool
 ) -> tuple[Finding, ...]:
-    """A minor gap for each claim that git refutes. `known`: the claimed commit is on the branch."""
+    """A minor gap for each claim that git refutes. `known`: whether the claimed commit belongs to the run."""
     wrong: list[str] = []
     if claimed.branch != branch:
         wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
@@ -224,7 +224,7 @@ def rejection_issues(words: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, said: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """All open issues: those that an agent saw and no check settled, and failed checks."""
+    """All open issues: issues that an agent saw and no check settled, failed checks, and `more`."""
     known = {one.finding.what: one for one in said}
     kept = {
         one.what: known.get(one.what, Issue(description=one.what, location=one.where)).model_copy(update={"by": one.by})

@@ -1,4 +1,4 @@
-"""Rounds of a ticket as remarks: issues found, files changed beyond those named, previews that failed."""
+"""Rounds of a ticket as remarks: issues, files changed that nobody had named, failed previews, and pictures."""
 
 from trued.model.events import JournalEvent
 from trued.support.plurals import counted
@@ -14,7 +14,7 @@ class TicketView(WorkflowView):
         self._notices: list[str] = []
 
     def notices(self) -> list[str]:
-        """Files that were changed beyond those named, and previews that nobody could open."""
+        """Files changed that nobody had named, previews that nobody could open, and missing pictures."""
         return self._notices
 
     def add(self, tree: RunTree, key: str, event: JournalEvent) -> None:

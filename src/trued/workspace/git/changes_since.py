@@ -11,7 +11,8 @@ WITHIN_S = 60.0
 
 
 def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
-    """The number of commits between two commits and the files they changed; None if the store lacks one of them."""
+    """The number of commits from `before` to `after`, and the files that differ between the two. None if the store
+    lacks one of the two."""
     try:
         return _changes_between(Store(repo, home, run).folder, before, after)
     except LookupError:
@@ -20,8 +21,8 @@ def changes_since(repo: Path, home: Path, run: str, before: str, after: str) -> 
 
 @lru_cache(maxsize=256)
 def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
-    """The number of commits and the files they changed, cached, because commits never change. Raises LookupError, which
-    is not cached, for a commit that the store does not have yet."""
+    """Like `changes_since`, cached, because commits never change. Raises LookupError, which is not cached, for a commit
+    that the store does not have yet."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:

@@ -1,10 +1,10 @@
 """Clones for agents. They are made from the store, and removed only when nothing in them would be lost. The engine
 commits the files in them itself, and trusts nothing in an agent's `.git`.
 
-clones/<name>/   work and home (for the agent) · index (the engine's, of the work tree as the agent received it)
+clones/<name>/   work and home (for the agent) · index (the engine's index of the files as the agent received them)
                  making (exists until the clone is complete) · state.json (exists from then on)
                  moving (exists while the clone is moved to another head)
-                 taken.json (the tree committed last) · taken.index (the engine's, of that tree)
+                 taken.json (the tree committed last) · taken.index (the engine's index of that tree)
 damaged/         clones with an unreadable state or index, which the engine neither uses nor removes
 """
 

@@ -92,7 +92,7 @@ class Git:
         self.folder, self.lock = folder, lock
 
     async def wait_for_earlier_git(self, within_s: float = 60.0) -> None:
-        """Wait until no git of an earlier process is left. Raises Busy after `within_s`."""
+        """Wait until all git processes of an earlier engine have ended. Raises Busy after `within_s`."""
         if not self.lock:
             return
         self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -45,8 +45,8 @@ async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
     A revision of the repository around `here` takes precedence over a folder of the same name. Otherwise a commit could
-    decide what it is compared with, by adding such a folder with a repository in it. A path may contain an '@': the
-    longest existing path is the repository. Raises BadInput if nothing fits.
+    add such a folder, with a repository in it, and so decide what the commit itself is compared with. A path may
+    contain an '@': the longest existing path is the repository. Raises BadInput if nothing fits.
     """
     if not given:
         raise BadInput("no commit is named", then="write REPO[@REV], or a revision of this repository")
@@ -208,7 +208,7 @@ async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) ->
 
 
 async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
-    """The blobs among these that the repository has. Usually it has none, and this check is quick."""
+    """Those of the `blobs` that the repository has. Usually it has none, and its history need not be searched."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
     out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)
@@ -227,7 +227,7 @@ async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return await process.wait() != 0  # true if git failed: the part that it could not read may contain them
+        return await process.wait() != 0  # true if git failed: what it could not read may contain such a blob
     finally:
         await end_process(process)
 
@@ -294,7 +294,7 @@ async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tu
     for words in ways:
         variables = {"GIT_INDEX_FILE": str(aside)}
         ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
-        if words[0] != "update-index":  # that one only refreshes the index, and fails if a file needs an update
+        if words[0] != "update-index":  # update-index only refreshes the index, and fails if a file differs
             found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
     aside.unlink(missing_ok=True)
     return tuple(dict.fromkeys(path for path in found if path))

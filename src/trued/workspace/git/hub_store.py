@@ -87,7 +87,7 @@ def printable_address(address: str) -> str:
 
 
 def _without_login(address: str) -> str:
-    """The address without its login, if the login has a password."""
+    """The address for git: an http(s) address with a password loses user and password, any other stays as it is."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.password:
         return address
@@ -173,7 +173,7 @@ class HubStore:
         code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
             what = f"the store {self.name} can be read without a login, so agents could read it"
-            raise BadInput(what, "[hub] store", "require one")
+            raise BadInput(what, "[hub] store", "require a login for the store")
 
     async def refs(self, run: str) -> dict[str, str]:
         """Ref → hash, for the refs that the store lists for a run. They need not be trusted: commits are fetched by
@@ -261,7 +261,8 @@ class HubStore:
             await end_process(process)
 
     def _login(self) -> dict[str, str]:
-        """Environment variables with the login of the address, for `_LOGIN`."""
+        """User and password of the address as environment variables, which the credential helper `_LOGIN` reads. Empty
+        if the address has no password."""
         if not self.password:
             return {}
         user = urlsplit(self.address).username or ""

@@ -96,7 +96,8 @@ class TargetBranch:
                 # A word may begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x.
                 # The rest may be a path in the project.
                 found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
-            if key == _HOOKS_PATH:  # list each hook, too: it may be a link, and the folder may be the whole project
+            if key == _HOOKS_PATH:
+                # List each hook, too: it may be a link into the project, and the folder may be the project itself.
                 found += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
         hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
         found += map(str, (hooks, *hooks.glob("*")))
@@ -187,8 +188,8 @@ class TargetBranch:
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
-        """Whether files and index are already those of `new`. They are if an earlier landing was interrupted before it
-        moved the branch."""
+        """Whether files and index of the tree are already those of the commit `new`. That happens if an earlier landing
+        was interrupted before it moved the branch."""
         if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
             return False
         return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
@@ -288,7 +289,7 @@ class TargetBranch:
 
 
 class _RefTransaction:
-    """A running `git update-ref --stdin`; calling it commits the transaction."""
+    """A transaction in a running `git update-ref --stdin`. Calling this object commits the transaction."""
 
     def __init__(self, process: Process, branch: str) -> None:
         self._process, self._branch = process, branch
@@ -333,7 +334,8 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _inside(root: Path, path: str) -> Iterator[str]:
-    """The path relative to the working tree `root`, if it lies there: once as written, and once with links followed."""
+    """Yield the path relative to the working tree `root` twice: as written, and with links followed. A result that is
+    not below `root`, or is in its `.git`, is left out."""
     whole = root / path
     for top, place in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
         inside = os.path.relpath(place, top)
@@ -342,8 +344,8 @@ def _inside(root: Path, path: str) -> Iterator[str]:
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
-    """Paths of new files at which the user already has a file, ignored or not. Git itself would overwrite ignored
-    files."""
+    """Paths at which landing would create a file, but the user has something untracked there, ignored or not. Git
+    itself would overwrite ignored files."""
     folders = {path.rpartition("/")[0] for path in before}
     return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 

@@ -31,7 +31,7 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
 
 
 async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
-    """Path → blob of the files in submodules: those that are on this machine, and at the same commit in `base` and
+    """Path → blob of the files in submodules that are on this machine, and at the same commit in `base` and
     `commit`."""
     return await _Submodules(store, Path()).files(base, commit)
 

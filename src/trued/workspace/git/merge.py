@@ -30,6 +30,7 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
 
 
 async def _side(store: Store, commit: str, path: str) -> bytes | None:
-    """The file's content in `commit`, one of the two merged commits. `path` is its path in the merge: PATH~COMMIT if
-    git renamed the file there, because the other commit has something else at PATH, such as a folder."""
+    """The content that a file in conflict has in `commit`, one of the two merged commits; None if it is not there.
+    `path`: the file's path in the merge. If the other commit has something else at PATH, such as a folder, git calls
+    the file PATH~COMMIT in the merge."""
     return await store.read(commit, path.removesuffix(f"~{commit}"))

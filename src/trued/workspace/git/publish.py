@@ -10,10 +10,11 @@ STALE_S = 60.0  # moving a branch takes less than a minute, so an older lock bel
 
 
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
-    """Fast-forward `branch` to `head`. Returns "", or the reason why that failed.
+    """Fast-forward `branch` to `head`, or create it. Returns "", or the reason why that failed.
 
-    `began`: commits of the user from which the run may have started the branch. If the branch is at none of them, and
-    not where this run left it, somebody else has moved it, and it stays. `side`: this is not the run's main branch.
+    `began`: commits of the user from which the run may have started the branch. A branch that is neither at one of
+    these commits nor where this run left it was moved by somebody else, and stays there. `side`: this is not the run's
+    main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
@@ -32,7 +33,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if is_older(lock, STALE_S):  # left by a dead process, not by a git of the engine: `begin` has waited for those
+    if is_older(lock, STALE_S):  # left by a dead process; `begin` has waited for the engine's own git processes
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")

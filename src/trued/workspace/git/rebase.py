@@ -102,8 +102,9 @@ async def require_merge_tree(store: Store) -> None:
 async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """Make a commit with the files of `commit` on top of `parent`, so that git uses `parent` as the merge base.
 
-    For `views`, the new commit has the files of `parent` instead. So only the head seems to change them, and the merge
-    takes the head's. Also returns the paths of those files in which `commit` differs from `parent`.
+    The files in `views` are an exception: the new commit has them as they are in `parent`. So a merge sees changes to
+    them in the head only, and takes the head's. Also returns the paths in `views` at which `commit` differs from
+    `parent`.
     """
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
@@ -112,7 +113,7 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
 
 
 async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
-    """Files of the target that were replaced."""
+    """Those of the `paths` at which `before` has a file that `after` lacks or has with other content."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 

@@ -85,8 +85,9 @@ class EarlierRunBranch:
 
 
 def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
-    """What an earlier run left on this branch; None if there was none. Only commits by the engine count. An agent
-    cannot fake one, because its work is committed under its role's name (as author or last trailer)."""
+    """What an earlier run left on this branch, with the newest `file` that the engine committed; None if the engine
+    committed none. An agent cannot fake such a commit, because an agent's work is committed under its role's name (as
+    author or last trailer)."""
     tip = tip_of(root, branch)
     words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
     for line in _git(root, "log", *words)[1].splitlines() if tip else ():
@@ -109,8 +110,8 @@ class BranchStart:
 
 def find_branch_start(root: Path, tip: str) -> BranchStart:
     """Find the newest commit of the user in the history of a run's branch. Agents work in clones and push nowhere, so
-    every commit on a branch other than `trued/*` counts as the user's. But if the author or a trailer of the commit
-    found shows that a run made it, it is refused."""
+    every commit on a branch other than `trued/*` counts as the user's. But the commit that
+    is found is refused if its author or a trailer shows that a run made it."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
@@ -125,7 +126,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
         return BranchStart(
-            why=f"it contains {len(newest) or len(below)} commits of yours, none of which contains the others"
+            why=f"its history has {len(newest) or len(below)} of your commits, and none is an ancestor of another"
         )
     names, _, roles = _git(root, "show", "--no-patch", f"--format=%an%n%cn%x09{ROLES}", newest[0])[1].partition("\t")
     if ENGINE in names.splitlines() or roles.strip():
@@ -156,8 +157,8 @@ def tip_of(root: Path, branch: str) -> str:
 
 
 def blocking_file(root: Path, folder: str) -> str:
-    """A file or link of the newest commit that is in the way of this folder, because it has the path of the folder or
-    of a parent; "" if there is none."""
+    """A file or link in HEAD that has the path of this folder or of one of its parents, so that the folder cannot be
+    created; "" if there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
@@ -215,8 +216,8 @@ def _dirty(root: Path) -> tuple[str, ...]:
 
 def _only_users_filters(root: Path) -> dict[str, str]:
     """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
-    with the repository. The user's own filters are used, except one to which the repository adds a `process`: git
-    cannot unset that, so it runs neither the `process` nor the user's commands for this filter."""
+    with the repository. The user's own filters are used. Exception: if the repository adds a `process` to a filter of
+    the user, git does not run that filter at all, because a `process` can be emptied but not unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()

@@ -367,7 +367,7 @@ class Store:
             return await self.git.line("write-tree", variables=variables)
 
     async def _read_undone(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """Path → content (None: there is no such file) of the first UNDONE_READ of these paths; b"" for the others."""
+        """Path → content in `tree` (None: no such file). Only the first UNDONE_READ are read; the others are b""."""
         names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
         read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
@@ -471,7 +471,7 @@ class Store:
 
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
-    """Whether the path is in `fixed` or below such a path, because an agent may have put a folder in place of a
+    """Whether the path is fixed. Paths below a fixed path are, too: an agent may have put a folder in place of a fixed
     file."""
     return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 

@@ -1,8 +1,8 @@
 """Writes the files of an agent's folder into the store as a git tree, without using the agent's own `.git`.
 
-Git uses the store as its repository and an index of the engine; it only reads the folder. Files that the tree's
-`.gitignore` matches are left out; files that the agent hid by other means (`info/exclude`, index flags) are included. A
-repository inside the folder counts as plain files.
+Git runs with the store as its repository and with an index file that the engine made; it only reads the folder.
+Files that the tree's `.gitignore` matches are left out; files that the agent hid by other means (`info/exclude`, index
+flags) are included. A repository inside the folder counts as plain files.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ def _remove_pipes(work: Path) -> None:
 
 
 async def write_tree_of_folder(store: Store, work: Path, index: Path, known: str, aside: Path) -> str:
-    """Write the tree of `work`. Files are compared with `index`, whose tree is `known` and which stays unchanged;
-    `aside` becomes the new index."""
+    """Write the files of `work` into the store as a tree, and return its hash. `index`: what the files are compared
+    with; it stays unchanged. `known`: the tree of `index`. `aside`: where the index of the new tree is written."""
     # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)

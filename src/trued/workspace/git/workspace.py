@@ -78,8 +78,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self._inside: dict[frozenset[tuple[str, str]], dict[str, str]] = {}  # submodules → their files
         self._looking_inside = asyncio.Lock()
-        # room → its path inside the sandbox, from the first command on: for commands with `avoided` folders (True), and
-        # for those without (False)
+        # room → its path inside the sandbox, fixed by its first command: one path for commands with `avoided` folders
+        # (True), and one for commands without (False)
         self._shown: dict[Path, dict[bool, str]] = {}
         self._copies: set[Path] = set()
         self.folder = self.home / "runs" / run
@@ -314,8 +314,8 @@ class GitWorkspace:
             await remove_tree(place)
 
     def _places(self, command: Command, own: Mapping[str, str]) -> dict[str, str]:
-        """Path on the host → path inside, if the sandbox can show folders at other paths: the room at the path of the
-        user's checkout, HOME and TMPDIR at their usual paths."""
+        """Path on the host → path inside: the room is shown at the path of the user's checkout, HOME and TMPDIR at
+        usual paths. Empty if the sandbox cannot show folders at other paths."""
         if self._agents.level != BUBBLEWRAP:
             return {}
         seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]
@@ -352,8 +352,8 @@ class GitWorkspace:
             hidden=self._agents.hidden,
             scoped=self._agents.scoped,
         )
-        # A command gets the list of its ports only if it asks for it, or if the sandbox restricts it to them, which
-        # bubblewrap does not. Such a list would reveal to a server that it is being checked.
+        # A command gets the list of its ports only if it asks for the list, or if it can use no other ports. With
+        # bubblewrap it can. The list would reveal to a server that it is being checked.
         named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
         listed = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
         variables = {**own, **surroundings(second=command.second), **listed, **(command.variables or {})}

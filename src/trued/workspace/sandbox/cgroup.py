@@ -84,10 +84,12 @@ def _candidates() -> list[tuple[Path, bool]]:
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
-    """For cgroup v2: a group in which others may be created, and whether it can limit their memory. It is the parent of
-    this process's group, because a group that contains processes cannot limit groups below it; only the root group can.
-    Empty if this process's group has limits, which a group beside it would escape, or if the parent cannot limit the
-    number of processes."""
+    """For cgroup v2: the group in which to create others, and whether it can limit their memory; empty if none.
+
+    It is the parent of this process's group, because a group that contains processes cannot limit groups below it. Only
+    the root group can, so it is used itself. There is none if that group cannot limit the number of processes, or if
+    this process's group has limits, because new groups beside it would escape these limits.
+    """
     own = top / path.lstrip("/")
     if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []

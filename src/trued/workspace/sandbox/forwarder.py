@@ -2,7 +2,7 @@
 server's port.
 
 Python reads this file from standard input: `python -I -S -c … CONTROL PORT -- PROGRAM ARGUMENT…`. It uses the standard
-library only. CONTROL is the socket over which the engine sends stream sockets. When it is closed, everything ends.
+library only. CONTROL is the socket over which the engine sends stream sockets. When CONTROL is closed, everything ends.
 """
 
 import contextlib

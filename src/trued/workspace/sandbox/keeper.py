@@ -3,8 +3,8 @@ that started the keeper dies, at whatever moment.
 
 It runs as a file, before every sandbox, so it imports little: `python -I -S keeper.py SCRIPT ARGUMENT…`. SCRIPT
 (`scope.py` or `landlock.py`) is run in a child process and becomes the program. TRUED_PARENT is the process id of the
-keeper's parent: when it dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap alone is
-not enough: if its parent dies while a sandbox starts, the sandbox waits for ever or continues to run.
+keeper's parent: when the parent dies, everything ends. TRUED_GROUP is the control group of all processes. Bubblewrap
+alone is not enough: if its parent dies while a sandbox starts, the sandbox waits for ever or continues to run.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # importing `signal` takes as long as all else here

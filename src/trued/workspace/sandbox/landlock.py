@@ -1,7 +1,9 @@
 """Starts one program confined by Landlock: a sandbox without namespaces.
 
-The keeper runs it as a file, with the standard library only: `landlock.py POLICY -- PROGRAM ARGUMENT…`. The policy is
-JSON with readable, writable, devices (paths), network, ports, scoped, folder, limits (name → value) and restrict.
+The keeper runs this file, with the standard library only: `landlock.py POLICY -- PROGRAM ARGUMENT…`. POLICY is a JSON
+object: `readable`, `writable` and `devices` are paths; `folder` is where the program starts; `limits` is name → value;
+`network` and `ports` are what it may reach; `scoped` bars it from abstract sockets and processes outside. If `restrict`
+is false (level none), only `folder` and `limits` are applied.
 """
 
 import ctypes

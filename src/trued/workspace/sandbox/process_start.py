@@ -18,7 +18,8 @@ async def start_process(
     *argv: str, end: Callable[[Process], Awaitable[None]] = kill_process, **options: Any
 ) -> Process:
     """Like `asyncio.create_subprocess_exec`, but safe to cancel: that function may block for ever if it is cancelled
-    before its pipes exist. If this one is cancelled, it completes the start and then ends the process with `end`."""
+    before its pipes exist. If `start_process` is cancelled, it completes the start and then ends the process with
+    `end`."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
     try:
         return await asyncio.shield(starting)

@@ -1,7 +1,8 @@
-"""Host name, user, folders, time zone and ports of a check: those of the user in its first turn, others in its second.
+"""The surroundings of a check: host name, user, folders, time zone and free ports.
 
-Code must not be able to tell a check from ordinary use: it could then work in checks only. So no name here
-reveals the engine, and everything that can differ between two ordinary machines differs between the two turns.
+In the first turn of a check they are like the user's own, in its second turn different. Code must not be able to
+tell a check from ordinary use: it could then work in checks only. So no name here reveals the engine, and everything
+that can differ between two ordinary machines differs between the two turns.
 """
 
 import os
@@ -30,8 +31,8 @@ NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below the
 
 @dataclass(frozen=True, slots=True)
 class CheckSurroundings:
-    """Host name, user and paths that a confined process sees, as far as the sandbox level can change them; and the
-    names of its own folders on the host."""
+    """Host name, user and paths that a confined process sees, as far as the sandbox level can change them. `home` and
+    `scratch`: what its HOME and TMPDIR are called on the host."""
 
     host: str = ""  # "": the host name of the machine
     user: int | None = None  # None: our own user
@@ -55,8 +56,8 @@ def surroundings_for(*, second: bool) -> CheckSurroundings:
 
 
 def usual_home(shown: Iterable[str], *, second: bool) -> str:
-    """The path of HOME inside the sandbox: the user's own, or another user's. `shown`: folders that the sandbox shows
-    at their own paths; HOME cannot be inside one of them."""
+    """The path of HOME inside the sandbox: that of the user's own HOME if possible, in the second turn that of another
+    user. `shown`: folders that the sandbox shows at their own paths; HOME cannot be inside one of them."""
     own = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     fits = (
         _PLAIN.fullmatch(own) and _can_be_shown(own) and not any(folder_contains(one, own) for one in (*SYSTEM, *shown))
@@ -65,11 +66,11 @@ def usual_home(shown: Iterable[str], *, second: bool) -> str:
 
 
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
-    """The path of a checkout inside the sandbox: that of the user's own checkout; for a copy of a room, another path.
+    """The path at which the sandbox shows a checkout: the user's own if possible; for a copy of a room, another one.
 
-    `shown`: folders that the sandbox shows at their own paths, and folders that an editable install names. None of them
-    may be inside the checkout: the sandbox would have to create folders there, or the interpreter would import code
-    from there that no check asked for.
+    `shown`: folders that the sandbox shows at their own paths, and folders that an editable install names. The checkout
+    must not be shown at a path that contains one of them. Otherwise the sandbox would have to create folders in the
+    checkout, or the interpreter would import code from it that no check asked for.
     """
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"

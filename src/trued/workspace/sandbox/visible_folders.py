@@ -11,7 +11,7 @@ from pathlib import Path
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 # Nearly every program needs /etc. But these files in it are secret, and visible if root runs the engine.
 SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/ssl/private")
-LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; often outside /etc, through links
+LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # the network needs them; their files are often outside /etc
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
@@ -48,7 +48,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
 
 
 def system_folders() -> list[str]:
-    """The system's own folders that exist, without links."""
+    """Those of the system's own folders that exist here and are not links; for the links, see `system_links`."""
     return [path for path in SYSTEM if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
 
 
@@ -75,7 +75,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
 
 
 def _prefixes_along_links(python: str) -> list[str]:
-    """The folder above `bin`: of the interpreter's path, of every link that it leads through, and of the real file."""
+    """Follow the links of the interpreter's path. Returns for each path on the way the folder above its `bin`."""
     folders, path = [], os.path.abspath(python)  # noqa: PTH100
     for _ in range(16):
         folders.append(str(Path(path).parent.parent))

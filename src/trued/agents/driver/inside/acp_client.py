@@ -84,7 +84,7 @@ class Client:
             emit("thinks")
 
     def _update_tool(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """Add this report to what is known about the tool, and return all of it."""
+        """Add this report to what is known about the tool call, and return everything known."""
         known = self._tools.setdefault(str(tool.get("toolCallId")), {})
         known.update({name: _shorten(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
@@ -150,7 +150,7 @@ class PluginEvents:
             self.read()
 
     async def with_status(self, said: AgentRefused) -> AgentRefused:
-        """Add the provider's own status and headers, if the plugin reported them."""
+        """Add the provider's status and headers to the refusal, if the plugin reported them."""
         if not said.details.get("waits"):
             await self.catch_up()
         said.details |= self._trouble
@@ -261,7 +261,7 @@ async def _resume_session(
     """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
-        raise AgentRefused(f"{LOST}: the agent can neither resume nor load one")
+        raise AgentRefused(f"{LOST}: the agent supports neither resuming nor loading a session")
     client.replaying = True
     try:
         return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})

@@ -1,7 +1,8 @@
-"""An MCP server inside an agent's sandbox: lets the agent drive a real Chromium on one address, the preview.
+"""An MCP server inside an agent's sandbox: lets the agent use a real Chromium, which can load only the preview.
 
-The agent's own program starts it: browser_server.py ADDRESS CHROMIUM PROBES. It speaks JSON-RPC, one message per line,
-on stdin and stdout. Pictures are written into the current folder, which is the agent's clone. Nothing here is
+The agent's own program starts it: browser_server.py ADDRESS CHROMIUM PROBES. ADDRESS is the preview's address, CHROMIUM
+the browser's path, and PROBES the folder with the probe of browser checks. The server speaks JSON-RPC, one message per
+line, on stdin and stdout. Pictures are written into the current folder, which is the agent's clone. Nothing here is
 evidence: the agent reports what it saw, and the engine checks it separately.
 """
 
@@ -92,7 +93,7 @@ def action(name: str, given: dict[str, str]) -> dict[str, str]:
 
 
 async def stay_on(address: str, route: Any) -> None:
-    """Abort a request that goes to another address than this one."""
+    """Abort a request to another origin than that of this address."""
     url = route.request.url
     own = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
     await (route.continue_() if own else route.abort())

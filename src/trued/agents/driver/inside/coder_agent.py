@@ -62,8 +62,9 @@ def main() -> int:
 
 
 def read_order_secretly() -> dict[str, Any]:
-    """Read the order, which contains the key. No process started from here can then find the key: not in an
-    environment, not in our memory, and not in the file of our stdin, which other processes have open."""
+    """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
+    environment, they cannot read our memory, and we empty the file behind our stdin. Emptying is needed because the
+    processes around us have that file open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
@@ -214,7 +215,7 @@ def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
-    # For the provider's library; the model's own processes get `around`, which has no keys.
+    # The provider's library reads the keys here. Processes that the model starts get `around`, which has no keys.
     os.environ.update(order["keys"])
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
     parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]

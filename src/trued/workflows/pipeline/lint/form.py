@@ -144,8 +144,8 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
-    """The statuses that an agent may end with, with their lines. If a line begins with statuses, it offers only these;
-    others in it are just mentioned."""
+    """The statuses that an agent may end with, and their lines. A line that begins with statuses offers only these; any
+    other status in it is only mentioned."""
     for piece in reversed([one for one in section.statements() if one.kind != "header"]):
         for start, text in _block_parts(piece):
             yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
@@ -196,6 +196,6 @@ def _literals(text: str, *, is_code: bool) -> Iterator[str]:
     head = JOINED.match(text)
     rest = text[head.end() :] if head else text
     if not rest.startswith((":", "—", "–", "-", "(")) and ":" in rest.partition("\n")[0]:
-        yield f"|{rest}"  # words between the status and the colon count as a field: `|` makes FIELD match
+        yield f"|{rest}"  # `|` makes FIELD match, so that words between the status and the colon count as a field
     elif not spans:
         yield rest.partition(". ")[0]

@@ -20,7 +20,7 @@ ROUNDS = r"\b(?:3|three)\s+(?:round|iteration|time|attempt|loop)s?\b|\bmax(?:imu
 SECURITY = r"\br-security\b"
 SILENT = r"\bmissing\b|\bmandatory\b|\bsilent\b|\bno\s+(?:word|memory|reply)\b"
 REVISION = (r"\bHigh\b", r"\bCritical\b|\bor worse\b|\bor above\b", r"\bNEEDS_REVISION\b")
-# step → what one of its blocks must say: the rule, the finding if no block does, and the patterns
+# step → its rules: the id, the finding if no block of the step matches, and the patterns that one block must match
 NEEDED: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "3b": (
         ("TS-6.1", "does not read the memories of the ct agents", (r"\bread|\bdecid|\bfrom\b", r"\bmemor(?:y|ies)\b")),

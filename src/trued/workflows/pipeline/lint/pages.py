@@ -71,7 +71,7 @@ class PromptPage:
     shown: str
     name: str
     kind: str  # agent | orchestrator | patterns | prompt | other
-    fields: dict[str, Any] | None  # of its front matter; None: it has none
+    fields: dict[str, Any] | None  # of the front matter; None if the file has no front matter
     pieces: tuple[TextBlock, ...]
 
     @cached_property
@@ -79,7 +79,8 @@ class PromptPage:
         return tuple(_sections(self.pieces))
 
     def section(self, title: str) -> PromptSection | None:
-        """The first section with this title; if there is none, one whose title contains it, such as "TDD workflow"."""
+        """The first section with this title; else the first whose title contains these words, such as "TDD
+        workflow"."""
         exact = next((one for one in self.sections if one.words == title), None)
         loose = (one for one in self.sections if one.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", one.words))
         return exact or next(loose, None)

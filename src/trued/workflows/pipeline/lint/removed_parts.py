@@ -1,4 +1,4 @@
-"""TS-1, TS-2 and TS-3: parts that the pipeline no longer has; which rule reports one depends on where it is."""
+"""TS-1, TS-2 and TS-3: no file names a part that the pipeline no longer has. Some places have rules of their own."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -41,7 +41,7 @@ class File:
 
 @dataclass
 class LintResult:
-    """The result of linting."""
+    """All findings, and how many files, unjudged agents and pipelines there were."""
 
     found: list[Found] = field(default_factory=list)
     files: int = 0

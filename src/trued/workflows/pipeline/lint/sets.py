@@ -45,9 +45,9 @@ class Set:
 
     @cached_property
     def is_pipeline(self) -> bool:
-        """Whether the set is a pipeline. If the caller does not say so, at least three agents that only the pipeline
-        has must be in the set, or be named by its orchestrator, patterns or prompts. A planner or an orchestrator does
-        not count: many folders have one."""
+        """Whether the set is a pipeline. If the caller has not decided that, at least three agents that only the
+        pipeline has must be in the set, or be named by its orchestrator, patterns or prompts. A planner or an
+        orchestrator does not count: many folders have one."""
         if self.forced or self.plain:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
@@ -62,7 +62,7 @@ class Set:
     @cached_property
     def members(self) -> tuple[PromptPage, ...]:
         """The agents of the pipeline without its orchestrator: those with the pipeline's names, and those that its
-        orchestrator or patterns name."""
+        orchestrator or patterns name. If the caller says that the set is a pipeline: all its agents."""
         if not self.is_pipeline:
             return ()
         named = self._named_agents
@@ -155,8 +155,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...]:
-    """The same blocks; if the last one is code that contains sections of the convention, it is parsed as text. A fence
-    inside another one closes the outer one by mistake, and then everything that follows can become code."""
+    """The same blocks; if the last block is code that contains sections of the convention, it is parsed as text.
+    Reason: an inner fence can close the outer fence by mistake, and then everything that follows can become code."""
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces

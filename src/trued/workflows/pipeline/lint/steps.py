@@ -23,7 +23,7 @@ def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
 
 
 def in_step(page: PromptPage, step: str) -> Iterator[TextBlock]:
-    """All text of a step, each block once."""
+    """All text of a step except samples of files, each block once."""
     pieces = chain.from_iterable(section.pieces for section in step_sections(page, step))
     return iter({(piece.line, piece.text): piece for piece in pieces if not piece.is_sample}.values())
 

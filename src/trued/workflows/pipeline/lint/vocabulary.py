@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
 
-# Former files of the pipeline, into which agents combined the work of others; below: the names of these agents.
+# Former files of the pipeline: "aggregators" (the agents below) combined the work of other agents in them.
 COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
 NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
 AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
@@ -51,13 +51,13 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
         for found in ENDING.finditer(text):
             before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
             path, after = f"{before[0] if before else ''}.md", found.end()
-            if not path.startswith("//"):  # otherwise it is the end of a URL
+            if not path.startswith("//"):  # "//" begins the rest of a URL
                 yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
 
 
 def is_combined(path: str) -> bool:
-    """Whether the path is one of the pipeline's removed files: a bare name, or in a feature's folder. `src/review.md`
-    is not one."""
+    """Whether the path is one of the pipeline's former files: a bare file name, or a path in a feature's folder.
+    `src/review.md` is none of them."""
     *folders, name = path.removeprefix("./").split("/")
     if name not in COMBINED:
         return False
@@ -86,7 +86,7 @@ def is_notice(piece: TextBlock) -> bool:
 
 
 def active(page: PromptPage) -> Iterator[TextBlock]:
-    """The blocks of a page that are not notices of something that is no longer used."""
+    """The blocks of a page, without deprecation notices."""
     return (piece for piece in page.pieces if not is_notice(piece))
 
 

@@ -63,7 +63,7 @@ def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
 
 
 def render(backlog: Backlog) -> str:
-    """The whole file."""
+    """The text of the whole file."""
     text = written(backlog)
     parts = [text, *(feature.text for feature in backlog.features)]
     return "".join(

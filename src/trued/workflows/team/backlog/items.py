@@ -68,8 +68,8 @@ class Piece(Value):
 
 
 class Part(Value):
-    """A part of the backlog with its own place in the file. `kept`: how a person wrote it, if not as the engine
-    does."""
+    """A part of the backlog with its own place in the file. `kept`: its pieces as a person wrote them; empty if they
+    are as the engine writes them."""
 
     kept: tuple[Piece, ...] = ()
 
@@ -202,7 +202,7 @@ class BacklogFeature(Part):
             return self
         away = self.changed(archived=True)
         if not self.kept:
-            away.__dict__["whole_text"] = self.text  # the archive needs the same text: it is not made again
+            away.__dict__["whole_text"] = self.text  # the archive needs the same text: do not make it twice
         return away
 
     @cached_property
@@ -212,7 +212,8 @@ class BacklogFeature(Part):
 
     @cached_property
     def tally(self) -> tuple[int, int, int, int]:
-        """The feature's counts, and 1 if it is completed; cached, so that a long backlog is counted quickly."""
+        """The `counts` of the feature's tasks, then 1 if the feature is completed, else 0. Cached, so that a long
+        backlog is counted quickly."""
         return (*self.counts, int(self.status == "completed"))
 
     @property
@@ -251,7 +252,7 @@ class Backlog(Part):
     # -- what there is -------------------------------------------------------------------------------------------------
 
     def feature(self, name: str) -> BacklogFeature:
-        """The feature with this id, or with a task or story of this id. Raises KeyError."""
+        """The feature that has this id, or that has a task or story with this id. Raises KeyError."""
         home = self._home(name)
         if home is None:
             raise KeyError(name)
@@ -284,8 +285,8 @@ class Backlog(Part):
         return sum(done), sum(failed), sum(every), sum(completed)
 
     def _home(self, name: str) -> BacklogFeature | None:
-        """The feature with this id, or with a story or task of this id. Such an id usually begins with the feature's,
-        but a person may have moved the part."""
+        """The feature that has this id, or that has a story or task with this id. A part's id usually begins with the
+        id of its feature, but a person may have moved the part."""
         at = self.place(name.partition("-")[0])
         for feature in (*self.features[at : at + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
@@ -305,7 +306,7 @@ class Backlog(Part):
     def with_new_feature(
         self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium"
     ) -> tuple["Backlog", str]:
-        """The backlog with this feature at its end, and its id."""
+        """The backlog with a new feature at its end, and the id of that feature."""
         number = max([self.given, *(_number_in_series(one.id, "F") for one in self.features)]) + 1
         own = f"F{number}"
         rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
@@ -347,7 +348,7 @@ class Backlog(Part):
     def with_part(self, feature: BacklogFeature) -> "Backlog":
         at = self.place(feature.id)
         features = (*self.features[:at], feature, *self.features[at + 1 :])
-        return self.model_copy(update={"features": features})  # not validated again: the others are unchanged
+        return self.model_copy(update={"features": features})  # not validated again: the other features are unchanged
 
     def with_feature(self, name: str, **fields: Any) -> "Backlog":
         return self.with_part(self.feature(name).changed(**fields))
@@ -557,7 +558,7 @@ def _has_text_between(part: "Part") -> bool:
 
 
 def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
-    """The pieces in the person's order; a piece that is missing there follows its usual predecessor."""
+    """The pieces in the person's order. A piece that the person's text lacks comes after its usual predecessor."""
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]

@@ -35,8 +35,8 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without those new lines that `before` has, too: they were added, with ids, when `before` was read, and
-    are not added again."""
+    """`after` without the new lines (lines without an id) that are in `before`, too. They were added to the backlog
+    when `before` was read, and must not be added again."""
     known = {(one.id, words) for one in before.features for words in _new_lines(one)}
     return after.changed(
         features=tuple(_without(one, {words for of, words in known if of == one.id}) for one in after.features)
@@ -110,8 +110,8 @@ class _Merge:
         return Backlog(features=tuple(features), given=given, kept=self.after.backlog.kept)
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
-        """The person's parts in the person's order; each part added meanwhile comes after the one that it follows in
-        `now`."""
+        """The person's parts in the person's order. A part that was added meanwhile comes after the part that it
+        follows in `now`."""
         parts = list(after)
         there = getattr(self.after, what)
         previous = ""
@@ -143,7 +143,7 @@ class _Merge:
                 self.said.append(f"the {title} are in your order now")
 
     def _with_last_numbers(self, feature: BacklogFeature) -> BacklogFeature:
-        """The feature, which also keeps the highest numbers that removed parts had, so that no id is used twice."""
+        """The feature with `given` updated: the highest numbers of parts that were removed. So no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
         given = tuple(

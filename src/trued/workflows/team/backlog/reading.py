@@ -64,7 +64,7 @@ class _Draft:
 
     kind: type[Part]
     fields: dict[str, Any]
-    order: list[Any] = field(default_factory=list)  # marks, and drafts of the parts inside
+    order: list[Any] = field(default_factory=list)  # its marks, and the drafts of the parts inside it
 
 
 @dataclass(slots=True)
@@ -112,7 +112,8 @@ class _BacklogReading:
             self._check_closed(blocks[-1])
 
     def _check_closed(self, block: Other) -> None:
-        """Raise BadInput if the last block is not closed: text that is added below would become a part of it."""
+        """Raise BadInput if the last block is a code block or comment that is not closed: text added below would become
+        a part of it."""
         rest = "".join(self.lines[block.line - 1 :])
         if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
             raise self._bad("this block is not closed", block.line, "close a code block with ```, a comment with -->")
@@ -331,7 +332,7 @@ def _value(draft: _Draft, kind: type[P]) -> P:
     kept = [_without_engines_text(piece, line(value, piece.name)) for piece in pieces]
     below = [piece for child in children(value).values() for piece in child.kept]
     plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
-    plain = plain and not any(piece.tail or piece.lead for piece in below)  # lines inserted later have to fit these
+    plain = plain and not any(piece.tail or piece.lead for piece in below)  # later insertions must fit these pieces
     return value if plain else kind(**{**fields, "kept": tuple(kept)})
 
 
@@ -343,8 +344,8 @@ def _without_engines_text(piece: Piece, engine: str) -> Piece:
 
 
 def _new(pattern: "re.Pattern[str]", words: str, below: list[Any], level: int) -> "re.Match[str] | None":
-    """The match of a heading without an id, if it begins a new part: by its words, or because checkboxes are below it;
-    None otherwise."""
+    """The match of a heading without an id if the heading begins a new part: its words say so, or checkboxes are below
+    it. None otherwise."""
     if found := pattern.fullmatch(words):
         return found
     return (
