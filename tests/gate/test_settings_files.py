@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.gate import claude
+from trued.gate.claude_stop import EVENTS
 from trued.gate.json_edit import JsonText
+from trued.gate.state import InstalledFile
 
 COMMAND = "trued gate hook claude || exit 1"
 OTHERS = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -51,7 +53,7 @@ def test_what_else_is_in_the_settings_stays_and_removing_brings_back_every_byte(
     installed = claude.install(tmp_path, COMMAND, 600, None)
     now = json.loads(path.read_bytes().decode("utf-8-sig"))
     before = json.loads(former.decode("utf-8-sig"))
-    for event in claude.EVENTS:
+    for event in EVENTS:
         *others, ours = now["hooks"][event]
         assert ours["hooks"][0]["command"] == COMMAND
         assert others == before.get("hooks", {}).get(event, [])
@@ -79,7 +81,7 @@ def test_another_command_replaces_ours_and_nothing_else(tmp_path: Path) -> None:
     path = settings(tmp_path, FORMER["other stop hook"])
     first = claude.install(tmp_path, COMMAND, 600, None)
     second = claude.install(tmp_path, f"A=1 {COMMAND}", 300, first)
-    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1, 1, 1, 1]
+    assert [len(entries(path, event)) for event in EVENTS] == [2, 1, 1, 1, 1]
     assert entries(path, "Stop")[1]["hooks"][0] == {"type": "command", "command": f"A=1 {COMMAND}", "timeout": 360}
     claude.remove(second)
     assert path.read_bytes() == FORMER["other stop hook"]
@@ -101,10 +103,24 @@ def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
     assert "changed or removed" in claude.problem(installed)
     path.unlink()
     assert "was removed" in claude.problem(installed)
-    path.write_bytes(installed.after.encode("latin-1"))
+    path.write_bytes(installed.after)
     assert claude.problem(installed) == ""
     path.with_name("settings.local.json").write_text('{"disableAllHooks": true}')
     assert "disables all hooks" in claude.problem(installed)
+
+
+def test_an_installed_file_is_stored_as_text_in_which_every_byte_is_a_character() -> None:
+    content = bytes(range(256))
+    installed = InstalledFile(path="settings.json", after=content)
+    stored = installed.model_dump_json()
+    assert json.loads(stored) == {
+        "path": "settings.json",
+        "before": None,
+        "after": content.decode("latin-1"),
+        "folders": [],
+        "moved": "",
+    }
+    assert InstalledFile.model_validate_json(stored) == installed
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.conftest import browser
 from tests.engine.ended_run import RUN as ENDED
 from tests.engine.ended_run import ended_run
-from tests.page.served import RUN, Served, page, with_run
+from tests.page.served import RUN, Served, page
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model.events import UnknownEvent
 from trued.model.events.call import CallAsked
@@ -22,26 +23,25 @@ pytestmark = [pytest.mark.spec("PAGE-4"), pytest.mark.slow]
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
-    home = tmp_path / "state"
-    home.mkdir()
-    opened = with_run(home)
-    yield opened
-    opened.close()
+def ended(tmp_path: Path) -> None:
+    """Leave a run behind that has ended."""
+
+    def finish() -> None:
+        with ended_run(tmp_path) as place:
+            place.finish(1, place.commits[2])
+
+    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
+        beside.submit(finish).result()
 
 
-def _ended(folder: Path) -> None:
-    with ended_run(folder) as place:
-        place.finish(1, place.commits[2])
-
-
-def _entered(browser: Browser, served: Served, address: str) -> tuple[BrowserContext, Page]:
-    context = browser.new_context(locale="en-US")  # where others write 2:05 PM
-    context.set_default_timeout(15_000)
-    tab = context.new_page()
-    tab.goto(served.enter_file.as_uri())
-    tab.wait_for_selector("html[data-connection=live]")
-    return context, _opened(context, served, address)
+@contextmanager
+def _entered(browser: Browser, served: Served, address: str) -> Iterator[tuple[BrowserContext, Page]]:
+    with closing(browser.new_context(locale="en-US")) as context:  # where others write 2:05 PM
+        context.set_default_timeout(15_000)
+        tab = context.new_page()
+        tab.goto(served.enter_file.as_uri())
+        tab.wait_for_selector("html[data-connection=live]")
+        yield context, _opened(context, served, address)
 
 
 def _opened(context: BrowserContext, served: Served, address: str) -> Page:
@@ -54,8 +54,7 @@ def _opened(context: BrowserContext, served: Served, address: str) -> Page:
 def test_two_tabs_answer_one_question_and_the_second_is_told_whose_answer_stands(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with page(tmp_path / "state") as served:
-        context, first = _entered(browser, served, f"/r/{RUN}")
+    with page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (context, first):
         second = _opened(context, served, f"/r/{RUN}")
         for tab, answer in ((first, "yes"), (second, "stop")):
             tab.locator("form[data-do=answer]").get_by_label(answer).check()
@@ -72,28 +71,24 @@ def test_two_tabs_answer_one_question_and_the_second_is_told_whose_answer_stands
             )
         assert answered.answer == "yes"
         assert journal.questions(RUN)[0].answer == "yes"
-        context.close()
 
 
 def test_an_answer_is_settled_by_the_journal_and_the_form_goes(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         form = tab.locator("form[data-do=answer]")
         form.get_by_label("yes").focus()
         tab.keyboard.press("Space")  # by keyboard alone
         tab.keyboard.press("Enter")
         expect(form).to_have_count(0)
         assert journal.questions(RUN)[0].answer == "yes"
-        context.close()
 
 
 def test_that_the_run_continues_after_an_answer_is_announced_where_a_screen_reader_listens(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         spoken = tab.get_by_role("log", name="Announcements")
         tab.evaluate("globalThis.place = document.getElementById('spoken')")
         form = tab.locator("form[data-do=answer]")
@@ -106,14 +101,12 @@ def test_that_the_run_continues_after_an_answer_is_announced_where_a_screen_read
         with journal.claim(RUN):  # somebody resumes it
             expect(spoken).to_contain_text("The run continues.")
         assert tab.evaluate("place.isConnected")  # a new element would not be announced
-        context.close()
 
 
 def test_focus_open_rows_and_half_typed_words_outlive_many_updates(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         comment = tab.locator("form[data-do=answer] input[name=comment]")
         comment.fill("half a word")
         comment.evaluate("one => one.setSelectionRange(4, 6)")
@@ -133,7 +126,6 @@ def test_focus_open_rows_and_half_typed_words_outlive_many_updates(
         assert mine.locator("input[name=comment]").evaluate("one => [one.selectionStart, one.selectionEnd]") == [4, 6]
         others = tab.locator('form[data-do=answer]:not(:has(input[name=key][value="go on#1"])) input[name=comment]')
         assert set(others.evaluate_all("every => every.map((one) => one.value)")) == {""}
-        context.close()
 
 
 def test_words_that_are_half_typed_follow_their_question_and_never_another(
@@ -141,22 +133,18 @@ def test_words_that_are_half_typed_follow_their_question_and_never_another(
 ) -> None:
     writer = journal.of(RUN)
     writer.question("second#1", "And the second?", ("yes", "stop"))
-    with page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         second = tab.locator('form[data-do=answer]:has(input[name=key][value="second#1"])')
         second.locator("input[name=comment]").fill("only for the second")
         writer.answer("go on#1", "yes", "", "somebody")  # the second moves up to the first one's place
         journal.update(journal.run(RUN))
         expect(tab.locator("form[data-do=answer]")).to_have_count(1)
         expect(second.locator("input[name=comment]")).to_have_value("only for the second")
-        context.close()
 
 
+@pytest.mark.usefixtures("ended")
 def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
-        beside.submit(_ended, tmp_path).result()
-    with page(tmp_path / "state", terminal=True) as served:
-        context, tab = _entered(browser, served, f"/r/{ENDED}")
+    with page(tmp_path / "state", terminal=True) as served, _entered(browser, served, f"/r/{ENDED}") as (_, tab):
         form = tab.locator("form[data-do=approve]").first
         for box in form.locator("input[type=checkbox]").all():
             box.check()
@@ -183,16 +171,13 @@ def test_a_decision_is_finished_in_the_terminal(browser: Browser, tmp_path: Path
         tab.reload()
         tab.wait_for_selector("html[data-connection=live]")
         expect(asked).to_be_hidden()
-        context.close()
 
 
+@pytest.mark.usefixtures("ended")
 def test_every_open_tab_of_the_session_shows_the_number_and_the_result_of_a_decision(
     browser: Browser, tmp_path: Path
 ) -> None:
-    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
-        beside.submit(_ended, tmp_path).result()
-    with page(tmp_path / "state", terminal=True) as served:
-        context, tab = _entered(browser, served, f"/r/{ENDED}")
+    with page(tmp_path / "state", terminal=True) as served, _entered(browser, served, f"/r/{ENDED}") as (context, tab):
         other = _opened(context, served, "/history")
         other.wait_for_function("sessionStorage.getItem('tab-key')")
         for who in ("Ann Lee", "Bob Ray"):  # the second follows before the tabs have asked what became of the first
@@ -211,14 +196,12 @@ def test_every_open_tab_of_the_session_shows_the_number_and_the_result_of_a_deci
         other.get_by_role("button", name="Withdraw it").click()
         for one in (tab, other):
             expect(one.locator("#asked")).to_contain_text("not recorded: withdrawn on the page")
-        context.close()
 
 
 def test_a_new_tab_gets_the_key_from_another_one_and_a_stranger_gets_none(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, "/")
+    with page(tmp_path / "state") as served, _entered(browser, served, "/") as (context, tab):
         own = tab.evaluate("sessionStorage.getItem('tab-key')")
         other = _opened(context, served, f"/r/{RUN}")
         while not other.evaluate("sessionStorage.getItem('tab-key')"):
@@ -234,7 +217,6 @@ def test_a_new_tab_gets_the_key_from_another_one_and_a_stranger_gets_none(
         assert journal.questions(RUN, only_open=True)
         assert json.dumps(own) not in stolen.content()
         stranger.close()
-        context.close()
 
 
 def _asks(journal: SqliteJournal, key: str, role: str) -> None:
@@ -245,8 +227,7 @@ def test_a_half_typed_comment_outlives_its_call_and_no_letter_of_it_is_a_shortcu
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
     _asks(journal, "dev#1", "dev")
-    with journal.claim(RUN), page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with journal.claim(RUN), page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         box = tab.locator("#call textarea[name=comment]")
         box.press_sequentially("mind ")
         journal.of(RUN).emit(UnknownEvent(name="answered", data={"state": "done"}), "dev#1")
@@ -266,14 +247,11 @@ def test_a_half_typed_comment_outlives_its_call_and_no_letter_of_it_is_a_shortcu
         box.evaluate("one => { one.focus(); one.form.remove(); document.dispatchEvent(new CustomEvent('shown')); }")
         tab.keyboard.type("?")
         expect(tab.locator("dialog[open]")).to_have_count(0)
-        context.close()
 
 
+@pytest.mark.usefixtures("ended")
 def test_reject_demands_a_name_and_a_reason_but_no_ticked_box(browser: Browser, tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as beside:  # the browser's event loop runs in this thread
-        beside.submit(_ended, tmp_path).result()
-    with page(tmp_path / "state", terminal=True) as served:
-        context, tab = _entered(browser, served, f"/r/{ENDED}")
+    with page(tmp_path / "state", terminal=True) as served, _entered(browser, served, f"/r/{ENDED}") as (_, tab):
         form = tab.locator("form[data-do=approve]").first
         reject, invalid = form.get_by_role("button", name="Reject"), form.locator("input:invalid")
         reject.click()
@@ -287,14 +265,12 @@ def test_reject_demands_a_name_and_a_reason_but_no_ticked_box(browser: Browser, 
         tab.get_by_role("button", name="Withdraw it").click()
         served.reads("nothing was recorded: withdrawn on the page")
         expect(tab.locator("#asked")).to_contain_text("not recorded: withdrawn on the page")
-        context.close()
 
 
 def test_who_does_not_want_to_cancel_a_run_is_led_back_by_a_button_and_by_escape(
     browser: Browser, journal: SqliteJournal, tmp_path: Path
 ) -> None:
-    with journal.claim(RUN), page(tmp_path / "state") as served:
-        context, tab = _entered(browser, served, f"/r/{RUN}")
+    with journal.claim(RUN), page(tmp_path / "state") as served, _entered(browser, served, f"/r/{RUN}") as (_, tab):
         opens, cancels = tab.locator("#cancelling > summary"), tab.get_by_role("button", name="Cancel it")
         stays = tab.get_by_role("button", name="Keep it running")
         for by_button in (True, False):
@@ -307,4 +283,3 @@ def test_who_does_not_want_to_cancel_a_run_is_led_back_by_a_button_and_by_escape
             expect(cancels).to_be_hidden()
             expect(opens).to_be_focused()
         assert not journal.is_cancelled(RUN)
-        context.close()

@@ -2,14 +2,14 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.conftest import browser
-from tests.page.served import RUN, Served, page, with_run
+from tests.page.served import RUN, Served, page
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model.events import UnknownEvent
 
@@ -25,15 +25,6 @@ STANDS = """() => {
   for (const one of main.querySelectorAll("*")) { delete one.dataset.seen; delete one.dataset.state; }
   return document.body.dataset.event + " " + document.title + " " + main.innerHTML.replace(/\\s+/g, " ").replace(/> </g, "><").trim();
 }"""  # noqa: E501
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
-    home = tmp_path / "state"
-    home.mkdir()
-    opened = with_run(home)
-    yield opened
-    opened.close()
 
 
 def _entered(browser: Browser, served: Served, address: str = "/") -> tuple[BrowserContext, Page]:

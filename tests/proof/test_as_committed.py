@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Sealed, Trial, only, quiet
+from tests.proof.trial import Cellar, Sealed, Trial, only, quiet
 from trued.model import Contract, Grade
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.existing_tests import with_existing_tests
@@ -69,17 +69,9 @@ async def with_guards(trial: Trial) -> Contract:
     return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
 
 
-@pytest.fixture(scope="module")
-def kept() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(kept: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not kept:
-        trial = Trial(tmp_path_factory.mktemp("place"), BASE, ASKED)
-        kept["one"] = Sealed(trial, await with_guards(trial))
-    return kept["one"]
+async def sealed(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("place", BASE, ASKED, with_guards)
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")

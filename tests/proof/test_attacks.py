@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.proof.attacks import BASE, FILES, HONEST, IN_PROCESS, INSIDE_PYTEST, NEVER_ENDS, core
-from tests.proof.trial import Change, Sealed, Trial, only
+from tests.proof.trial import Cellar, Change, Sealed, Trial, only
 from trued.model import Grade
 from trued.proof.contract import is_success
 
@@ -25,36 +25,22 @@ def requirement(*checks: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is x twice", "checks": list(checks)}]
 
 
-@pytest.fixture(scope="module")
-def cellar() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def both(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+async def both(cellar: Cellar) -> Sealed:
     """A contract with tests and held-out examples, sealed once."""
-    return await _sealed(cellar, "both", tmp_path_factory, CHECKED_BY_TESTS, CHECKED_BY_DATA)
+    return await cellar.sealed("both", BASE, requirement(CHECKED_BY_TESTS, CHECKED_BY_DATA))
 
 
 @pytest.fixture
-async def by_data(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+async def by_data(cellar: Cellar) -> Sealed:
     """A contract with held-out examples only, sealed once."""
-    return await _sealed(cellar, "data", tmp_path_factory, CHECKED_BY_DATA)
+    return await cellar.sealed("data", BASE, requirement(CHECKED_BY_DATA))
 
 
 @pytest.fixture
-async def by_tests(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+async def by_tests(cellar: Cellar) -> Sealed:
     """A contract with visible tests only, sealed once."""
-    return await _sealed(cellar, "tests", tmp_path_factory, CHECKED_BY_TESTS)
-
-
-async def _sealed(
-    cellar: dict[str, Sealed], name: str, factory: pytest.TempPathFactory, *checks: dict[str, Any]
-) -> Sealed:
-    if name not in cellar:
-        trial = Trial(factory.mktemp(name), BASE, requirement(*checks))
-        cellar[name] = Sealed(trial, await trial.seal())
-    return cellar[name]
+    return await cellar.sealed("tests", BASE, requirement(CHECKED_BY_TESTS))
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")

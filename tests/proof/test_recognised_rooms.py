@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Sealed, Trial, bare_interpreter, only
+from tests.proof.trial import Cellar, Sealed, Trial, bare_interpreter, only
 from trued.model import Grade
 from trued.proof.room.interpreter import find_interpreter
+from trued.workspace.sandbox.levels import choose_level
 from trued.workspace.sandbox.surroundings import usual_place
 
 BASE = {"twice.py": "def twice(x):\n    raise NotImplementedError\n", "factor.txt": "2\n"}
@@ -71,19 +72,11 @@ HONEST = (
 )
 
 
-@pytest.fixture(scope="module")
-def kept() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(kept: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not kept:
-        trial = Trial(tmp_path_factory.mktemp("place"), BASE, ASKED)
-        if trial.workspace.confinement().level != "bubblewrap":
-            pytest.skip("only bubblewrap shows a room at another path")
-        kept["one"] = Sealed(trial, await trial.seal())
-    return kept["one"]
+async def sealed(cellar: Cellar) -> Sealed:
+    if choose_level("auto", allow_unsandboxed=False) != "bubblewrap":
+        pytest.skip("only bubblewrap shows a room at another path")
+    return await cellar.sealed("place", BASE, ASKED)
 
 
 async def grade(sealed: Sealed, text: str) -> tuple[Grade, tuple[str, ...]]:

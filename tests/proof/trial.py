@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 import venv
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from trued.model import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.model.events import JournalEvent
+from trued.proof.case_status import Base, on_base
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
@@ -121,6 +124,31 @@ class Sealed(NamedTuple):
 
     trial: Trial
     contract: Contract
+
+
+class Cellar:
+    """Contracts that the tests of a module share. Each is sealed when the first test asks for it."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory, self._kept = factory, dict[str, Sealed]()
+
+    async def sealed(
+        self,
+        name: str,
+        base: Change,
+        requirements: list[dict[str, Any]],
+        seal_it: Callable[[Trial], Awaitable[Contract]] = Trial.seal,
+        **environment: Any,
+    ) -> Sealed:
+        if name not in self._kept:
+            trial = Trial(self._factory.mktemp(name), base, requirements, **environment)
+            self._kept[name] = Sealed(trial, await seal_it(trial))
+        return self._kept[name]
+
+
+def stands(contract: Contract) -> dict[str, Base]:
+    """Each test or case, and how it stood on the base."""
+    return on_base(contract.base_facts)
 
 
 def only(verdict: Verdict) -> Judged:

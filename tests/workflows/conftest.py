@@ -182,3 +182,10 @@ def saying(*answers: tuple[str, str]) -> Person:
 def ground(tmp_path: Path) -> Iterator[Ground]:
     with ExitStack() as stack:
         yield Ground(tmp_path, stack)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """What is entered here is left when the test ends."""
+    with ExitStack() as stack:
+        yield stack

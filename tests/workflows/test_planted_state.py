@@ -3,7 +3,6 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -26,12 +25,6 @@ from trued.workspace.git.repository import find_branch_start
 GOAL = Goal(text="numbers")
 STATE = BranchState(NAME, "trued.workflows.handoff.agent_state:parse_agent_state")
 SAME = sha256(b"numbers").hexdigest()
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 class Repository:

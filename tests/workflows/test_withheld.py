@@ -1,7 +1,6 @@
 """Gangs that try to learn what is held out: by their own tests, by printing it, and by asking for it bit by bit."""
 
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,6 @@ SAYS = "raise AssertionError(everything())\n"
 PRINTS = f"{LOOKS}\n\ndef test_own():\n    {SAYS}"
 NOT_DOUBLE = "def double(x):\n    return x\n"
 OLD = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def hold(ground: Ground, *covers: str) -> None:

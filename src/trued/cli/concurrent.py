@@ -1,25 +1,23 @@
 """Drives several runs at once and prints one line per event, each beginning with its run's name."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 import typer
 from rich.text import Text
 
-from trued.cli.context import is_over
+from trued.cli.context import open_store, run_ledger
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, whole
-from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
+from trued.cli.terminal import ask_person, complain, err, hint, print_json
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import TruedError
 from trued.model import Event, Question, RunRecord
-from trued.reporting.views import ledger as ledger_of
 from trued.workflows.view import view_of
 
 SHORT = 24  # maximum length of the run's name that begins each line
@@ -58,18 +56,17 @@ def drive_all(
     work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
-    store = RunStore(home(), os.environ)
-    eyes = SideBySide(store, notify)
-    store.listen = eyes.show_event
-    try:
-        ended = asyncio.run(work(Engine(store, person=eyes.ask)))
-        _conclude(store, ended, as_json=as_json)
-    except KeyboardInterrupt:
-        hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
-        raise typer.Exit(130) from None
-    finally:
-        eyes.notifier.close()
-        store.close()
+    with open_store() as store:
+        eyes = SideBySide(store, notify)
+        store.listen = eyes.show_event
+        try:
+            ended = asyncio.run(work(Engine(store, person=eyes.ask)))
+            _conclude(store, ended, as_json=as_json)
+        except KeyboardInterrupt:
+            hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
+            raise typer.Exit(130) from None
+        finally:
+            eyes.notifier.close()
     raise typer.Exit(worst_exit_code(ended))
 
 
@@ -78,13 +75,8 @@ def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     if as_json:
-        print_json([_data(store, one) for one in records])
+        print_json([{**whole(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records])
         return
     for one in records:
         err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))
         conclude(store, one, as_json=False)
-
-
-def _data(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    found = ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
-    return {**whole(store, record), "requirements": found["requirements"]}

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trued.cli.terminal import home
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.reporting.views import all_as_seen
+from trued.reporting.views import all_as_seen, ledger
 from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
@@ -90,6 +90,11 @@ def is_over(store: "RunStore", record: RunRecord) -> bool:
     if record.has_ended or not ended:
         return record.has_ended
     return not store.unprocessed_approvals(record.id) and not store.is_halted_at_work(record.id)
+
+
+def run_ledger(store: "RunStore", record: RunRecord) -> dict[str, Any]:
+    """The run's requirements with grades and reasons, for people and for --json."""
+    return ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 
 def run_completions(incomplete: str) -> list[tuple[str, str]]:

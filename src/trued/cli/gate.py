@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.context import AsJson
-from trued.cli.gate_ci import ci
-from trued.cli.options import AcceptOption, RepositoryOption
+from trued.cli.gate_ci import ci, drop_event
+from trued.cli.options import AcceptOption, Reason, RepositoryOption, Who
 from trued.cli.terminal import (
     ask_name_and_reason,
     err,
@@ -90,8 +90,6 @@ Within = Annotated[
     float | None,
     typer.Option(min=1, metavar="SECONDS", help="Total time limit for all checks together.", show_default="600"),
 ]
-Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
-Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 
 
 @gate_app.callback(invoke_without_command=True)
@@ -258,7 +256,7 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
         return {"systemMessage": NO_GATE}
     if call.event == claude_stop.SETTINGS_CHANGED:
         return claude_stop.answer_settings_change(find_problems(site, gate))
-    judge = site.judge(gate, _drop_event)
+    judge = site.judge(gate, drop_event)
     if call.event in claude_stop.BEGINNINGS:
         await claude_stop.record_beginning(call, judge)
         return {}
@@ -310,7 +308,7 @@ def hook_git(
     commits, passed = pushed_refs.commits_to_check(site.checkout, gate.base, refs)
     for sentence in (*passed, *find_problems(site, gate)):
         hint(f"trued gate: {sentence}")
-    found = _run_to_end(pushed_refs.judge_commits(site.judge(gate, _drop_event), commits))
+    found = _run_to_end(pushed_refs.judge_commits(site.judge(gate, drop_event), commits))
     for commit, one in found.items():
         _print_headline(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
     refused = [one for one in found.values() if not one.passed]
@@ -455,7 +453,3 @@ def _print_event(event: "JournalEvent") -> None:
 
     if isinstance(event, CheckSealed | CheckRan):
         hint(f"{event.stored_kind}: {event.sort} {event.check}")
-
-
-def _drop_event(event: "JournalEvent") -> None:
-    """Ignore the event: hooks print only their result."""

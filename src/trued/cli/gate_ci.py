@@ -77,7 +77,7 @@ def ci(  # noqa: PLR0913 - each is a flag
             allow_unsandboxed=settings.allow_unsandboxed,
             here=here.root,
         )
-        done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_drop_event))
+        done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=drop_event))
     _report(done, settings.accept, as_json=as_json)
     data, sentence = ledger_for_agents(done.verdict, done.contract), headline(done.outcome, settings.accept)
     if junit:
@@ -211,5 +211,5 @@ def _escape(content: str) -> str:
     return plain(content).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _drop_event(event: "JournalEvent") -> None:
-    """Ignore the event: the CI log shows only the verdict."""
+def drop_event(event: "JournalEvent") -> None:
+    """Ignore the event: hooks and the CI log show only the verdict."""

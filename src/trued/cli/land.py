@@ -1,7 +1,6 @@
 """The command `land`: merges a finished run, or opens a pull request for it."""
 
 import asyncio
-import os
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from trued.cli.context import AsJson, RunName, open_store, selected_run
 from trued.cli.format import line
 from trued.cli.live import Lines
 from trued.cli.summary import ledger_lines
-from trued.cli.terminal import err, hint, home, out, outside_agents, print_json, whoami
+from trued.cli.terminal import err, hint, out, outside_agents, print_json, whoami
 from trued.engine.landing.land import MERGED
 from trued.engine.landing.land import land as land_run
 from trued.engine.landing.records import LandingRequest, LandingResult
@@ -102,18 +101,17 @@ def land(  # noqa: PLR0913  a flag is a parameter
 
 def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
     eyes = Lines()
-    store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
-    try:
-        landing = asyncio.run(land_run(store, record.id, wanted, eyes.ask))
-        if as_json:
-            print_json(data(landing))
-        else:
-            _print_landing(store, record, landing, whole=not wanted.through)
-    except KeyboardInterrupt:
-        hint("interrupted; nothing is half done: run the same command again to continue")
-        return 130
-    finally:
-        store.close()
+    with open_store() as store:
+        store.listen = lambda _, event: eyes.listen(event)
+        try:
+            landing = asyncio.run(land_run(store, record.id, wanted, eyes.ask))
+            if as_json:
+                print_json(data(landing))
+            else:
+                _print_landing(store, record, landing, whole=not wanted.through)
+        except KeyboardInterrupt:
+            hint("interrupted; nothing is half done: run the same command again to continue")
+            return 130
     return landing.code
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import AsJson, RunName, is_over, open_store, selected_run, top_of
+from trued.cli.context import AsJson, RunName, is_over, open_store, run_ledger, runs_of, selected_run, top_of
 from trued.cli.end_screen import case_lines, cases_of
 from trued.cli.format import GRADES, line
 from trued.cli.terminal import home, out, print_json
@@ -19,7 +19,6 @@ from trued.model import Approval, Case, RunRecord
 from trued.model.evidence import HELD_BACK
 from trued.proof.contract import conclude
 from trued.reporting.views import as_seen
-from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes
 from trued.support.durations import duration
@@ -46,7 +45,7 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
 
     with open_store() as store:
         record = selected_run(store, run)
-        found = _ledger_data(store, record)
+        found = run_ledger(store, record)
         if as_json:
             print_json(found)
         else:
@@ -71,7 +70,7 @@ def why(
         return
     with open_store() as store:
         record = selected_run(store, run)
-        found = _ledger_data(store, record)
+        found = run_ledger(store, record)
         row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _authors_and_approvals(store, record, row["id"]), _cases(store, record, row["id"])
         notes = sort_notes(found).about.get(row["id"], ())
@@ -107,13 +106,12 @@ def _newer_verification() -> "LastVerification | None":
     if kept is None:
         return None
     with open_store() as store:
-        every = store.journal.runs()
-        if here and str(here) not in kept.places:
-            if not any(Path(one.repository).resolve() == here for one in every):
-                what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
-                raise BadInput(what, then="go there, or run `trued verify` here")
-            return None
-        runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
+        runs = runs_of(store, here)
+    if here and str(here) not in kept.places:
+        if not runs:
+            what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
+            raise BadInput(what, then="go there, or run `trued verify` here")
+        return None
     return kept if all(one.updated_at < kept.at for one in runs) else None
 
 
@@ -151,10 +149,6 @@ def _print_explanation(row: dict[str, Any], told: Explained, *, as_json: bool) -
     for one in row["evidence"]:
         _print_evidence(console, one, before, told.known)
         before = one
-
-
-def _ledger_data(store: "RunStore", record: RunRecord) -> dict[str, Any]:
-    return ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 
 def _requirement_row(rows: list[dict[str, Any]], name: str, owner: str) -> dict[str, Any]:

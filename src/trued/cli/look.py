@@ -16,9 +16,9 @@ from trued.cli.context import (
     AsJson,
     RunName,
     check_writable,
-    is_over,
     newest,
     open_store,
+    run_ledger,
     runs_of,
     selected_run,
     top_of,
@@ -28,7 +28,7 @@ from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
-from trued.reporting.views import all_as_seen, as_seen, ledger, run_row
+from trued.reporting.views import all_as_seen, as_seen, run_row
 from trued.support.plurals import counted, few
 from trued.support.redaction import plain
 
@@ -162,7 +162,7 @@ def show(
         )
         if state == "queued":
             hint(line(now.why, 600))
-        advise(store, record, ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record)))
+        advise(store, record, run_ledger(store, record))
 
 
 def _landed_text(seen: "Progress") -> str:

@@ -23,6 +23,8 @@ AcceptOption = Annotated[
 RoundsOption = Annotated[
     int | None, typer.Option(help="Maximum rounds of build and review per chunk.", show_default="3")
 ]
+Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 Cap = Annotated[int | None, typer.Option(help="Maximum number of agents that work at the same time.", show_default="4")]
 WithoutCases = Annotated[
     bool,

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from trued.cli.context import AsJson, open_store, run_completions, selected_run, top_of
 from trued.cli.format import line
-from trued.cli.options import RepositoryOption
+from trued.cli.options import Reason, RepositoryOption, Who
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import (
     ask_name_and_reason,
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 app = typer.Typer(rich_markup_mode=None)
 
 RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=run_completions)]
-Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
-Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
 Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier decision on the same work.")]
 
 
@@ -123,15 +121,13 @@ def _ask_signature(
 ) -> tuple[str, str]:
     """Show the person what they decide on, and return their name and reason. `commits`: requirement → the commit that
     it was judged at."""
-    given = bool(decision.who and decision.why)
-    if not given and not is_interactive():
-        raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
+    _check_signable(decision.who, decision.why)
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
     for name, commit in commits.items():
         if commit:
             hint(f"{name}: judged at commit {commit[:10]}; trued diff {record.id} shows the work")
-    if given:
+    if decision.who and decision.why:
         return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"
     verb = "reject" if decision.rejected else "accept" if wanted else "approve"
@@ -139,9 +135,15 @@ def _ask_signature(
     return ask_name_and_reason(decision.who, decision.why)
 
 
+def _check_signable(who: str, reason: str) -> None:
+    """Raise BadInput if name or reason is missing and nobody is at a terminal who could be asked for it."""
+    if not (who and reason) and not is_interactive():
+        raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
+
+
 @app.command()
 def amend(  # noqa: PLR0913  a flag is a parameter
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=run_completions)] = None,
+    run: RunAlone = None,
     requirements: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replace the requirements file by this one.")
     ] = None,
@@ -167,8 +169,8 @@ def amend(  # noqa: PLR0913  a flag is a parameter
         str,
         typer.Option(metavar="HASH", help="Refuse unless the run's contract has this hash.", show_default=False),
     ] = "",
-    reason: Annotated[str, typer.Option(help="Your reason.", show_default=False)] = "",
-    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)] = "",
+    reason: Reason = "",
+    who: Who = "",
     as_json: AsJson = False,
 ) -> None:
     """Change a run's contract. The journal records your name and reason; agents cannot do this.
@@ -186,8 +188,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             raise BadInput(f"there is no file {path}", then="pass a requirements file")
     with open_store() as store:
         record = selected_run(store, run)
-        if not (who and reason) and not is_interactive():
-            raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
+        _check_signable(who, reason)
         if not (who and reason):
             hint(f"To amend the contract of {record.id}, sign with your name and a reason.")
         name, why = ask_name_and_reason(who, reason)

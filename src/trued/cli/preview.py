@@ -1,7 +1,6 @@
 """The command `preview`: starts the project at a run's commit, for a person to look at."""
 
 import asyncio
-import os
 import signal
 import sys
 from typing import Annotated
@@ -9,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trued.cli.context import AsJson, RunName, newest, open_store, selected_run
-from trued.cli.terminal import hint, home, out, outside_agents, print_json
+from trued.cli.terminal import hint, out, outside_agents, print_json
 from trued.engine.run_preview import RunPreview, preview_run
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
@@ -31,9 +30,7 @@ def preview(
     """
     outside_agents("preview")
     with open_store() as store:
-        record = selected_run(store, run)
-    with RunStore(home(), os.environ) as store:
-        asyncio.run(_serve_until_interrupted(store, record, port, as_json=as_json))
+        asyncio.run(_serve_until_interrupted(store, selected_run(store, run), port, as_json=as_json))
 
 
 async def _serve_until_interrupted(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:

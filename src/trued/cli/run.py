@@ -1,8 +1,8 @@
 """The commands `run`, `resume` and `cancel`."""
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from trued.cli.concurrent import drive_all
-from trued.cli.context import AsJson, RunName, open_store, run_completions, selected_run, top_of
+from trued.cli.context import AsJson, RunName, open_store, run_completions, runs_of, selected_run, top_of
 from trued.cli.format import line
 from trued.cli.live import Lines, LiveTree, Screen
 from trued.cli.look import watch_run
@@ -20,7 +20,6 @@ from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import (
     hint,
-    home,
     is_interactive,
     is_plain_output,
     outside_agents,
@@ -222,8 +221,7 @@ def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
     BadInput if there is none or, outside a repository, more than one."""
     here = top_of(Path.cwd())
-    every = store.journal.runs()
-    runs = [one for one in every if here is None or Path(one.repository).resolve() == here]
+    runs = runs_of(store, here)
     left = [one for one in runs if not one.has_ended]
     if left and (here is not None or len(left) == 1):
         return left[0]
@@ -246,8 +244,7 @@ def _confirm_cancel(record: RunRecord) -> None:
 
 def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if it has none."""
-    here = top_of(Path.cwd())
-    found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
+    found = runs_of(store, here) if (here := top_of(Path.cwd())) else []
     drivers = store.journal.drivers()
     named = [one.id for one in found if not one.has_ended and not drivers.get(one.id)]
     if not named:
@@ -307,28 +304,24 @@ def drive(
     `notify`: None means the user's settings.
     """
     eyes = screen or (Lines() if is_plain_output() else LiveTree())
-    store = RunStore(home(), os.environ)
-    notifier = users_notifier(store, notify)
     openings = [opening] if opening else []
+    with open_store() as store, closing(users_notifier(store, notify)) as notifier:
 
-    def listen(record: RunRecord, event: Event) -> None:
-        eyes.follow(record.id, store.folder(record.id))
-        while openings:
-            eyes.print_sentence(openings.pop()(record))
-        eyes.listen(event)
-        notifier.notify_of(record, event)
+        def listen(record: RunRecord, event: Event) -> None:
+            eyes.follow(record.id, store.folder(record.id))
+            while openings:
+                eyes.print_sentence(openings.pop()(record))
+            eyes.listen(event)
+            notifier.notify_of(record, event)
 
-    store.listen = listen
-    try:
-        with eyes:
-            record = asyncio.run(work(Engine(store, person=eyes.ask)))
-        conclude(store, record, as_json=as_json)
-    except KeyboardInterrupt:
-        hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
-        raise typer.Exit(130) from None
-    finally:
-        notifier.close()
-        store.close()
+        store.listen = listen
+        try:
+            with eyes:
+                record = asyncio.run(work(Engine(store, person=eyes.ask)))
+            conclude(store, record, as_json=as_json)
+        except KeyboardInterrupt:
+            hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
+            raise typer.Exit(130) from None
     raise typer.Exit(record.code)
 
 

@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from trued.cli.check_lines import check_lines
-from trued.cli.context import branch_at, is_over, newest
+from trued.cli.context import branch_at, newest, run_ledger
 from trued.cli.end_screen import RunEnd, need_lines, result_lines, wrapped
 from trued.cli.format import GRADES, STATES, line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
-from trued.reporting.views import as_seen, ledger, run_data
+from trued.reporting.views import as_seen, run_data
 from trued.reporting.views.notes import sort_notes
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
@@ -29,8 +29,7 @@ ASKING = ("waiting", "running", "queued", "interrupted", "limited")
 
 def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     """Print a run's result, as JSON or as lines, and the next steps."""
-    contract = store.contract(record.id)
-    found = ledger(store.verdict(record.id), contract, over=is_over(store, record))
+    contract, found = store.contract(record.id), run_ledger(store, record)
     if as_json:
         agreed: dict[str, Any] = {}
         if record.state == "planned" and contract:
@@ -68,8 +67,7 @@ def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
     )
     now = as_seen(record, journal)
     found = run_data(now, journal.events(record.id), journal.questions(record.id))
-    judged = ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
-    pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
+    pictures = [picture for row in run_ledger(store, record)["requirements"] for picture in row["pictures"]]
     waiting = [one.model_dump(mode="json") for one in waits(store, now)]
     decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
     comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
@@ -271,7 +269,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     state = as_seen(record, store.journal).state
     needs = end.needs()
     judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")
-    if record.why and not needs and not judged and state not in ("done", "planned", state_words(record.why)):
+    if record.why and not needs and not judged and state not in ("done", "planned", record.why.strip().rstrip(".")):
         hint(line(record.why, 600))
     for text in need_lines(needs, console):
         console.print(text, soft_wrap=True)
@@ -303,8 +301,3 @@ def _handover_hint(store: RunStore, name: str) -> str:
 
     file = store.folder(name) / "files" / NAME
     return f"status and next steps: {file}" if file.exists() else ""
-
-
-def state_words(why: str) -> str:
-    """A run's reason without its full stop. Callers print it only if it differs from the run's state."""
-    return why.strip().rstrip(".")

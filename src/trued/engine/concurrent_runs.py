@@ -1,14 +1,13 @@
 """Drives several runs in one process, under one limit on agents; each has its own branch and outcome."""
 
 import asyncio
-import signal
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from typing import Any, TypeAlias
 
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.shared_slots import SharedSlots
+from trued.engine.signals import call_on_signals
 from trued.errors import BadInput, TruedError
 from trued.model import RunRecord
 
@@ -43,16 +42,8 @@ async def _await_all(engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[A
     """Await all runs. If one fails, the others continue. A signal ends the runs that were cancelled (`trued
     cancel` sends it); if none was cancelled, it ends all runs."""
     tasks = [(record.id, asyncio.create_task(one)) for record, one in work]
-    loop = asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        with suppress(RuntimeError, ValueError):
-            loop.add_signal_handler(one, _stop, engine, tasks)
-    try:
+    with call_on_signals(lambda: _stop(engine, tasks)):
         ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
-    finally:
-        for one in (signal.SIGINT, signal.SIGTERM):
-            with suppress(RuntimeError, ValueError):
-                loop.remove_signal_handler(one)
     if fault := next((one for one in ended if not isinstance(one, RunRecord | TruedError)), None):
         raise fault
     return [one for one in ended if isinstance(one, RunRecord | TruedError)]

@@ -1,13 +1,12 @@
 """Drives one run: calls its workflow, and turns its outcome or error into a state with a reason."""
 
 import asyncio
-import signal
 from collections.abc import Callable
 from shlex import quote
 
 from trued.engine.inputs import Inputs
 from trued.engine.run_end import End
-from trued.engine.signals import stop_on_signals
+from trued.engine.signals import STOPPING, stop_on_signals
 from trued.errors import (
     AgentFailed,
     Cancelled,
@@ -45,7 +44,7 @@ async def drive_workflow(
     """
     states = {**STATES, PlanOnly: "planned"}
     try:
-        with stop_on_signals(is_cancelled, must_end=must_end, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
+        with stop_on_signals(is_cancelled, must_end=must_end, signals=STOPPING if alone else ()):
             await run.context.workspace.begin()
             outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:

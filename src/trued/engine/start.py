@@ -65,8 +65,7 @@ def prepare_inputs(
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
     goal, ticket = _read_goal(request, settings, environ, repository.root)
-    chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
-    workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
+    workflow = choose_workflow(_wanted_workflow(request, settings), goal, ticket)
     workflow.load_flow()  # a broken workflow is refused before anything is written
     _check_start(repository, workflow)
     settings = settings.model_copy(update={"workflow": workflow.name})
@@ -167,11 +166,15 @@ def _check_start(repository: Repository, workflow: WorkflowDescriptor) -> None:
         raise BadInput(what, then=f"rename {path}, and commit")
 
 
+def _wanted_workflow(request: Request, settings: Settings) -> str:
+    """The workflow that the user named, on the command line or in the settings; "" if they named none."""
+    return request.workflow or (settings.workflow if "workflow" in settings.model_fields_set else "")
+
+
 def _read_goal(
     request: Request, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> tuple[Goal, Ticket | None]:
     """The goal and, if it is a ticket, the ticket as read from its tracker or file."""
-    chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
     takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
     if takes_tickets and names_tracker_ticket(request.goal, settings):
         ticket = ticket_from_tracker(request.goal, settings, environ, root)
@@ -179,7 +182,7 @@ def _read_goal(
     if names_tracker_ticket(request.goal, settings):
         what = f"{request.goal} is a tracker's ticket, but {request.workflow} takes no tickets"
         raise BadInput(what, then="leave out -w, or pass the ticket's text")
-    wanted = request.workflow or chosen_before
+    wanted = _wanted_workflow(request, settings)
     takes = descriptor(wanted).takes if wanted else None
     goal = _goal(request.goal, root, takes)
     if takes is Input.TICKET and not goal.source.file:

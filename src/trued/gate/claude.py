@@ -11,13 +11,12 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.gate import files
+from trued.gate.claude_stop import BEGINNINGS, EVENTS
 from trued.gate.json_edit import JsonText
 from trued.gate.state import InstalledFile
 
 SHARED = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
-EVENTS = ("Stop", "SubagentStop", "ConfigChange", "UserPromptSubmit", "SubagentStart")
-BEGINNINGS = ("UserPromptSubmit", "SubagentStart")
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
 SLACK_S = 60  # Claude Code's timeout is our own limit plus this: it ends a hook that did not end itself
@@ -34,9 +33,9 @@ def install(
     now = files.read(path)
     text = JsonText.read(now, file) if now is not None else JsonText("{}\n")
     bare = _without_groups(text, known)
-    before = known.before if known and known.path == str(path) and now == known.after.encode("latin-1") else None
+    before = known.before if known and known.path == str(path) and now == known.after else None
     if before is None and now is not None:
-        before = (now if bare is text else bare.bytes()).decode("latin-1")
+        before = now if bare is text else bare.bytes()
     after = bare
     for event in EVENTS:
         limit = BEGIN_S if event in BEGINNINGS else int(within_s) + SLACK_S
@@ -44,9 +43,7 @@ def install(
     folders = files.write(path, after.bytes()) if after.bytes() != now else ()
     folders = folders or (known.folders if known else ())
     made = known is not None and known.before is None and now is not None and bare.at() == {}
-    return InstalledFile(
-        path=str(path), before=None if made else before, after=after.bytes().decode("latin-1"), folders=folders
-    )
+    return InstalledFile(path=str(path), before=None if made else before, after=after.bytes(), folders=folders)
 
 
 def remove(installed: InstalledFile) -> None:
@@ -56,7 +53,7 @@ def remove(installed: InstalledFile) -> None:
     now = files.read(path)
     if now is None:
         return
-    if now == installed.after.encode("latin-1"):
+    if now == installed.after:
         files.restore(installed)
         return
     bare = _without_groups(JsonText.read(now, name(installed)), installed)
@@ -76,9 +73,9 @@ def problem(installed: InstalledFile) -> str:
         content = files.read(path.with_name(Path(other).name))
         if content is not None and JsonText.read(content, other).at("disableAllHooks"):
             return f"{other} disables all hooks"
-    if now == installed.after.encode("latin-1"):
+    if now == installed.after:
         return ""
-    text, wanted = JsonText.read(now, file), JsonText(installed.after.encode("latin-1").decode())
+    text, wanted = JsonText.read(now, file), JsonText(installed.after.decode())
     for event in EVENTS:
         if _ours(text, event) != _ours(wanted, event):
             return f"the gate's {event} hook in {file} was changed or removed after it was installed"
@@ -118,7 +115,7 @@ def _with_group(text: JsonText, event: str, group: dict[str, Any], file: str) ->
 
 def _without_groups(text: JsonText, known: InstalledFile | None) -> JsonText:
     """The text without our entries and without the lists that the installation added for them."""
-    former = JsonText((known.before or "{}").encode("latin-1").decode()) if known else JsonText("{}")
+    former = JsonText((known.before or b"{}").decode()) if known else JsonText("{}")
     for event in EVENTS:
         found = text.at("hooks", event)
         for at in reversed(range(len(found) if isinstance(found, list) else 0)):

@@ -51,7 +51,7 @@ def restore(installed: InstalledFile) -> None:
     """Put the file back as it was before the installation; remove it if there was none."""
     path = Path(installed.path)
     if installed.before is not None:
-        write(path, installed.before.encode("latin-1"))
+        write(path, installed.before)
         return
     path.unlink(missing_ok=True)
     remove_empty_folders(installed.folders)

@@ -34,18 +34,18 @@ def install(hooks: Path, command: str, known: InstalledFile | None) -> Installed
     if known and known.path == str(path) and now is not None and _is_ours(now):
         if now != after:
             files.write(path, after, 0o755)
-        return known.model_copy(update={"after": after.decode("latin-1")})
+        return known.model_copy(update={"after": after})
     if now is not None and _is_ours(now):  # not known, but ours: left by a gate whose private state is lost
         moved = str(aside) if os.path.lexists(aside) else ""
         folders = files.write(path, after, 0o755)
-        return InstalledFile(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
+        return InstalledFile(path=str(path), after=after, folders=folders, moved=moved)
     if now is not None and os.path.lexists(aside):
         raise BadInput(f"{aside} already exists", then="look at it and move it away")
     if now is not None:
         path.rename(aside)
     folders = files.write(path, after, 0o755)
     moved = str(aside) if now is not None else ""
-    return InstalledFile(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
+    return InstalledFile(path=str(path), after=after, folders=folders, moved=moved)
 
 
 def remove(installed: InstalledFile) -> None:
@@ -67,7 +67,7 @@ def problem(installed: InstalledFile, hooks: Path) -> str:
         return f"git looks for hooks in {hooks} now (core.hooksPath): it no longer calls {path}"
     if now is None:
         return f"{path} was removed: git no longer calls the gate"
-    if now != installed.after.encode("latin-1"):
+    if now != installed.after:
         return f"{path} was changed after it was installed"
     if not os.access(path, os.X_OK):
         return f"{path} is not executable: git ignores it"

@@ -62,14 +62,14 @@ def install(root: Path, content: bytes, known: InstalledFile | None) -> Installe
     return InstalledFile(
         path=str(path),
         before=before,
-        after=content.decode("latin-1"),
+        after=content,
         folders=folders or (known.folders if known else ()),
     )
 
 
 def remove(installed: InstalledFile) -> None:
     now = files.read(Path(installed.path))
-    if now is not None and now != installed.after.encode("latin-1"):
+    if now is not None and now != installed.after:
         raise BadInput(f"{FILE} was edited after it was installed", then="remove it by hand")
     if now is not None:
         files.restore(installed)
@@ -79,4 +79,4 @@ def problem(installed: InstalledFile) -> str:
     now = files.read(Path(installed.path))
     if now is None:
         return f"{FILE} was removed"
-    return f"{FILE} was changed after it was installed" if now != installed.after.encode("latin-1") else ""
+    return f"{FILE} was changed after it was installed" if now != installed.after else ""

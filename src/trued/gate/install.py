@@ -70,11 +70,10 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
     """
     check_outside(site.store.home, site.checkout.root)
     places = list(places)
-    known = site.store.gate()
-    package = options.source or (known.package if known else "")
+    gate, contract, text = site.store.gate(), None, b""
+    package = options.source or (gate.package if gate else "")
     if "github" in places:
         package = package_source(package, site.checkout.root)
-    gate, contract, text = site.store.gate(), None, b""
     if gate is None:
         gate, contract, text = await _seal_contract(site, options, None, tell)
     elif _is_different(site, gate, options):

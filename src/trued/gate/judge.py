@@ -72,7 +72,7 @@ class Judge:
         """The working tree as it is now, without the gate's own files. Runs no check. `ignored`: ignore rules to use
         instead of the present ones."""
         own = {
-            str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
+            str(Path(one.path).relative_to(self.checkout.root)): one.after
             for one in self.gate.installed.values()
             if Path(one.path).is_relative_to(self.checkout.root)
         }

@@ -7,9 +7,9 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, PlainSerializer, ValidationError
 
 from trued.errors import BadInput, StateFailed
 from trued.gate.turns import TurnLog
@@ -19,6 +19,12 @@ from trued.support import atomic_files
 from trued.support.foreign_json import parse_json
 
 Kind = TypeVar("Kind", bound=Value)
+# the bytes of a file; stored as latin-1, in which every byte is a character
+StoredBytes: TypeAlias = Annotated[
+    bytes,
+    BeforeValidator(lambda given: given.encode("latin-1") if isinstance(given, str) else given),
+    PlainSerializer(lambda content: content.decode("latin-1"), return_type=str, when_used="json"),
+]
 ATTEMPTS = 3  # at most this many blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
 LAST = 10  # how many of the last decisions are shown
@@ -29,8 +35,8 @@ class InstalledFile(Value):
     """One file that the installation wrote: its content before and after."""
 
     path: str
-    before: str | None = None  # the file's former bytes, as latin-1; None if there was no file
-    after: str = ""
+    before: StoredBytes | None = None  # None if there was no file
+    after: StoredBytes = b""
     folders: tuple[str, ...] = ()  # folders created for the file
     moved: str = ""  # new path of a former hook, which still has to run
 

@@ -294,7 +294,7 @@ class Branch:
         """
         steps, workspace, head, key = self._steps, self._workspace, self.head, self._steps.key("set-up")
 
-        async def step() -> str:
+        async def step() -> SetUp:
             work, _ = await workspace.clone(session.clone, head, token=folder_name(key))
             found_by = set_up_key(await workspace.blobs(head), script, steps.owned)
             kept = SetUpCache(steps.context.folder / "set-up", found_by)
@@ -305,8 +305,8 @@ class Branch:
             if found.works:
                 await asyncio.to_thread(kept.save, work)
             steps.emit("set-up", SetUpRan(code=found.code, said=found.said))
-            return found.model_dump_json()
+            return found
 
-        found = await steps.once(key, digest(head, script), step)
+        found = await steps.compute(SetUp, key, digest(head, script), step)
         steps.state.clones[session.clone] = steps.path
-        return SetUp.model_validate_json(found)
+        return found

@@ -74,6 +74,10 @@ class CallRequest:
         """The scopes whose limits apply: the run, the feature, the task and the role."""
         return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
+    def row(self, rows: Sequence[Spend]) -> Spend | None:
+        """The row of this attempt, if it has reserved before."""
+        return next((row for row in rows if (row.call, row.attempt) == (self.call, self.attempt)), None)
+
     def sharing(self, rows: Sequence[Spend], scope: str) -> Sequence[Spend]:
         """The rows that count against the same limit as this call: all rows of the run if `scope` is "", else those of
         the same feature, task or role."""
@@ -181,14 +185,13 @@ class Budget:
     def existing_reservation(self, request: CallRequest) -> "Reservation":
         """The reservation that a call already has, made here or on another machine, so that the call can be settled.
         This reserves nothing, never waits, and counts against no cap."""
-        mine = (request.call, request.attempt)
-        known: list[Spend] = []
+        known: list[Spend | None] = []
 
         def look(rows: Sequence[Spend]) -> None:
-            known[:] = [row for row in rows if (row.call, row.attempt) == mine]
+            known[:] = [request.row(rows)]
 
         self._journal.spend(look)
-        reserved = known[0].reserved if known else Amount()
+        reserved = known[0].reserved if known and known[0] else Amount()
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
@@ -273,9 +276,8 @@ class Budget:
         short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            known = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
-            if known:  # the call was begun before a crash: its reservation is still valid
-                return known[0]
+            if known := request.row(rows):  # the call was begun before a crash: its reservation is still valid
+                return known
             short.extend(self._shortages(request, rows, usual))
             return None if short else self._row(request, self._allowance(request, rows, usual))
 
@@ -343,8 +345,7 @@ class Budget:
         now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
-            found = [row for row in rows if (row.call, row.attempt) == (request.call, request.attempt)]
-            row = found[0] if found else self._row(request, Amount())
+            row = request.row(rows) or self._row(request, Amount())
             if row.state != "open" and report.ended <= row.at:
                 return None
             spent = Amount(

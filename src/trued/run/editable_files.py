@@ -61,10 +61,10 @@ class LiveCopies:
         is left alone.
         """
         self._counts[f"copy {path}"] += 1
-        number, there, place = self._counts[f"copy {path}"], self._written(path), self.place(path)
+        number, there = self._counts[f"copy {path}"], self._written(path)
         if there and (max(there) > number or [*there] == [number]):
             return
-        if place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path):
+        if self.is_edited(path):
             return
         kept = self._versions_folder(path)
         kept.mkdir(parents=True, exist_ok=True)

@@ -401,7 +401,7 @@ class Judgement:
     async def _build_with(self, command: str) -> CommitBuild:
         head, contract, steps = self._steps.state.position.head, self.contract(), self._steps
 
-        async def step() -> str:
+        async def step() -> CommitBuild:
             async with self._context.turn():
                 made = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
             output = made.tried.detail[-TAIL:]
@@ -409,9 +409,9 @@ class Judgement:
             found = CommitBuild(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
             found = CommitBuild.model_validate(self._context.redact(found.model_dump(mode="json")))
             steps.emit("build", BuildRan(**found.model_dump()))
-            return found.model_dump_json()
+            return found
 
-        return CommitBuild.model_validate_json(await steps.once(steps.key("build"), digest(head, command), step))
+        return await steps.compute(CommitBuild, steps.key("build"), digest(head, command), step)
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:

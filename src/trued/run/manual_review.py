@@ -41,15 +41,15 @@ async def review(steps: Steps, key: str, wanted: tuple[Requirement, ...]) -> Pro
     """Ask people about these requirements at this head. If nobody is there, park them; a replay parks the same ones."""
     head, ids = steps.state.position.head, [one.id for one in wanted]
 
-    async def step() -> str:
+    async def step() -> ProcessedDecisions:
         words = {one.id: await _approval_of(steps, one) or await _ask_by_hand(steps, one) for one in wanted}
         parked = tuple(name for name, word in words.items() if word is None)
         for name in parked:
             steps.context.journal.emit(RequirementParked(requirement=name, commit=head), key)
-        return ProcessedDecisions(head=head, words=tuple(filter(None, words.values())), parked=parked).model_dump_json()
+        return ProcessedDecisions(head=head, words=tuple(filter(None, words.values())), parked=parked)
 
     asked = [asked_of(one) for one in wanted]
-    got = ProcessedDecisions.model_validate_json(await steps.once(key, digest(head, ids, asked), step))
+    got = await steps.compute(ProcessedDecisions, key, digest(head, ids, asked), step)
     steps.state.people.processed.append(got)
     return got
 
@@ -61,16 +61,16 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
     key, head = steps.key("decided"), steps.state.position.head
     ids = [one.id for one in contract.requirements]
 
-    async def step() -> str:
+    async def step() -> ProcessedDecisions:
         words = approvals.unprocessed_decisions(
             steps.context.journal.approvals(), steps.state.people.processed, ids, every=every
         )
         if not words:
             raise _NothingYet
-        return ProcessedDecisions(head=head, words=tuple(words)).model_dump_json()
+        return ProcessedDecisions(head=head, words=tuple(words))
 
     try:
-        got = ProcessedDecisions.model_validate_json(await steps.once(key, digest(head), step))
+        got = await steps.compute(ProcessedDecisions, key, digest(head), step)
     except _NothingYet:
         return ()
     steps.state.people.processed.append(got)
@@ -97,14 +97,13 @@ async def final_approvals(steps: Steps, contract: Contract) -> tuple[Approval, .
         return ()
     key, head = steps.key("words"), steps.state.position.head
 
-    async def step() -> str:
+    async def step() -> ProcessedDecisions:
         found = [await _approval_of(steps, one) for one in (contract.requirements if every else manual)]
         whole = [one for one in steps.context.journal.approvals() if every and one.requirement == WHOLE]
         agreed = [one for one in whole if one.contract in ("", steps.state.proof.contract_hash)]
-        return ProcessedDecisions(head=head, words=(*filter(None, found), *agreed)).model_dump_json()
+        return ProcessedDecisions(head=head, words=(*filter(None, found), *agreed))
 
-    found = await steps.once(key, digest(head, [one.id for one in manual]), step)
-    return ProcessedDecisions.model_validate_json(found).words
+    return (await steps.compute(ProcessedDecisions, key, digest(head, [one.id for one in manual]), step)).words
 
 
 async def ask_about_missing(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:

@@ -52,7 +52,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
-    async def step() -> str:
+    async def step() -> Contract:
         served, missing = asked, ""
         if unserved:
             found = await run_server(steps, environment)()
@@ -75,10 +75,10 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
             contract = await seal(context.workspace, made, terms, tell=tell)
         number, name = len(contract.requirements), contract_hash(contract)
         tell(ContractSealed(contract=name, requirements=number, held_out=hidden, why=why))
-        return contract.model_dump_json()
+        return contract
 
     while True:
-        contract = Contract.model_validate_json(await steps.once(steps.key("seal"), inputs, step))
+        contract = await steps.compute(Contract, steps.key("seal"), inputs, step)
         declared = (await declarations_of(context.workspace, contract.base)).names
         lacking = missing_on_base(contract, declared)
         answer = await ask("environment", _question(lacking)) if lacking and ask else Answer.GO_ON

@@ -146,7 +146,7 @@ class Session(Generic[R]):
         ask = self._request(key, subject, context, resumed=self.turns > 0 and can_resume, comments=comments)
         fresh: list[AgentAnswer] = []
 
-        async def step() -> str:
+        async def step() -> AgentAnswer:
             if self.turns and not can_resume:
                 why = f"{self.agent} cannot resume: it gets all facts again"
                 run.journal.emit(FreshSession(why=why), ask.key)
@@ -157,10 +157,10 @@ class Session(Generic[R]):
             if got.failure and (got.kind in SETUP_FAULTS or not keep_failure):
                 raise AgentFailed(got.failure)
             fresh.append(got)
-            return got.model_dump_json()
+            return got
 
         inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
-        got = AgentAnswer.model_validate_json(await steps.once(ask.key, inputs, step))
+        got = await steps.compute(AgentAnswer, ask.key, inputs, step)
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = add_usage(self.used, got.usage) if got.thread is None else got.thread
         if got.changed and not self.only:  # an agent that may only write documents is not an implementer

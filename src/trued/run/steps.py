@@ -2,13 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
+from trued.model import Value
 from trued.model.events import JournalEvent
 from trued.model.events.run import BranchNotMoved
 from trued.protocols import Emit
 from trued.run.context import RunContext
 from trued.run.editable_files import protected_files
 from trued.run.state import RunState
+
+V = TypeVar("V", bound=Value)
 
 
 class Steps:
@@ -41,6 +45,14 @@ class Steps:
             return await step()
 
         return await self.context.journal.once(key, inputs, run_step)
+
+    async def compute(self, kind: type[V], key: str, inputs: str, step: Callable[[], Awaitable[V]]) -> V:
+        """`once` for a step whose result is a value. The journal keeps it as JSON."""
+
+        async def step_as_json() -> str:
+            return (await step()).model_dump_json()
+
+        return kind.model_validate_json(await self.once(key, inputs, step_as_json))
 
     def emit(self, name: str, event: JournalEvent) -> None:
         """Write an event for people, under this name."""

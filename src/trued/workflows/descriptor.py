@@ -24,6 +24,10 @@ CallRange: TypeAlias = tuple[int, int]  # fewest and most calls
 Reference: TypeAlias = str  # "package.module:name", loaded when it is used
 
 REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+REFERENCES = (  # the fields of a descriptor that are references
+    *("flow", "check_input", "estimate", "view"),
+    *("spared_roles", "replies", "handbook", "reopen", "continuations"),
+)
 FOLDER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
 AGAIN = "repair the package that provides it, or uninstall it"
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -132,15 +136,8 @@ class WorkflowDescriptor:
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             raise ValueError(f"the name {self.name!r} is not made of lower-case letters, digits and hyphens")
-        given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
-        given |= {
-            "spared_roles": self.spared_roles,
-            "replies": self.replies,
-            "handbook": self.handbook,
-            "reopen": self.reopen,
-            "continuations": self.continuations,
-        }
-        for name, reference in given.items():
+        for name in REFERENCES:
+            reference = getattr(self, name)
             if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
                 raise ValueError(f"{name} = {reference!r} does not have the form 'package.module:name'")
         if self.role_folder and not FOLDER.fullmatch(self.role_folder):

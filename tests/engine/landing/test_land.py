@@ -5,12 +5,10 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.engine.landing.landable import MANUAL, Landable, landable_in
+from tests.engine.landing.landable import MANUAL, Landable
 from tests.engine.two_commits import DOUBLE, ONE
 from tests.workflows.conftest import Ground, ground, saying
 from trued.engine.approvals import Decision, decide
@@ -25,12 +23,6 @@ from trued.proof.reasons import ALREADY_SATISFIED
 __all__ = ["ground"]
 
 CLASHING = "import tiny\n\n\ndef test_nothing_is_called_double():\n    assert not hasattr(tiny, 'double')\n"
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Landable]:
-    with landable_in(tmp_path) as one:
-        yield one
 
 
 # -- the run's own commit ----------------------------------------------------------------------------------------------

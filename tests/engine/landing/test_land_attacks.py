@@ -1,24 +1,17 @@
 """Attempts to land unproven work fail."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.engine.landing.landable import MANUAL, Landable, landable_in
+from tests.engine.landing.landable import MANUAL, Landable
 from tests.engine.two_commits import DOUBLE
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.sensitive_files import SensitiveChanges, describe_changes, sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Landable]:
-    with landable_in(tmp_path) as one:
-        yield one
 
 
 @pytest.mark.spec("USE-11", "LAW-9")

@@ -1,24 +1,16 @@
 """Two runs of a team from the same commit land one after the other; the view files describe the last one."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engine.landing.landable import EXAMPLES, Landable, landable_in
+from tests.engine.landing.landable import EXAMPLES, Landable
 from tests.engine.two_commits import DOUBLE
 from trued.model import RunRecord
 
 TEAM = ".trued/team"
 CASES = [{"call": "other:triple", "args": [one], "returns": 3 * one} for one in (7, 5)]
 TRIPLE = [{"id": "triple", "text": "triple(x)", "checks": [{"kind": "examples", "cases": CASES}]}]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Landable]:
-    with landable_in(tmp_path) as one:
-        yield one
 
 
 async def teamed(place: Landable, name: str, code: dict[str, str | None], asked: list[dict[str, Any]]) -> RunRecord:

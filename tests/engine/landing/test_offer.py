@@ -7,18 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.engine.landing.landable import Landable, landable_in
+from tests.engine.landing.landable import Landable
 from tests.integrations.forges.servers import TOKEN, GitHub, github_server
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Landable]:
-    with landable_in(tmp_path) as one:
-        yield one
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Sealed, Trial, only
-from trued.model import Contract, Grade
-from trued.proof.case_status import Base, on_base
+from tests.proof.trial import Cellar, Change, Sealed, Trial, only, stands
+from trued.model import Grade
+from trued.proof.case_status import Base
 from trued.proof.runners.made_to_fail import failing_go, failing_javascript
 from trued.proof.runners.node import node_test_files
 
@@ -51,21 +51,9 @@ def requirement(**check: Any) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is twice x", "checks": [given]}]
 
 
-def stands(contract: Contract) -> dict[str, Base]:
-    return on_base(contract.base_facts)
-
-
-@pytest.fixture(scope="module")
-def cellar() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not cellar:
-        trial = Trial(tmp_path_factory.mktemp("node"), BASE, requirement())
-        cellar["one"] = Sealed(trial, await trial.seal())
-    return cellar["one"]
+async def sealed(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("node", BASE, requirement())
 
 
 @pytest.mark.slow

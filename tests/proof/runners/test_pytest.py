@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Sealed, Trial, only
-from trued.model import Contract, Grade, Requirement, TestsCheck
-from trued.proof.case_status import Base, on_base
+from tests.proof.trial import Cellar, Change, Sealed, Trial, only, stands
+from trued.model import Grade, Requirement, TestsCheck
+from trued.proof.case_status import Base
 from trued.proof.room.frozen_files import files_to_freeze, has_tests, is_among_tests, is_configuration, plugin_modules
 from trued.proof.room.import_shadows import shadowing_files
 
@@ -53,21 +53,9 @@ def requirement(**check: Any) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is twice x", "checks": [given]}]
 
 
-def stands(contract: Contract) -> dict[str, Base]:
-    return on_base(contract.base_facts)
-
-
-@pytest.fixture(scope="module")
-def cellar() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not cellar:
-        trial = Trial(tmp_path_factory.mktemp("pytest"), BASE, requirement())
-        cellar["one"] = Sealed(trial, await trial.seal())
-    return cellar["one"]
+async def sealed(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("pytest", BASE, requirement())
 
 
 FORGE = """

@@ -8,17 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Trial, only
-from trued.model import Contract, Grade
-from trued.proof.case_status import Base, on_base
+from tests.proof.trial import Change, Trial, only, stands
+from trued.model import Grade
+from trued.proof.case_status import Base
 
 
 def requirement(command: str) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is twice x", "checks": [{"kind": "tests", "command": command}]}]
-
-
-def stands(contract: Contract) -> dict[str, Base]:
-    return on_base(contract.base_facts)
 
 
 # -- vitest ------------------------------------------------------------------------------------------------------------

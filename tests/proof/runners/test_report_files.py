@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Change, Sealed, Trial, lay, only
-from trued.model import Contract, Grade
-from trued.proof.case_status import Base, on_base
+from tests.proof.trial import Cellar, Change, Sealed, Trial, lay, only, stands
+from trued.model import Grade
+from trued.proof.case_status import Base
 from trued.proof.room.clean_room import clean_room, link_packages
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.room.package_json import UNREADABLE, merge_manifests
@@ -183,21 +183,9 @@ def requirement(check: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is twice x", "checks": [check]}]
 
 
-@pytest.fixture(scope="module")
-def cellar() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not cellar:
-        trial = Trial(tmp_path_factory.mktemp("report"), REPORTING, requirement(CHECK), path=["."])
-        cellar["one"] = Sealed(trial, await trial.seal())
-    return cellar["one"]
-
-
-def stands(contract: Contract) -> dict[str, Base]:
-    return on_base(contract.base_facts)
+async def sealed(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("report", REPORTING, requirement(CHECK), path=["."])
 
 
 @pytest.mark.spec("LAW-5", "LAW-6")

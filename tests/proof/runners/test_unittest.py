@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Sealed, Trial, only
-from trued.model import Contract, Grade
-from trued.proof.case_status import Base, on_base
+from tests.proof.trial import Cellar, Sealed, Trial, only, stands
+from trued.model import Grade
+from trued.proof.case_status import Base
 
 HONEST = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"
 NOTHING = "def double(x):\n    raise NotImplementedError\n\n\ndef half(x):\n    return x // 2\n"
@@ -77,21 +77,9 @@ def requirement(**check: Any) -> list[dict[str, Any]]:
     return [{"id": "double", "text": "double(x) is twice x", "checks": [given]}]
 
 
-def stands(contract: Contract) -> dict[str, Base]:
-    return on_base(contract.base_facts)
-
-
-@pytest.fixture(scope="module")
-def cellar() -> dict[str, Sealed]:
-    return {}
-
-
 @pytest.fixture
-async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
-    if not cellar:
-        trial = Trial(tmp_path_factory.mktemp("unittest"), BASE, requirement())
-        cellar["one"] = Sealed(trial, await trial.seal())
-    return cellar["one"]
+async def sealed(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("unittest", BASE, requirement())
 
 
 @pytest.mark.spec("LAW-5", "LAW-6")

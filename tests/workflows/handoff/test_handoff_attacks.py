@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -19,12 +18,6 @@ from trued.workflows.descriptor import BranchState
 from trued.workflows.handoff.agent_state import NAME, AgentState, render
 
 STATE = BranchState(NAME, "trued.workflows.handoff.agent_state:parse_agent_state")
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 class Repository:

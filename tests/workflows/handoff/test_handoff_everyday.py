@@ -1,6 +1,5 @@
 """Ordinary projects with honest coders: their work is kept, and a person is asked one question at most."""
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,6 @@ from trued.engine.pending import waits
 from trued.errors import BadInput
 from trued.wire import Order
 from trued.workflows.handoff.view import continuations
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def no_cases(_: Order) -> dict[str, Any]:

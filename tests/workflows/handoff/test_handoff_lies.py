@@ -1,7 +1,6 @@
 """Coders that lie in every way that we know of: the feature list stays true, and each lie is recorded by its name."""
 
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,6 @@ from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands, built, feature, named, shown_by_tests
 
 LIST = "feature_list.json"
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 NOTHING: dict[str, Any] = {"files": [], "tests": [], "tests_passing": 0, "tests_total": 0}

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,6 @@ SPEC = """# Numbers
 - triple(x) returns three times its argument
 """
 WORDS = {"double": "returns twice its argument", "triple": "returns three times its argument"}
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
 
 
 def initializer(_: Order) -> dict[str, Any]:

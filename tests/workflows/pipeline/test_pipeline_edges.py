@@ -1,8 +1,6 @@
 """EC-1 to EC-11: things that go wrong in a pipeline, each in a whole run."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,6 @@ from trued.run.clusters import TRIES
 from trued.wire import Order
 from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, RESEARCH, REVIEWERS, VERIFIERS
 from trued.workflows.pipeline.feature_folder import FOCUSES
-
-
-@pytest.fixture
-def line(tmp_path: Path) -> Iterator[Line]:
-    with ExitStack() as stack:
-        yield Line(tmp_path, stack)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """Everyday pipelines: a run that ended badly can continue, and silence does not close a Critical critique."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +16,6 @@ from tests.workflows.pipeline.pipeline_agents import (
 )
 from trued.engine.continuations import continuations
 from trued.wire import Order
-
-
-@pytest.fixture
-def line(tmp_path: Path) -> Iterator[Line]:
-    with ExitStack() as stack:
-        yield Line(tmp_path, stack)
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """Concurrent implementers: contradicting changes are combined, and the merge is what is proven."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +24,6 @@ from trued.engine.approvals import Decision, decide
 from trued.wire import Order
 
 BESIDE = [task("T01", "double"), task("T02", "triple")]  # neither needs the other
-
-
-@pytest.fixture
-def line(tmp_path: Path) -> Iterator[Line]:
-    with ExitStack() as stack:
-        yield Line(tmp_path, stack)
 
 
 def brings_together(order: Order) -> dict[str, Any]:

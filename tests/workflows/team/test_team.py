@@ -1,7 +1,5 @@
 """A team from a goal in words to proven work: what it plans, builds, tests, validates and gives up."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +12,6 @@ from trued.engine.estimate import estimate_run
 from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
-
-
-@pytest.fixture
-def teams(tmp_path: Path) -> Iterator[Teams]:
-    with ExitStack() as stack:
-        yield Teams(tmp_path, stack)
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Teams]:
-    with ExitStack() as stack:
-        yield Teams(tmp_path, stack, ["double"])
 
 
 FILES = """goal.md backlog.md feature-status.md config.toml history.jsonl context.md

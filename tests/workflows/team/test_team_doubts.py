@@ -1,8 +1,5 @@
 """Members that say they could not do their work, or that are left with a question: neither is ignored."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +9,6 @@ from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
 LOST: dict[str, Any] = {"status": "ERROR", "summary": "the goal contradicts itself"}
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Teams]:
-    with ExitStack() as stack:
-        yield Teams(tmp_path, stack, ["double"])
 
 
 def lost(act: Act, *kinds: str) -> Act:

@@ -1,7 +1,5 @@
 """A team's everyday stories without a requirements file: an examiner writes the cases, and a person approves them."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,6 @@ from trued.wire import Order
 pytestmark = pytest.mark.slow
 SENTENCES = {name: f"{name}(x) returns {words} its argument." for name, (_, words) in TIMES.items()}
 THREE = "\n\n".join(SENTENCES.values())
-
-
-@pytest.fixture
-def teams(tmp_path: Path) -> Iterator[Teams]:
-    with ExitStack() as stack:
-        yield Teams(tmp_path, stack)
 
 
 def crew(**features: str) -> Members:

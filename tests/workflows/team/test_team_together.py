@@ -1,7 +1,5 @@
 """A team that works concurrently: conflicts, questions to each other, a person who edits the backlog, and a kill."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +16,6 @@ from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
 BACKLOG = ".trued/team/backlog.md"
-
-
-@pytest.fixture
-def one(tmp_path: Path) -> Iterator[Teams]:
-    with ExitStack() as stack:
-        yield Teams(tmp_path, stack, ["double"])
 
 
 def two_tasks(**more: Any) -> dict[str, Any]:

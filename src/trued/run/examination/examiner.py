@@ -152,13 +152,12 @@ class ExaminerConversation:
         """Apply the rules to all replies so far, with the second examiner's doubts, as a durable step."""
         data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
-        async def step() -> str:
+        async def step() -> WeighedCases:
             base = await base_texts(self.context.workspace)
             asked = await self._with_server()
-            return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
+            return CaseRules(asked, self.context.goal.text, base).weigh(self.replies, doubts)
 
-        found = await self.steps.once(self.steps.key("weighed"), digest(data), step)
-        weighed = WeighedCases.model_validate_json(found)
+        weighed = await self.steps.compute(WeighedCases, self.steps.key("weighed"), digest(data), step)
         # Drop the earlier note about a missing server: this round may name one.
         self.notes = [one for one in self.notes if not one.startswith(NO_SERVER)]
         if weighed.serve is None and self._needs_server:

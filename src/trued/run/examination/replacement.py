@@ -99,7 +99,7 @@ async def _seal_again(steps: Steps, contract: Contract, requirement: str, found:
     caps = {**contract.caps, **found.caps}
     undecided = tuple(dict.fromkeys((*contract.undecided, *found.undecided)))
 
-    async def step() -> str:
+    async def step() -> Contract:
         asked = Requirements(
             requirements=requirements,
             environment=contract.environment,
@@ -119,13 +119,12 @@ async def _seal_again(steps: Steps, contract: Contract, requirement: str, found:
             undecided=undecided,
             known=contract.base_facts,
         )
-        sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
-        return sealed.model_dump_json()
+        return await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
 
     inputs = digest(contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
-    value = await steps.once(steps.key("sealed anew"), inputs, step)
+    sealed = await steps.compute(Contract, steps.key("sealed anew"), inputs, step)
     await found.close()
-    return Contract.model_validate_json(value)
+    return sealed
 
 
 def _requirement_of(contract: Contract, requirement: str) -> Requirement:

@@ -54,14 +54,12 @@ def run_server(steps: Steps, environment: Environment) -> Callable[[], Awaitable
     context = steps.context
 
     async def find() -> FoundServer:
-        async def step() -> str:
+        async def step() -> FoundServer:
             configured, tell = context.settings.commands.start, steps.emitter("seal")
             async with context.turn():
-                found = await find_server(context.workspace, environment, configured=configured, tell=tell)
-            return found.model_dump_json()
+                return await find_server(context.workspace, environment, configured=configured, tell=tell)
 
-        inputs = digest(context.workspace.base)
-        return FoundServer.model_validate_json(await steps.once(STEP, inputs, step))
+        return await steps.compute(FoundServer, STEP, digest(context.workspace.base), step)
 
     return find
 

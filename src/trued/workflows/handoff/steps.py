@@ -205,7 +205,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     needs one. The commit with these files is not the base: the work is still compared with the user's commit."""
     run.branch.own(*project.owned)
     run.branch.allow_notes(project.note)
-    example, text = e2e_example(project.state.start) if project.state.start else e2e_example()
+    example, text = e2e_example(project.state.start)
     run.branch.set_background(SCRIPT, example)
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
@@ -492,7 +492,7 @@ async def count_what_may_install(run: Run, project: HandoffProject) -> None:
     checks = [check for one in run.judgement.contract().requirements for check in one.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return
-    example, text = e2e_example(project.state.start) if project.state.start else e2e_example()
+    example, text = e2e_example(project.state.start)
     found = await run.branch.texts((SCRIPT, example))
     script = found[SCRIPT]
     if project.state.set_up or (script is not None and not is_untouched(script)):

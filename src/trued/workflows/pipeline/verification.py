@@ -59,8 +59,8 @@ class CheckResult:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """See `silent_agents`."""
-        return silent_agents(self)
+        """Agents, without the knowledge role, that were asked and gave no good answer: they crashed, or say ERROR."""
+        return tuple(name for name, back in self.returned.items() if not back.good and name != KNOWLEDGE)
 
     @property
     def good(self) -> AgentAnswers:
@@ -257,7 +257,7 @@ async def decide_verification(
     await lead.write_files("verification", returned, asked, notes=notes)
     decision = max(map(VERIFICATION_TABLE.decide, (seen, said)), key=lambda one: RANK.index(one.status))
     result = CheckResult(_with_engine_notes(decision, said, seen), said, returned, gaps, beyond)
-    await lead.end_step("verification", result.decision, VERIFIERS, silent_agents(result))
+    await lead.end_step("verification", result.decision, VERIFIERS, result.silent)
     return result
 
 
@@ -286,7 +286,7 @@ async def decide_review(
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
         decision = ClusterDecision(status=Status.NEEDS_REVISION, why=why)
     result = CheckResult(decision, memories, returned, gaps)
-    await lead.end_step("review", decision, REVIEWERS, silent_agents(result))
+    await lead.end_step("review", decision, REVIEWERS, result.silent)
     return result
 
 
@@ -355,11 +355,6 @@ def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
         for name, back in returned.items()
         if back.good and not any(_is_grave(worst_severity(name, one), one.status) for one in _replies_of(back))
     }
-
-
-def silent_agents(checked: CheckResult) -> tuple[str, ...]:
-    """Agents, without the knowledge role, that were asked and gave no good answer: they crashed, or say ERROR."""
-    return tuple(name for name, back in checked.returned.items() if not back.good and name != KNOWLEDGE)
 
 
 def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:

@@ -42,6 +42,7 @@ from trued.workflows.team.state import Crew
 from trued.workflows.team.task_in_progress import TaskInProgress, verdict_gaps
 
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
+BACKLOG_PATH = f"{FOLDER}{BACKLOG}"
 EARLIER_GOALS = "earlier-goals.md"
 FOUND = 50  # at most this many features are named in the first report; the backlog has all of them
 
@@ -121,7 +122,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
     if await run.branch.read(original, run.branch.base) == text:
         # An earlier run has already taken the list over, so the backlog that it left has the current state.
         try:
-            left = parse_backlog(await run.branch.read(f"{FOLDER}{BACKLOG}", run.branch.base) or "")
+            left = parse_backlog(await run.branch.read(BACKLOG_PATH, run.branch.base) or "")
             return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
@@ -160,7 +161,7 @@ async def write_files(run: Run, crew: Crew, message: str) -> Crew:
     files = crew.files
     new = changed(crew.written, files)
     if new:
-        await run.branch.write(new, message, editable=(f"{FOLDER}{BACKLOG}",))
+        await run.branch.write(new, message, editable=(BACKLOG_PATH,))
     return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
@@ -191,32 +192,31 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
 
 async def apply_edits(run: Run, crew: Crew) -> Crew:
     """Apply a person's new edit of the backlog, if there is one, as far as the sealed contract allows."""
-    edit = await run.branch.read_edit(f"{FOLDER}{BACKLOG}", _problem_in)
+    edit = await run.branch.read_edit(BACKLOG_PATH, _problem_in)
     return crew if edit is None else await _with_edit(run, crew, edit)
 
 
 async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
     """Apply a person's edit of the backlog after the end of the run; None if nobody has edited the backlog since."""
-    edit = await run.branch.read_new_edit(f"{FOLDER}{BACKLOG}", _problem_in)
+    edit = await run.branch.read_new_edit(BACKLOG_PATH, _problem_in)
     return None if edit is None else await _with_edit(run, crew, edit)
 
 
 async def _with_edit(run: Run, crew: Crew, edit: Edit) -> Crew:
-    path = f"{FOLDER}{BACKLOG}"
     try:
-        before, after = parse_backlog(edit.before, path), parse_backlog(edit.after, path)
+        before, after = parse_backlog(edit.before, BACKLOG_PATH), parse_backlog(edit.after, BACKLOG_PATH)
     except BadInput as error:
-        await run.record(EditNotUnderstood(path=path, why=str(error)))
+        await run.record(EditNotUnderstood(path=BACKLOG_PATH, why=str(error)))
         return crew
     backlog, notes = merge_edit(before, after, put_away(crew.backlog), crew.sealed)
-    await run.record(EditApplied(path=path, said=tuple(notes)))
+    await run.record(EditApplied(path=BACKLOG_PATH, said=tuple(notes)))
     return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 
 
 def _problem_in(text: str) -> str:
     """Why a backlog cannot be read; "" if it can."""
     try:
-        parse_backlog(text, f"{FOLDER}{BACKLOG}")
+        parse_backlog(text, BACKLOG_PATH)
     except BadInput as error:
         return str(error)
     return ""

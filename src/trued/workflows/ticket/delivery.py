@@ -112,15 +112,15 @@ async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tupl
     """Compare an implementer's claims with git. Each mismatch is a gap in the briefs of later agents."""
     files = await run.branch.changes(since)
 
-    async def step() -> str:
+    async def step() -> Findings:
         known = await run.context.workspace.is_known_commit(claimed.commit)
         wrong = claim_mismatches(claimed, run.branch.name, files, known=known)
         for one in wrong:
             run.steps.emit("claims", ClaimRefuted(what=run.context.redact(one.what)))
-        return Findings(found=wrong).model_dump_json()
+        return Findings(found=wrong)
 
     inputs = digest(claimed.model_dump(mode="json"), since, run.branch.head)
-    return Findings.model_validate_json(await run.steps.once(run.steps.key("claims"), inputs, step)).found
+    return (await run.steps.compute(Findings, run.steps.key("claims"), inputs, step)).found
 
 
 async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -> dict[str, str]:
@@ -197,13 +197,13 @@ async def preview(run: Run) -> AsyncIterator[Viewing]:
 async def _serve(run: Run, showing: Showing) -> Preview:
     show = showing.show
 
-    async def step() -> str:
+    async def step() -> Preview:
         why = run.context.redact(await showing.up())
         port, url = show.port if show.contract.serve else 0, "" if why else f"http://{HOST}:{show.port}"
         run.steps.emit("preview", PreviewShown(url=url, why=why, commit=show.commit))
-        return Preview(url=url, port=port, why=why).model_dump_json()
+        return Preview(url=url, port=port, why=why)
 
-    return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(show.commit), step))
+    return await run.steps.compute(Preview, run.steps.key("preview"), digest(show.commit), step)
 
 
 async def _bring_up(run: Run, showing: Showing) -> None:
@@ -215,12 +215,12 @@ async def _bring_up(run: Run, showing: Showing) -> None:
 async def _external(run: Run, url: str, why: str) -> Preview:
     """A preview on another server. Only its address is passed on, with the reason if it cannot be reached."""
 
-    async def step() -> str:
+    async def step() -> Preview:
         found = why or await asyncio.to_thread(_why_unreachable, url)
         run.steps.emit("preview", PreviewShown(url=url, why=found))
-        return Preview(url=url, why=found).model_dump_json()
+        return Preview(url=url, why=found)
 
-    return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(url), step))
+    return await run.steps.compute(Preview, run.steps.key("preview"), digest(url), step)
 
 
 async def _pushed(run: Run) -> Preview:
@@ -228,14 +228,14 @@ async def _pushed(run: Run) -> Preview:
     wanted, head = run.settings.preview, run.branch.head
     url = wanted.address(run.branch.name, head)
 
-    async def step() -> str:
+    async def step() -> Preview:
         why = await run.context.workspace.push(wanted.push, head, f"refs/heads/{run.branch.name}")
         why = why or await _until_it_answers(url, wanted.within_s)
         why = run.context.redact(why)
         run.steps.emit("preview", PreviewShown(url=url, why=why, commit=head))
-        return Preview(url=url, why=why).model_dump_json()
+        return Preview(url=url, why=why)
 
-    return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(url, head), step))
+    return await run.steps.compute(Preview, run.steps.key("preview"), digest(url, head), step)
 
 
 async def _until_it_answers(url: str, within_s: float) -> str:
@@ -257,12 +257,12 @@ async def look_at_pushed(run: Run, shown: Viewing) -> tuple[Issue, ...]:
     every = [(one.id, check) for one in contract.requirements for check in one.checks]
     pages = [(name, check) for name, check in every if isinstance(check, BrowserCheck) and check.visible]
 
-    async def step() -> str:
+    async def step() -> Issues:
         found = [issue for name, check in pages for issue in await _unmet(run, name, check, origin)]
-        return Issues(found=tuple(found)).model_dump_json()
+        return Issues(found=tuple(found))
 
     inputs = digest(origin, run.branch.head)
-    return Issues.model_validate_json(await run.steps.once(run.steps.key("look"), inputs, step)).found
+    return (await run.steps.compute(Issues, run.steps.key("look"), inputs, step)).found
 
 
 async def _unmet(run: Run, name: str, check: BrowserCheck, origin: str) -> list[Issue]:
@@ -299,7 +299,7 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
     if open_request is None:
         raise BadInput("there is no forge to offer the work to")
 
-    async def step() -> str:
+    async def step() -> Offering:
         try:
             offered = await open_request(draft)
         except BadInput as error:
@@ -308,17 +308,17 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
             raise AgentFailed(f"the work is not offered yet: {error}; `trued resume {name}` offers it") from error
         if isinstance(offered, str):
             run.steps.emit("offer", PullRequestWithheld(files=(), why=offered))
-            return Offering().model_dump_json()
+            return Offering()
         if isinstance(offered, Mapping):
             why = f"`trued land {name} --pr` shows them, asks, and offers the work"
             run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they are sensitive files; {why}"))
-            return Offering(asks=dict(offered)).model_dump_json()
+            return Offering(asks=dict(offered))
         fields = asdict(offered)
         run.steps.emit("offer", PullRequestOffered(**{name: fields[name] for name in fields if name != "body"}))
-        return Offering(**fields).model_dump_json()
+        return Offering(**fields)
 
     inputs = digest(run.branch.head, draft)
-    return Offering.model_validate_json(await run.steps.once(run.steps.key("offer"), inputs, step))
+    return await run.steps.compute(Offering, run.steps.key("offer"), inputs, step)
 
 
 def _why_unreachable(url: str, *, errors: bool = False) -> str:

@@ -139,6 +139,5 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
             summaries=story,
             grades=[grade_finding(one) for one in judged],
         )
-    if success or draft:
         await offer(run, draft=draft and not success)
     return outcome
