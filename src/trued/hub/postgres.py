@@ -15,7 +15,7 @@ from trued.engine.journals.rows import approval_columns, recorded_result, spend_
 from trued.engine.journals.run_lock import RunLock
 from trued.errors import BadInput, Busy, Fenced, StateFailed
 from trued.hub import run_history
-from trued.hub.attempts import Attempts, Driver, reserve_call, settle_call
+from trued.hub.attempts import Driver, reserve_call, settle_call
 from trued.hub.claim import SOON, Claim
 from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.roles import grant_again
@@ -89,7 +89,6 @@ class PostgresJournal(JournalQueries):
 
         self._connect = connect
         self._database = self._connect()
-        self.attempts = Attempts(self._database, clock)
         self.as_driver = Driver(self.name, self._place, lease_s)
         try:
             self._database.migrate(then=lambda db: grant_again(db, schema))
