@@ -11,11 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from trued.errors import Postponed
-from trued.hub.database import Connection, Database
+from trued.hub.database import Connection, Database, opened_database
 from trued.run.budget import agent_kind
 from trued.wire import Spend
-
-RETRY_S = 5.0  # how long to retry while the database is unavailable: short, because a person is waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +74,8 @@ def call_of(spend: Spend) -> str:
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
     """Open the caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
-    database = Database(url, "trued", lambda: RETRY_S)
-    try:
-        database.refuse_other_version()
+    with opened_database(url) as database:
         yield Caps(database)
-    finally:
-        database.close()
 
 
 class Caps:
