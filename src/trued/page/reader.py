@@ -3,14 +3,14 @@
 import json
 import re
 import time
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.continuations import next_steps
@@ -25,6 +25,7 @@ from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Gra
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
+from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
@@ -58,8 +59,6 @@ READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
-Key = TypeVar("Key")
-Kept = TypeVar("Kept")
 Made = TypeVar("Made")
 
 
@@ -70,42 +69,6 @@ class StillReading(Exception):
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
         self.record, self.share = record, share  # share: how much of its events is folded, from 0 to 1
-
-
-class Stamped(Generic[Kept]):
-    """A value that is made again only when its stamp has changed, which says what it is made of."""
-
-    def __init__(self) -> None:
-        self._kept: tuple[object, Kept] | None = None
-
-    def get(self, stamp: object, make: Callable[[], Kept]) -> Kept:
-        if self._kept is None or self._kept[0] != stamp:
-            self._kept = (stamp, make())
-        return self._kept[1]
-
-
-class Recent(Generic[Key, Kept]):
-    """A cache of the most recently used values."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._kept = most, OrderedDict[Key, Kept]()
-
-    def drop(self, key: Key) -> None:
-        self._kept.pop(key, None)
-
-    def values(self) -> Iterable[Kept]:
-        return self._kept.values()
-
-    def __contains__(self, key: Key) -> bool:
-        return key in self._kept
-
-    def get(self, key: Key, make: Callable[[], Kept]) -> Kept:
-        if key not in self._kept:
-            self._kept[key] = make()
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return self._kept[key]
 
 
 @dataclass(frozen=True, slots=True)
