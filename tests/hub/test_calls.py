@@ -1,6 +1,7 @@
 """Every reservation of a budget on a hub is an attempt, too: counted over all machines, ended with its money."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,6 +54,32 @@ def test_a_call_has_a_row_before_it_is_paid_and_one_after_a_crash_in_the_same_pl
         settle(here)
         reserve(here)  # it is paid, and its report is found again
         assert attempts(hub) == [(1, "w1#1", "done", 0.5)]
+
+
+@pytest.mark.spec("HUB-2")
+def test_of_many_that_reserve_one_call_at_once_all_get_the_same_attempt(hub: Hub, tmp_path: Path) -> None:
+    here = hub.opened("w1#1", home=tmp_path)
+    with here.claim("r-one"):
+        threads = [threading.Thread(target=reserve, args=(here,)) for _ in range(6)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert attempts(hub) == [(1, "w1#1", "open", 0.0)]
+        assert len(here.spends("r-one")) == 1
+
+
+@pytest.mark.spec("HUB-2")
+def test_a_reservation_and_its_settlement_survive_a_crash_of_the_database(hub: Hub, tmp_path: Path) -> None:
+    here = hub.opened("w1#1", home=tmp_path)
+    with here.claim("r-one"):
+        for write, row in ((reserve, (1, "w1#1", "open", 0.0)), (settle, (1, "w1#1", "done", 0.5))):
+            write(here)
+            hub.server.stop("immediate")
+            hub.server.start()
+            assert attempts(hub) == [row]
+            write(here)  # again, after the crash
+            assert attempts(hub) == [row]
 
 
 @pytest.mark.spec("HUB-2", "HUB-3")

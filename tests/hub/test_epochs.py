@@ -112,6 +112,18 @@ async def test_who_never_claimed_a_run_writes_no_step_of_it(hub: Hub, results: R
     assert [hub.content()[name] for name in ("step", "question", "spend")] == [[], [], []]
 
 
+async def test_the_result_of_a_step_that_was_recorded_first_counts(hub: Hub) -> None:
+    store = hub.opened()
+
+    async def recorded_meanwhile() -> str:
+        hub.execute("insert into step (run, key, inputs, value, epoch) values ('r-one', 'dev#1', 'h', 'first', 1)")
+        return "second"
+
+    with store.claim("r-one"):
+        assert await store.of("r-one").once("dev#1", "h", recorded_meanwhile) == "first"
+    assert hub.execute("select value from step") == [("first",)]
+
+
 def test_a_lease_that_is_over_takes_nothing_from_a_driver_that_nobody_replaced(hub: Hub) -> None:
     one = hub.opened()
     with one.claim("r-one"):

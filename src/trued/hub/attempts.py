@@ -1,34 +1,19 @@
 """Attempts at paid calls: each is a row that is written before the call is made. A call has at most one open attempt;
-its first result counts, and of later results only the cost is recorded."""
+its first result counts, and of later results only the cost is recorded.
 
-from collections.abc import Callable, Iterator
+A row's state is `open`, or how the call ended, or one of these. `lost`: its lease has expired, but its end may still be
+reported. `late`: another attempt's result was recorded first."""
+
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from uuid import UUID
 
-from trued.errors import BadInput, Postponed
-from trued.hub.claim import SOON
-from trued.hub.database import Connection, Database
+from trued.errors import Postponed
+from trued.hub.database import Connection, Database, opened_database
 from trued.run.budget import agent_kind
-from trued.wire import Amount, Spend
-
-RETRY_S = 5.0  # how long to retry while the database is unavailable: short, because a person is waiting
-
-Ending: TypeAlias = Literal["done", "stopped", "died", "failed"]  # as reported by the process that ran the attempt
-# `lost`: its lease has expired, but its end may still be reported. `late`: another attempt's result was recorded first.
-AttemptState: TypeAlias = Literal["open", "lost", "late", Ending]
-
-
-@dataclass(frozen=True, slots=True)
-class PaidAttempt:
-    """One attempt at a call, and what it cost."""
-
-    key: str
-    number: int
-    worker: str
-    state: AttemptState
-    spent: Amount
+from trued.wire import Spend
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +74,9 @@ def call_of(spend: Spend) -> str:
 
 @contextmanager
 def opened_caps(url: str) -> "Iterator[Caps]":
-    """The caps of a hub, for one `with` block. Raises StateFailed if the hub was not prepared by this version of
-    trued."""
-    database = Database(url, "trued", lambda: RETRY_S)
-    try:
-        database.refuse_other_version()
+    """Open the caps of a hub. Raises StateFailed if the hub was not prepared by this version of trued."""
+    with opened_database(url) as database:
         yield Caps(database)
-    finally:
-        database.close()
 
 
 class Caps:
@@ -118,61 +98,3 @@ class Caps:
         )
         columns = f"agent, at_once, per_minute, ({now}) as at_work"
         return self._database.rows(f"select {columns} from cap order by agent")  # noqa: S608  (constants)
-
-
-class Attempts:
-    """The attempts at calls of all runs. Every method may be called again with the same arguments."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database, self._clock = database, clock
-
-    def reserve(self, run: str, key: str, *, token: UUID, worker: str, lease_s: float) -> int | None:
-        """Open an attempt at this call and return its number; the same token gets the same number again. None if
-        another attempt is open or the call has its result: then the call must not be made."""
-        values = (run, key, token, worker, lease_s)
-        given = self._database.rows("select reserve_attempt(%s, %s, %s, %s, %s) as number", values)[0]["number"]
-        return None if given is None else int(given)
-
-    def renew(self, run: str, key: str, number: int, *, lease_s: float) -> bool:
-        """Renew the lease of an open attempt. False: it is no longer open, and its agent has to end."""
-        where = "run = %s and key = %s and number = %s and state = 'open'"
-        statement = f"update attempt set until = {SOON} where {where} returning 1"  # noqa: S608  (constants)
-        return bool(self._database.rows(statement, (lease_s, run, key, number)))
-
-    def lose(self, run: str) -> list[tuple[str, int]]:
-        """Mark a run's open attempts as lost if their leases have expired, so that others can be opened. Returns key
-        and number of each."""
-        where = "run = %s and state = 'open' and until <= clock_timestamp()"
-        statement = f"update attempt set state = 'lost' where {where} returning key, number"  # noqa: S608  (constants)
-        return [(row["key"], row["number"]) for row in self._database.rows(statement, (run,))]
-
-    def settle(
-        self, run: str, key: str, number: int, ending: Ending, spent: Amount, *, inputs: str = "", value: str = ""
-    ) -> AttemptState:
-        """Record how an attempt ended, what it cost and, if it is done, the step's result, in one transaction.
-
-        Returns the recorded state: `late` if the step already has a result, which is kept. An attempt ends once;
-        later reports change nothing. Raises BadInput if there is no such attempt.
-        """
-        paid = (spent.usd, spent.tokens, spent.seconds)
-        values = (run, key, number, ending, *paid, inputs, value, self._clock())
-        statement = f"select settle_attempt({', '.join(['%s'] * len(values))}) as state"
-        state: AttemptState | None = self._database.rows(statement, values)[0]["state"]
-        if state is None:
-            raise BadInput(f"there is no attempt {number} at {key!r} of run {run}", then="reserve it before it is paid")
-        return state
-
-    def of(self, run: str) -> list[PaidAttempt]:
-        """The attempts of a run, oldest first."""
-        columns = "key, number, worker, state, usd, tokens, seconds"
-        rows = self._database.rows(f"select {columns} from attempt where run = %s order by began, key", (run,))  # noqa: S608
-        return [
-            PaidAttempt(
-                row["key"],
-                row["number"],
-                row["worker"],
-                row["state"],
-                Amount(row["usd"], row["tokens"], 0, row["seconds"]),
-            )
-            for row in rows
-        ]

@@ -21,7 +21,8 @@ from trued.hub.schema import MIGRATIONS
 T = TypeVar("T")
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
-RETRY_S = 5.0  # how long to retry while the database is unavailable, if no run is driven
+# how long to retry while the database is unavailable, if no run is driven: short, because a person is waiting
+RETRY_S = 5.0
 LOCK_S = 20  # how long a statement waits for a lock: a process that holds one for longer hangs
 IDLE_S = 5  # a client that freezes for this long in the middle of a write loses its transaction with all locks
 AGAIN_S = 0.1  # pause between two attempts to connect
@@ -127,6 +128,12 @@ class Database:
             for db in self._open.values():
                 db.close()
             self._open.clear()
+
+    def refuse_if_open(self) -> None:
+        """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
+        if self.lets_anybody_in():
+            what = f"{self.name} lets anybody in without a password: agents could read and write the journal"
+            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
 
     def lets_anybody_in(self) -> bool:
         """Whether the database accepts this login without a secret, so that agents could log in, too. Tested by
@@ -244,6 +251,18 @@ class Database:
         }
         each = [sql.SQL("set {} = {}").format(sql.Identifier(one), sql.Literal(to)) for one, to in settings.items()]
         return sql.SQL("; ").join(each)
+
+
+@contextmanager
+def opened_database(url: str) -> Iterator[Database]:
+    """The database of a hub, for one command of a person. Raises StateFailed if the hub was not prepared by this
+    version of trued."""
+    database = Database(url, "trued", lambda: RETRY_S)
+    try:
+        database.refuse_other_version()
+        yield database
+    finally:
+        database.close()
 
 
 def _login_files(given: Mapping[str, Any]) -> Iterator[Path]:

@@ -10,29 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trued.engine.journals.rows import (
-    PAST,
-    KnownSpends,
-    approval_columns,
-    comments_of,
-    landings,
-    question_of,
-    select_run,
-    spend_columns,
-    spend_of,
-)
+from trued.engine.journals.queries import Dialect, JournalQueries, RunQueries
+from trued.engine.journals.rows import approval_columns, recorded_result, spend_columns
 from trued.engine.journals.run_lock import RunLock
-from trued.errors import BadInput, Busy, Diverged, Fenced, StateFailed
+from trued.errors import BadInput, Busy, Fenced, StateFailed
 from trued.hub import run_history
-from trued.hub.attempts import Attempts, Driver, reserve_call, settle_call
+from trued.hub.attempts import Driver, reserve_call, settle_call
 from trued.hub.claim import SOON, Claim
 from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
-from trued.model import Approval, Comment, Event, Question, RunRecord
-from trued.model.records import ENDED_STATES
-from trued.model.step_keys import JUDGED, SENT_KEY
+from trued.model import Approval, Comment, Event, RunRecord
+from trued.model.step_keys import SENT_KEY
 from trued.support import atomic_files
 from trued.support.hashing import digest
 from trued.support.lease_file import LeaseFile, boot_time
@@ -50,13 +40,15 @@ WILL_BE_DRIVEN = f"(drives > 0 and ({ASKED_FOR} or state = 'running'))"  # a wor
 WAITS = f"{WILL_BE_DRIVEN} and (until is null or until <= clock_timestamp())"  # it waits for a worker
 
 
-class PostgresJournal:
+class PostgresJournal(JournalQueries):
     """All runs of one hub. `of(run)` is the part that one run may write.
 
     A run is driven under an epoch: `claim` takes the next one. Steps, questions and spending are written only while
     this epoch is the newest, which the writing statement itself checks. After a claim is lost, all writes about the run
     through this object raise Fenced.
     """
+
+    _dialect = Dialect(number="n", position="strpos", role="role", lean="coalesce(lean, data)", bare="bare")
 
     def __init__(
         self,
@@ -103,7 +95,6 @@ class PostgresJournal:
 
         self._connect = connect
         self._database = self._connect()
-        self.attempts = Attempts(self._database, clock)
         self.as_driver = Driver(self.name, self._place, lease_s)
         try:
             self._database.migrate(then=lambda db: grant_again(db, schema))
@@ -167,20 +158,6 @@ class PostgresJournal:
         values = [*row.values(), record.id, epoch, epoch]
         if not self._rows(f"update run set {sets} where {where} returning 1", values) and epoch:  # noqa: S608
             raise self.fenced(record.id)
-
-    def runs(self) -> list[RunRecord]:
-        columns = ", ".join(RunRecord.model_fields)
-        rows = self._rows(f"select {columns} from run order by created_at desc, id")  # noqa: S608
-        return [RunRecord(**row) for row in rows]
-
-    def inputs(self, run: str) -> str:
-        """The inputs of a run, as JSON."""
-        return str(self._rows("select inputs from run where id = %s", (run,))[0]["inputs"])
-
-    def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
-        several."""
-        return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "PostgresRunJournal":
         return PostgresRunJournal(self, run, listen)
@@ -263,10 +240,7 @@ class PostgresJournal:
         return self._database.password
 
     def refuse_if_open(self) -> None:
-        """Raise BadInput if no password is needed: agents could read held-out cases, and answer in a person's name."""
-        if self._database.lets_anybody_in():
-            what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
+        self._database.refuse_if_open()
 
     def _take(self, run: str) -> int:
         """Take the next epoch of a run that nobody drives. The token makes this safe to repeat.
@@ -315,66 +289,10 @@ class PostgresJournal:
 
     # -- events, steps, decisions --------------------------------------------------------------------------------------
 
-    def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
-
-        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
-        """
-        return self._events("run = %s and id > %s", (run, after), limit=limit, lean=lean)
-
-    def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
-        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
-        where, values = ("run = %s and id < %s", (run, before)) if before else ("run = %s", (run,))
-        return self._events(where, values, limit=limit, newest=True, lean=lean)
-
-    def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """The events of a run that have one of these kinds, oldest first."""
-        return self._events("run = %s and kind = any(%s)", (run, list(kinds)), lean=lean)
-
-    def events_of_call(self, run: str, key: str) -> list[Event]:
-        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
-        return self._events("run = %s and key = %s", (run, key))
-
-    def search_events(
-        self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
-    ) -> tuple[int, list[Event]]:
-        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
-        the newest of them before the id `before`, newest first.
-
-        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
-        of an agent are searched and returned.
-        """
-        own = "(role = %s or starts_with(key, %s) or strpos(key, %s) > 0)"
-        shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then bare else coalesce(lean, data) end)"
-        silent = [one for role in silent for one in (role, f"{role}#", f"/{role}#")]
-        holds = f"strpos(lower(kind || ' ' || key || ' ' || {shown}), lower(%s)) > 0"
-        where = " and ".join(["run = %s", *[holds] * len(words)])
-        values: list[object] = [run, *(value for one in words for value in (*silent, one))]
-        total = self._rows(f"select count(*) as number from event where {where}", values)[0]["number"]  # noqa: S608
-        older, values = (" and id < %s", [*values, before]) if before else ("", values)
-        found = self._rows(
-            f"select id, at, key, kind, {shown} as data from event where {where}{older} order by id desc limit %s",  # noqa: S608
-            (*silent, *values, limit),
-        )
-        return int(total), [_event(row) for row in found]
-
-    def _events(
-        self, where: str, values: Sequence[object], *, limit: int = 0, newest: bool = False, lean: bool = False
-    ) -> list[Event]:
-        columns = f"id, at, key, kind, {'coalesce(lean, data)' if lean else 'data'} as data"
-        order = f"order by id{' desc' if newest else ''} limit %s"
-        rows = self._rows(f"select {columns} from event where {where} {order}", (*values, limit or None))  # noqa: S608
-        found = [_event(row) for row in rows]
-        return found[::-1] if newest else found
-
     def runs_changed(self, after: int = 0) -> dict[str, int]:
         """Run → the id of its newest event, for every run with an event after this id."""
         rows = self._rows("select run, max(id) as last from event where id > %s group by run", (after,))
         return {row["run"]: row["last"] for row in rows}
-
-    def last_event_id(self) -> int:
-        """The id of the newest event of all runs; 0 if there is none."""
-        return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
 
     def data_version(self) -> int:
         """A number that changes whenever another connection has written something. It is a hash of the transactions
@@ -391,65 +309,27 @@ class PostgresJournal:
         return [(row["id"], row["at"], row["key"], row["kind"], folded(row["kind"], row["data"])) for row in rows]
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
-        return run_history.answers(self._rows(run_history.ANSWERS, (since, workflow)))
+        return run_history.answers(self._select(run_history.ANSWERS, (since, workflow)))
 
     def verdicts_since(self, since: float, workflow: str = "") -> "list[StoredVerdict]":
-        return run_history.verdicts(self._rows(run_history.VERDICTS, (since, workflow)))
+        return run_history.verdicts(self._select(run_history.VERDICTS, (since, workflow)))
 
     def sealed_since(self, since: float, workflow: str = "") -> dict[str, int]:
-        return run_history.sealed(self._rows(run_history.SEALED, (since, workflow)))
-
-    def spends_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
-        return run_history.spends(self._rows(run_history.SPENDS, (since, workflow)))
+        return run_history.sealed(self._select(run_history.SEALED, (since, workflow)))
 
     def accepted(self, run: str = "") -> dict[str, str]:
         rows = self._rows("select id, accept from run where %s in ('', id) and accept <> '' order by id", (run,))
         return {row["id"]: row["accept"] for row in rows}
 
-    def agents_and_roles(self) -> list[tuple[str, str]]:
-        return sorted((row["agent"], row["role"]) for row in self._rows("select distinct agent, role from spend"))
-
-    def runs_to_decide(self) -> set[str]:
-        judged, names = _step_name_condition(JUDGED)
-        asked = "exists (select 1 from question where question.run = run.id and answer = '')"
-        shown = f"exists (select 1 from step where step.run = run.id and {judged})"  # noqa: S608  (constants)
-        statement = f"select id from run where state <> all(%s) and ({asked} or {shown})"  # noqa: S608
-        return {str(row["id"]) for row in self._rows(statement, (list(ENDED_STATES), *names))}
-
-    def runs_at_work(self) -> list[str]:
-        return [row["id"] for row in self._rows("select id from run where state = 'running' order by id")]
-
-    def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its whole work landed on."""
-        return landings(self._rows("select run, data from event where kind = 'landed' order by id"))
-
-    def step(self, run: str, key: str) -> str | None:
-        """The result of a recorded step; None if it was not recorded."""
-        rows = self._rows("select value from step where run = %s and key = %s", (run, key))
-        return str(rows[0]["value"]) if rows else None
-
-    def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
-        around them, begins with one of these."""
-        where, values = _step_name_condition(names)
-        rows = self._rows(f"select key, began, ended from step where run = %s and {where} order by n", (run, *values))  # noqa: S608
-        return [(row["key"], row["began"], row["ended"]) for row in rows]
-
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
-        """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`."""
-        where, values = _step_name_condition(names)
-        rows = self._rows(
-            f"select n, key, ended, value from step where run = %s and n > %s and {where} order by n",  # noqa: S608
+        """Number, key, end and result of the steps after this number whose name begins with one of `names`, oldest
+        first."""
+        where, values = self._step_name_condition(names)
+        rows = self._select(
+            f"select n, key, ended, value from step where run = ? and n > ? and {where} order by n",  # noqa: S608
             (run, after, *values),
         )
         return ((row["n"], row["key"], row["ended"], row["value"]) for row in rows)
-
-    def step_count(self, run: str) -> int:
-        return int(self._rows("select count(*) as number from step where run = %s", (run,))[0]["number"])
-
-    def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
-        rows = self._rows("select * from question where run = %s order by id", (run,))
-        return [one for row in rows if not ((one := question_of(row)).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
         """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
@@ -471,12 +351,6 @@ class PostgresJournal:
         self.send_events()
         return self._database.transaction(record)
 
-    def approvals(self, run: str) -> list[Approval]:
-        """Approvals and rejections, oldest first."""
-        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected, way'
-        rows = self._rows(f"select {columns} from approval where run = %s order by n", (run,))  # noqa: S608
-        return [Approval(**row) for row in rows]
-
     def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
         """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
         now, token = self.clock(), uuid.uuid4()
@@ -496,28 +370,6 @@ class PostgresJournal:
         self.send_events()
         return self._database.transaction(record)
 
-    def comments(self, run: str) -> list[Comment]:
-        """What people said to the run's agents, oldest first, each with the calls whose agents got it."""
-        columns = "id, sent_to, text, who, way, stops, at"
-        rows = self._rows(f"select {columns} from comment where run = %s order by id", (run,))  # noqa: S608
-        if not rows:
-            return []
-        where = "run = %s and strpos(key, ' comments') > 0"
-        return comments_of(rows, self._rows(f"select key, value from step where {where} order by n", (run,)))  # noqa: S608
-
-    def spends(self, run: str) -> "list[Spend]":
-        """Everything that a run has reserved and spent."""
-        return [spend_of(row) for row in self._rows("select * from spend where run = %s order by n", (run,))]
-
-    def runs_with_approvals(self) -> set[str]:
-        return {str(row["run"]) for row in self._rows("select distinct run from approval")}
-
-    def past(self, role: str, agent: str) -> "list[Spend]":
-        """What earlier calls of this role and agent used, newest first: at most PAST."""
-        where = "role = %s and agent = %s and state = 'done'"
-        rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
-        return [spend_of(row) for row in rows]
-
     def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
         """Record a limit that a person raised, lowered or set."""
         self._rows(
@@ -525,11 +377,6 @@ class PostgresJournal:
             " on conflict (token) do nothing",
             (run, scope, what, amount, who, self.clock(), uuid.uuid4()),
         )
-
-    def limit_changes(self, run: str) -> list[tuple[str, str, float]]:
-        """Scope, kind and amount of every limit that people changed, oldest first."""
-        rows = self._rows("select scope, what, amount from raised where run = %s order by n", (run,))
-        return [(row["scope"], row["what"], row["amount"]) for row in rows]
 
     def close(self) -> None:
         self._database.close()
@@ -570,6 +417,9 @@ class PostgresJournal:
         self.send_events()
         return self._database.rows(statement, values)
 
+    def _select(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        return self._rows(statement.replace("?", "%s"), values)
+
 
 _NEW_SPENDS = """
     select run.size, run.total, new.*
@@ -577,12 +427,8 @@ _NEW_SPENDS = """
     left join spend as new on new.run = %s and new.n > %s order by new.n"""
 
 
-class PostgresRunJournal:
+class PostgresRunJournal(RunQueries[PostgresJournal]):
     """What one run writes: steps by name, events, questions."""
-
-    def __init__(self, journal: PostgresJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
-        self.journal, self.run, self.listen = journal, run, listen
-        self._spends = KnownSpends()
 
     async def once(self, key: str, inputs: str, step: "Step") -> str:
         if (known := await self._recorded_step(key, inputs)) is not None:
@@ -600,9 +446,7 @@ class PostgresRunJournal:
 
     async def _recorded_step(self, key: str, inputs: str) -> str | None:
         rows = await self.journal.rows_when_available(RECORDED_STEP, (self.run, key))
-        if rows and rows[0]["inputs"] != inputs:
-            raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
-        return str(rows[0]["value"]) if rows else None
+        return recorded_result(rows, self.run, key, inputs)
 
     def emit(self, event: "JournalEvent", key: str = "") -> None:
         """Write an event for people, and pass it to the listener. If the database is unavailable, both happen later."""
@@ -696,24 +540,6 @@ class PostgresRunJournal:
             raise self.journal.fenced(self.run)
         return settled
 
-    def past(self, role: str, agent: str) -> "list[Spend]":
-        return self.journal.past(role, agent)
-
-    def limit_changes(self) -> list[tuple[str, str, float]]:
-        return self.journal.limit_changes(self.run)
-
-    def has_step(self, key: str) -> bool:
-        return self.journal.step(self.run, key) is not None
-
-    def has_begun(self, key: str) -> bool:
-        return bool(self.journal._rows("select 1 from spend where run = %s and step = %s limit 1", (self.run, key)))
-
-    def comments(self) -> list[Comment]:
-        return self.journal.comments(self.run)
-
-    def approvals(self) -> list[Approval]:
-        return self.journal.approvals(self.run)
-
     def approve(self, approval: Approval, *, instead: bool = False) -> bool:
         return self.journal.approve(self.run, approval, instead=instead)
 
@@ -773,17 +599,6 @@ def is_named_here(home: Path, *, create: bool) -> bool:
         return file.read_text().strip() == named
     except OSError:
         return not file.exists()
-
-
-def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose own name, or the name of a scope around them, begins with one of `names`;
-    without names, for all steps."""
-    each = " or ".join(["starts_with(key, %s) or strpos(key, %s) > 0"] * len(names))
-    return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
-
-
-def _event(row: dict[str, Any]) -> Event:
-    return Event(**{**row, "data": json.loads(row["data"])})
 
 
 def _why_queued(queue: str, refused: dict[str, str]) -> str:

@@ -1,25 +1,21 @@
-"""Queries over the history of many runs on a hub. They load few columns, and no briefs or replies."""
+"""Queries over the history of many runs on a hub, for `JournalQueries._select`: few columns, no briefs or replies."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from trued.engine.journals.queries import OF_RUNS_SINCE
 from trued.hub.short_events import ESTIMATED, claims
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ContractSealed, VerdictReached
 from trued.model.history import StoredAnswer, StoredVerdict
-from trued.wire import Amount, Spend
 
-_OF_THESE = "run in (select id from run where created_at >= %s and workflow = coalesce(nullif(%s, ''), workflow))"
 # `whole`: the data of events that were written before the column `claims` existed
 ANSWERS = f"""
     select run, key, at, bare, claims, case when claims is null then data end as whole
-    from event where kind = '{CallAnswered.KIND}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
-VERDICTS = f"select run, key, at, data from event where kind = '{VerdictReached.KIND}' and {_OF_THESE} order by id"  # noqa: S608
-SEALED = f"select run, data from event where kind = '{ContractSealed.KIND}' and {_OF_THESE} order by id"  # noqa: S608
-SPENDS = f"""
-    select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {_OF_THESE}
-    order by n"""  # noqa: S608  (constants)
+    from event where kind = '{CallAnswered.KIND}' and {OF_RUNS_SINCE} order by id"""  # noqa: S608  (constants)
+VERDICTS = f"select run, key, at, data from event where kind = '{VerdictReached.KIND}' and {OF_RUNS_SINCE} order by id"  # noqa: S608
+SEALED = f"select run, data from event where kind = '{ContractSealed.KIND}' and {OF_RUNS_SINCE} order by id"  # noqa: S608
 
 Row = Mapping[str, Any]
 
@@ -51,16 +47,6 @@ def verdicts(rows: Iterable[Row]) -> list[StoredVerdict]:
 def sealed(rows: Iterable[Row]) -> dict[str, int]:
     """Run → number of its requirements, from the rows of the query SEALED. The newest contract of a run counts."""
     return {row["run"]: int(json.loads(row["data"]).get("requirements") or 0) for row in rows}
-
-
-def spends(rows: Iterable[Row]) -> list[tuple[str, Spend]]:
-    """Run and spending, from the rows of the query SPENDS."""
-    nothing, found = Amount(), []
-    for row in rows:
-        spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
-        names = (row["step"], "", row["role"], row["agent"])
-        found.append((str(row["run"]), Spend("", 1, *names, "done", nothing, spent, row["cost"])))
-    return found
 
 
 def accepted_grade(inputs: str) -> str:

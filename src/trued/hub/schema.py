@@ -3,6 +3,7 @@
 # Ids of events are assigned one after another and become visible in that order, so a reader that continues after the
 # last id it has seen misses none. A lock ensures this; it is held for one statement (for a comment, until its commit),
 # so a client that freezes cannot keep it for long.
+# The functions `reserve_attempt` and `settle_attempt` are not called any more.
 # `n` is the order of writing. `token` identifies a write without another key, so that sending it twice changes nothing.
 MIGRATIONS = (
     """

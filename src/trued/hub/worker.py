@@ -20,6 +20,7 @@ from trued.engine.engine import Engine
 from trued.engine.run_end import End, end_run
 from trued.engine.run_store import RunStore
 from trued.errors import AgentFailed, BadInput, Busy, Fenced, StateFailed, TruedError
+from trued.hub.claim import RENEWALS
 from trued.hub.database import Database
 from trued.hub.postgres import ASKED_FOR, LEASE_S, PostgresJournal
 from trued.hub.queue import DriveQueue, load_queue
@@ -32,7 +33,6 @@ from trued.model.records import ENDED_STATES
 
 __all__ = ["PROGRAMS", "Offer", "Worker", "run_worker"]
 
-RENEWALS = 15  # how often a lease is renewed before it would expire: often, because a few renewals may fail
 ENDING_S = 30.0  # how long drives may take to end their agents when this worker ends
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # a worker's name; "@" and "#" are reserved
 RUN = re.compile(r"r-[a-z0-9]+")
@@ -98,9 +98,7 @@ class Worker:
     def work(self) -> int:
         """Work until this worker has to end; return the exit code. Raises StateFailed for a hub of another version."""
         self._database.refuse_other_version()
-        if self._database.lets_anybody_in():
-            what = f"{self._database.name} lets anybody in without a password: agents could read and write the journal"
-            raise BadInput(what, then="require a password: scram-sha-256 in pg_hba.conf")
+        self._database.refuse_if_open()
         load_queue()  # before the lease begins, because it takes seconds
         self.life = self._workers.join(self._offer, version("trued"))
         queue = DriveQueue(self._database, own_queue(self._offer.name), self.name, str(len(MIGRATIONS)))

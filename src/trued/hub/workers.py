@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from trued.engine.inputs import Inputs
 from trued.errors import BadInput
 from trued.hub.claim import SOON
-from trued.hub.database import RETRY_S, Connection, Database
+from trued.hub.database import Connection, Database, opened_database
 from trued.hub.postgres import WAITS, WILL_BE_DRIVEN
 from trued.hub.queue import SCHEMA
 from trued.hub.schema import MIGRATIONS
@@ -319,9 +319,5 @@ def _put_again(db: Connection) -> None:
 @contextmanager
 def opened_workers(url: str) -> Iterator[Workers]:
     """The workers of a hub, for commands about them. Raises StateFailed if the hub has another version."""
-    database = Database(url, "trued", lambda: RETRY_S)
-    try:
-        database.refuse_other_version()
+    with opened_database(url) as database:
         yield Workers(database, 0.0)
-    finally:
-        database.close()

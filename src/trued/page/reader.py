@@ -3,14 +3,14 @@
 import json
 import re
 import time
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from sys import intern
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from trued.engine.comparisons import Comparison
 from trued.engine.continuations import next_steps
@@ -25,6 +25,7 @@ from trued.model import EXISTING_TESTS, Approval, Contract, Event, Evidence, Gra
 from trued.model.events.call import EVENTS, CallAnswered, CallAsked, CallStarted, CallWaits, QuotaReported
 from trued.model.events.run import EditApplied, RunResumed, SealedFileEdited
 from trued.model.step_keys import FINISH, PROOF, is_landing, is_verdict
+from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
@@ -58,8 +59,6 @@ READ = {CallWaits.KIND, EditApplied.KIND, RunResumed.KIND, SealedFileEdited.KIND
 HASH = re.compile(r"[0-9a-f]{64}")
 PNG = b"\x89PNG\r\n\x1a\n"
 
-Key = TypeVar("Key")
-Kept = TypeVar("Kept")
 Made = TypeVar("Made")
 
 
@@ -70,32 +69,6 @@ class StillReading(Exception):
     def __init__(self, record: RunRecord, share: float) -> None:
         super().__init__(record.id)
         self.record, self.share = record, share  # share: how much of its events is folded, from 0 to 1
-
-
-class Recent(Generic[Key, Kept]):
-    """A cache of the most recently used values."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._kept = most, OrderedDict[Key, Kept]()
-
-    def drop(self, key: Key) -> None:
-        self._kept.pop(key, None)
-
-    def values(self) -> Iterable[Kept]:
-        return self._kept.values()
-
-    def get(self, key: Key) -> Kept | None:
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put(self, key: Key, value: Kept) -> Kept:
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +100,12 @@ class WatchedRun:
     last_step: int = 0  # number of the newest step read
     inputs: Inputs | None = None
     decided: tuple[object, Decided] | None = None
-    material: tuple[object, Material] | None = None
+    material: Stamped[Material] = field(default_factory=Stamped)
     # part of a page → what it was made of, and the part itself
     made: dict[str, tuple[object, Any]] = field(default_factory=dict)
     drawn: dict[str, float] = field(default_factory=dict)  # when each picture of the whole run was drawn
     calls: tuple[Material, tuple[ReportedCall, ...]] | None = None
-    next_steps: tuple[object, list[tuple[str, str]]] | None = None
+    next_steps: Stamped[list[tuple[str, str]]] = field(default_factory=Stamped)
 
     def add(self, rows: Sequence[tuple[int, float, str, str, str]]) -> None:
         """Fold the next events: id, time, key, kind and data of each."""
@@ -258,14 +231,14 @@ class Reader:
         self._read_now: dict[tuple[str, ...], Any] = {}  # cache for the current moment
         self._watched = Recent[str, WatchedRun](WATCHED)
         self._begun = Recent[str, WatchedRun](BEGUN)
-        self._waits = Recent[str, tuple[object, list[Wait]]](200)
-        self._documents = Recent[str, tuple[object, dict[str, str]]](WATCHED)
-        self._comparisons = Recent[str, tuple[object, dict[str, Any]]](WATCHED)
+        self._waits = Recent[str, Stamped[list[Wait]]](200)
+        self._documents = Recent[str, Stamped[dict[str, str]]](WATCHED)
+        self._comparisons = Recent[str, Stamped[dict[str, Any]]](WATCHED)
         self._newest: dict[str, int] = {}
         self._last_seen = 0  # the largest id in `_newest`
-        self._summaries = Recent[str, tuple[object, RunSummary]](SUMMARIES)
-        self._stats = Recent[HistoryFilter, tuple[object, Stats]](8)
-        self._fallen: tuple[object, dict[str, int]] = (None, {})
+        self._summaries = Recent[str, Stamped[RunSummary]](SUMMARIES)
+        self._stats = Recent[HistoryFilter, Stamped[Stats]](8)
+        self._fallen = Stamped[dict[str, int]]()
         self._accepted: dict[str, Grade | None] = {}  # run → the grade that its user accepts
         self._transcripts = Recent[tuple[str, str], CallTranscript](16)
         self._proofs = Recent[tuple[str, str], Proved](PROOFS)
@@ -356,10 +329,7 @@ class Reader:
         if self.is_empty:
             return add_up(())
         stamp = (self.version(), [(one.id, one.state) for one in self.runs()])
-        found = self._stats.get(wanted)
-        if found is None or found[0] != stamp:
-            found = self._stats.put(wanted, (stamp, add_up(history(self.store, wanted))))
-        return found[1]
+        return self._stats.get(wanted, Stamped).get(stamp, lambda: add_up(history(self.store, wanted)))
 
     def run(self, name: str) -> RunRecord:
         """The run with this id. Raises BadInput if there is none."""
@@ -370,9 +340,7 @@ class Reader:
 
     def watch(self, record: RunRecord) -> WatchedRun:
         """The run, folded up to its newest event. Raises StillReading if it has more events than one page may fold."""
-        found = self._watched.get(record.id) or self._watched.put(
-            record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
-        )
+        found = self._watched.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         if self._moment and found.moment == self._moment:
             return found
         self._read_on(record, found)
@@ -410,26 +378,22 @@ class Reader:
         # what can be decided changes only with a step or an approval
         given, steps = len(journal.approvals(record.id)), journal.step_count(record.id)
         stamp = (steps, record.state, record.why, [one.key for one in asked], given)
-        found = self._waits.get(record.id)
-        if found is None or found[0] != stamp:
-            found = self._waits.put(record.id, (stamp, waits(self.store, record)))
-        return found[1]
+        return self._waits.get(record.id, Stamped).get(stamp, lambda: waits(self.store, record))
 
     def summary(self, record: RunRecord) -> RunSummary:
         """One line of the list of runs. A run that nobody views is folded only for this line and then dropped."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
-        found = self._summaries.get(record.id)
-        if found is None or found[0] != stamp:
-            watched = self._watched.get(record.id) is not None or record.state == "running"
-            try:
-                seen = self.watch(record).progress if watched else self._fold_to_end(record)
-            except StillReading as still:
-                return RunSummary.unread(still.share)
-            found = self._summaries.put(
-                record.id, (stamp, RunSummary.of(record, seen, waiting, *self._attested_grades(record)))
-            )
-        return found[1]
+
+        def sum_up() -> RunSummary:
+            is_watched = record.id in self._watched or record.state == "running"
+            seen = self.watch(record).progress if is_watched else self._fold_to_end(record)
+            return RunSummary.of(record, seen, waiting, *self._attested_grades(record))
+
+        try:
+            return self._summaries.get(record.id, Stamped).get(stamp, sum_up)
+        except StillReading as still:
+            return RunSummary.unread(still.share)
 
     def claims_refuted(self) -> dict[str, int]:
         """Run → how many claims of its agents were refuted; runs without any are left out. To save time, runs that are
@@ -438,10 +402,12 @@ class Reader:
             return {}
         newest, running = self.newest_events(), [one for one in self.runs() if one.state == "running"]
         stamp = [(one.id, newest.get(one.id, 0)) for one in self.runs() if one.state != "running"]
-        if self._fallen[0] != stamp:
+
+        def count() -> dict[str, int]:
             found = self.history(HistoryFilter()).runs
-            self._fallen = (stamp, {one.record.id: sum(each.fell for each in one.claims) for one in found})
-        past, now = self._fallen[1], {one.id: self.summary(one).claims_refuted for one in running}
+            return {one.record.id: sum(each.fell for each in one.claims) for one in found}
+
+        past, now = self._fallen.get(stamp, count), {one.id: self.summary(one).claims_refuted for one in running}
         return {name: number for name, number in {**past, **now}.items() if number}
 
     def _attested_grades(self, record: RunRecord) -> tuple[dict[str, str], Grade | None]:
@@ -455,11 +421,8 @@ class Reader:
         return given, self._accepted.get(record.id)
 
     def _fold_to_end(self, record: RunRecord) -> Progress:
-        """The run's progress up to its newest event. Raises StillReading if the run has more events than one
-        page may fold; the next call continues."""
-        run = self._begun.get(record.id) or self._begun.put(
-            record.id, WatchedRun(Progress((), record.workflow, is_lean=True))
-        )
+        """The run's progress up to its newest event. Raises StillReading if there is more; the next call continues."""
+        run = self._begun.get(record.id, lambda: WatchedRun(Progress((), record.workflow, is_lean=True)))
         self._read_on(record, run)
         self._begun.drop(record.id)
         return run.progress
@@ -476,9 +439,7 @@ class Reader:
         questions, approvals = store.journal.questions(record.id), store.journal.approvals(record.id)
         answered = sum(bool(one.answer) for one in questions)
         stamp = (run.last, steps, record.state, record.head, len(questions), answered, len(approvals))
-        if run.material is None or run.material[0] != stamp:
-            run.material = (stamp, self._gather(record, run, steps))
-        return run.material[1]
+        return run.material.get(stamp, lambda: self._gather(record, run, steps))
 
     def _gather(self, record: RunRecord, run: WatchedRun, steps: int) -> Material:
         store, inputs = self.store, run.inputs or self.store.inputs(record.id)
@@ -535,11 +496,11 @@ class Reader:
         return StoredProofs(run.proofs, partial(self._read_proof, record.id))
 
     def _read_proof(self, run: str, proof: ProofSummary) -> Proved:
-        found = self._proofs.get((run, proof.key))
-        if found is None:
+        def read() -> Proved:
             verdict = Verdict.model_validate_json(self.store.journal.step(run, proof.key) or "")
-            found = self._proofs.put((run, proof.key), Proved(proof.key, proof.at, verdict))
-        return found
+            return Proved(proof.key, proof.at, verdict)
+
+        return self._proofs.get((run, proof.key), read)
 
     def story(self, record: RunRecord) -> list[StoryLine]:
         """The newest lines of the run's story, newest first. Reads only as many events as needed."""
@@ -567,10 +528,7 @@ class Reader:
     def next_steps(self, record: RunRecord) -> list[tuple[str, str]]:
         """Commands that a person may want next; looked up again when something has happened."""
         run = self.watch(record)
-        stamp = (run.last, record.state)
-        if run.next_steps is None or run.next_steps[0] != stamp:
-            run.next_steps = (stamp, next_steps(self.store, record))
-        return run.next_steps[1]
+        return run.next_steps.get((run.last, record.state), lambda: next_steps(self.store, record))
 
     def calls(self, record: RunRecord) -> tuple[ReportedCall, ...]:
         """Every call of the run, and whether its claim was refuted; `texts` reads briefs and replies."""
@@ -637,9 +595,8 @@ class Reader:
         """What the call's processes wrote; None while it is held back."""
         if call.held_back:
             return None
-        place = (record.id, call.key)
-        found = self._transcripts.get(place)
-        return found or self._transcripts.put(place, CallTranscript(self.store.folder(record.id) / "spool", call.key))
+        folder = self.store.folder(record.id) / "spool"
+        return self._transcripts.get((record.id, call.key), lambda: CallTranscript(folder, call.key))
 
     def documents(self, record: RunRecord) -> dict[str, str]:
         """Name → text of the run's documents. Read again when its head or its own files have changed."""
@@ -647,20 +604,15 @@ class Reader:
         files = folder / "files"
         times = [path.stat().st_mtime_ns for path in files.rglob("*") if path.is_file()] if files.is_dir() else []
         stamp = (record.head, len(times), max(times, default=0))
-        found = self._documents.get(record.id)
-        if found is None or found[0] != stamp:
-            goal = self.material(record).goal
-            found = self._documents.put(record.id, (stamp, documents_of(record, folder, goal)))
-        return found[1]
+        return self._documents.get(record.id, Stamped).get(
+            stamp, lambda: documents_of(record, folder, self.material(record).goal)
+        )
 
     def comparison(self, one: Comparison) -> dict[str, Any]:
         """The comparison, as `compare --json` prints it; made again when something has happened in one of its runs."""
         newest = self.newest_events()
         stamp = tuple((each.run, newest.get(each.run, 0), self.run(each.run).state) for each in one.runs)
-        found = self._comparisons.get(one.id)
-        if found is None or found[0] != stamp:
-            found = self._comparisons.put(one.id, (stamp, compare(self.store, one)))
-        return found[1]
+        return self._comparisons.get(one.id, Stamped).get(stamp, lambda: compare(self.store, one))
 
     def outside_journal(self) -> tuple[int, tuple[tuple[str, int | str], ...]]:
         """What changes without an event: the size of the transcripts shown last, who drives each run, and what each

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trued.reporting.html.format import agent_name, amount, counted
+from trued.reporting.html.format import agent_name, amount, counted, facts_line
 from trued.reporting.views.activity import describe_activity
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
@@ -124,7 +124,7 @@ def _spoken_line(number: int, line: bytes, left_out: int) -> SpokenLine:
     kind, at = str(row.get("kind", "")), row.get("at")
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     when = float(at) if isinstance(at, int | float) and not isinstance(at, bool) else 0.0
-    head, text = (describe_activity(row), _facts(rest)) if kind == TOOL else ("", _record_text(kind, rest))
+    head, text = (describe_activity(row), facts_line(rest)) if kind == TOOL else ("", _record_text(kind, rest))
     return SpokenLine(number, when, kind, head, text, left_out)
 
 
@@ -145,10 +145,4 @@ def _record_text(kind: str, row: dict[str, Any]) -> str:
             made_up = ", made up by a script" if row.get("simulated") is True else ""
             return f"{about}{amount(number['tokens_in'])} tokens in, {about}{amount(number['tokens_out'])} out{made_up}"
         case _:
-            return _facts(row)
-
-
-def _facts(row: dict[str, Any]) -> str:
-    if set(row) == {"text"}:
-        return str(row["text"])
-    return " · ".join(f"{name} {value}" for name, value in row.items() if value not in ("", None, [], {}))
+            return facts_line(row)

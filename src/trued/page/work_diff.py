@@ -5,16 +5,16 @@ import re
 import subprocess
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
+from trued.page.caches import Recent
 from trued.reporting.html.calls import ReportedCall
 from trued.support.hashing import folder_name
 from trued.support.visible_text import visible_lines
@@ -37,6 +37,7 @@ PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--igno
 
 HEADINGS = ("index ", "--- ", "+++ ", "new file mode", "deleted file mode", "old mode", "new mode")
 
+Found = TypeVar("Found")
 DiffParts: TypeAlias = tuple[tuple[str, str], ...]  # pairs: kind of the lines (+, -, @ or ""), and the lines themselves
 
 
@@ -53,11 +54,7 @@ def changed_files(store: RunStore, record: RunRecord) -> tuple[ChangedFile, ...]
     """Files that differ between the run's base and its head; None if the commits cannot be found."""
     if record.head in ("", record.base):
         return ()
-    for place in _places(store, record):
-        found = _list_changed_files(place, record.base, record.head)
-        if found is not None:
-            return found
-    return None
+    return _first_found(store, record, lambda place: _list_changed_files(place, record.base, record.head))
 
 
 @lru_cache(maxsize=64)
@@ -76,11 +73,8 @@ def _number(text: str) -> int:
 
 def file_diff(store: RunStore, record: RunRecord, path: str) -> DiffParts:
     """The diff of one file. The path is taken literally, so that it cannot lead out of the repository."""
-    for place in _places(store, record):
-        output = _git_diff(place, record.base, record.head, path)
-        if output is not None:
-            return diff_parts(output)
-    return ()
+    output = _first_found(store, record, lambda place: _git_diff(place, record.base, record.head, path))
+    return diff_parts(output or "")
 
 
 @lru_cache(maxsize=64)
@@ -102,11 +96,9 @@ class FileVersion:
 
 def file_versions(store: RunStore, record: RunRecord, path: str) -> tuple[FileVersion, ...]:
     """The run's commits that changed a file, the newest first."""
-    for place in _places(store, record) if record.head not in ("", record.base) else ():
-        found = _versions(place, record.base, record.head, path)
-        if found is not None:
-            return found
-    return ()
+    if record.head in ("", record.base):
+        return ()
+    return _first_found(store, record, lambda place: _versions(place, record.base, record.head, path)) or ()
 
 
 @lru_cache(maxsize=64)
@@ -121,12 +113,11 @@ def _versions(place: str, base: str, head: str, path: str) -> tuple[FileVersion,
 
 
 def version_text(store: RunStore, record: RunRecord, commit: str, path: str) -> str:
-    """The text of a file in one of the run's commits; "" if it cannot be found."""
-    for place in _places(store, record):
-        output = _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
-        if output is not None:
-            return output.decode("utf-8", "replace")[:SHOWN]
-    return ""
+    """The text of a file at one of its versions."""
+    output = _first_found(
+        store, record, lambda place: _git(place, "cat-file", "blob", f"{commit}:{path}", most=4 * SHOWN)
+    )
+    return (output or b"").decode("utf-8", "replace")[:SHOWN]
 
 
 def read_clone(place: str, folder: Path) -> DiffParts | None:
@@ -158,7 +149,7 @@ class CloneDiffs:
     def __init__(self, read: Callable[[str, Path], DiffParts | None] = read_clone) -> None:
         self._read = read
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="clones")
-        self._known: OrderedDict[Path, _CloneLook] = OrderedDict()
+        self._known = Recent[Path, _CloneLook](CLONES)
 
     def of(self, store: RunStore, record: RunRecord, call: ReportedCall) -> DiffParts:
         """The last known diff of the call's clone."""
@@ -169,10 +160,7 @@ class CloneDiffs:
 
     def newest(self, place: str, folder: Path) -> DiffParts:
         """The last known diff; starts a new read if the last one is old."""
-        look = self._known.setdefault(folder, _CloneLook())
-        self._known.move_to_end(folder)
-        while len(self._known) > CLONES:
-            self._known.popitem(last=False)
+        look = self._known.get(folder, _CloneLook)
         self._take(look)
         if look.under_way is None and time.monotonic() >= look.due:
             look.under_way = self._thread.submit(self._read, place, folder)
@@ -203,11 +191,12 @@ def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | 
     return folder.parent if folder.parent.parent == store.folder(record.id) / "clones" else None
 
 
-def _places(store: RunStore, record: RunRecord) -> tuple[str, ...]:
-    """Where the run's commits may be: in its store, else in the repository itself."""
+def _first_found(store: RunStore, record: RunRecord, read: Callable[[str], Found | None]) -> Found | None:
+    """What `read` finds in the run's store, else in the repository itself; None if it finds nothing there, either."""
     own, repository = Store(Path(record.repository), store.home, record.id).folder, Path(record.repository)
     inside = repository / ".git"
-    return tuple(str(one) for one in (own, inside if inside.exists() else repository) if one.exists())
+    places = [str(one) for one in (own, inside if inside.exists() else repository) if one.exists()]
+    return next((found for place in places if (found := read(place)) is not None), None)
 
 
 def diff_parts(text: str) -> DiffParts:

@@ -343,7 +343,8 @@ def test_both_stores_have_every_name_of_the_protocol_with_the_same_parameters(
 
 
 def _names(protocol: type) -> set[str]:
-    return {name for name, one in vars(protocol).items() if not name.startswith("_") and callable(one)}
+    members = [member for one in protocol.__mro__ for member in vars(one).items()]
+    return {name for name, one in members if not name.startswith("_") and callable(one)}
 
 
 # Names that only the embedded store has. A name for other code to use belongs into the protocol.

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trued.errors import BadInput
-from trued.model import Approval, Comment, Delivery, Question, RunRecord, TakenComments
+from trued.errors import BadInput, Diverged
+from trued.model import Approval, Comment, Delivery, Event, Question, RunRecord, TakenComments
 from trued.model.step_keys import is_comments
 
 if TYPE_CHECKING:
@@ -36,6 +36,19 @@ def landings(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
         onto = str(data.get("onto"))
         found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
     return found
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """The event in a row of the table `event`, whose `data` is JSON."""
+    return Event(**{**row, "data": json.loads(row["data"])})
+
+
+def recorded_result(rows: Sequence[Mapping[str, Any]], run: str, key: str, inputs: str) -> str | None:
+    """The result in the row of the step `key`; None if there is no row. Raises Diverged if it was recorded for other
+    inputs."""
+    if rows and rows[0]["inputs"] != inputs:
+        raise Diverged(f"step {key!r} of run {run} was recorded with other inputs: start a new run")
+    return str(rows[0]["value"]) if rows else None
 
 
 def question_of(row: Mapping[str, Any]) -> Question:
@@ -78,6 +91,14 @@ def spend_of(row: Mapping[str, Any]) -> "Spend":
         return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
 
     return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
+
+
+def spending_of(row: Mapping[str, Any]) -> "Spend":
+    """A spend of which only the names and the used amount are known, in some columns of the table `spend`."""
+    from trued.wire import Amount, Spend
+
+    spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
+    return Spend("", 1, row["step"], "", row["role"], row["agent"], "done", Amount(), spent, row["cost"])
 
 
 class KnownSpends:

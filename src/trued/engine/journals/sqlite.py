@@ -8,24 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trued.engine.journals.rows import (
-    PAST,
-    KnownSpends,
-    approval_columns,
-    comments_of,
-    landings,
-    question_of,
-    select_run,
-    spend_columns,
-    spend_of,
-)
+from trued.engine.journals.queries import Dialect, JournalQueries, RunQueries
+from trued.engine.journals.rows import approval_columns, recorded_result, spend_columns
 from trued.engine.journals.run_lock import RunLock
-from trued.errors import BadInput, Busy, Diverged, StateFailed
-from trued.model import Approval, Comment, Event, Question, RunRecord
-from trued.model.records import ENDED_STATES
-from trued.model.step_keys import JUDGED
+from trued.errors import BadInput, Busy, StateFailed
+from trued.model import Approval, Comment, Event, RunRecord
 from trued.support import processes
 
 if TYPE_CHECKING:
@@ -106,8 +95,10 @@ MIGRATIONS = (
 )
 
 
-class SqliteJournal:
+class SqliteJournal(JournalQueries):
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
+
+    _dialect = Dialect(number="rowid", position="instr", role="json_extract(data, '$.role')", lean=LEAN, bare=BARE)
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, read_only: bool = False) -> None:
         """`read_only`: create and migrate nothing; each write raises StateFailed. Raises StateFailed if the file cannot
@@ -212,6 +203,9 @@ class SqliteJournal:
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
 
+    def _select(self, statement: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._rows(statement, values)]
+
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord, inputs: str = "", *, queue: str = "") -> None:
@@ -235,20 +229,6 @@ class SqliteJournal:
         row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
         sets = ", ".join(f"{name} = ?" for name in row)
         self._write(f"update run set {sets} where id = ?", [*row.values(), record.id])  # noqa: S608
-
-    def runs(self) -> list[RunRecord]:
-        columns = ", ".join(RunRecord.model_fields)
-        rows = self._rows(f"select {columns} from run order by created_at desc, id")  # noqa: S608
-        return [RunRecord(**dict(row)) for row in rows]
-
-    def inputs(self, run: str) -> str:
-        """The inputs of a run, as JSON."""
-        return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
-
-    def run(self, name: str) -> RunRecord:
-        """The run with this id, or the only run whose id begins with it. Raises BadInput if there is none, or
-        several."""
-        return select_run(self.runs(), name)
 
     def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
         return RunJournal(self, run, listen)
@@ -302,105 +282,25 @@ class SqliteJournal:
 
     # -- events, steps, decisions --------------------------------------------------------------------------------------
 
-    def events(self, run: str, after: int = 0, *, limit: int = 0, lean: bool = False) -> list[Event]:
-        """The events of a run after this id, oldest first; at most `limit`, if that is not 0.
-
-        `lean`: without briefs, and with only the claims of replies and the beginning of their `summary`.
-        """
-        return self._events("run = ? and id > ?", (run, after), limit=limit, lean=lean)
-
-    def last_events(self, run: str, limit: int, *, before: int = 0, lean: bool = False) -> list[Event]:
-        """The newest events of a run, or the newest of those before an id: at most `limit`, oldest first."""
-        where, values = ("run = ? and id < ?", (run, before)) if before else ("run = ?", (run,))
-        return self._events(where, values, limit=limit, newest=True, lean=lean)
-
-    def events_of_kind(self, run: str, *kinds: str, lean: bool = False) -> list[Event]:
-        """The events of a run that have one of these kinds, oldest first."""
-        return self._events(f"run = ? and kind in ({', '.join('?' * len(kinds))})", (run, *kinds), lean=lean)
-
-    def events_of_call(self, run: str, key: str) -> list[Event]:
-        """The complete events under one key, oldest first: those of one call, with its brief and reply."""
-        return self._events("run = ? and key = ?", (run, key))
-
-    def search_events(
-        self, run: str, words: Sequence[str] = (), *, before: int = 0, limit: int = 200, silent: Sequence[str] = ()
-    ) -> tuple[int, list[Event]]:
-        """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
-        the newest of them before the id `before`, newest first.
-
-        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
-        of an agent are searched and returned.
-        """
-        own = "(json_extract(data, '$.role') = ? or key glob ? or key glob ?)"
-        spoken = " or ".join([own] * len(silent)) or "false"
-        shown = f"(case when {spoken} then {BARE} else {LEAN} end)"
-        silent = [one for role in silent for one in (role, f"{role}#*", f"*/{role}#*")]
-        holds = f"instr(lower(kind || ' ' || key || ' ' || {shown}), lower(?)) > 0"
-        where = " and ".join(["run = ?", *[holds] * len(words)])
-        values = [run, *(value for one in words for value in (*silent, one))]
-        total = self._rows(f"select count(*) as number from event where {where}", values)[0]["number"]  # noqa: S608
-        found = self._rows(
-            f"select id, at, key, kind, {shown} as data from event where {where} and id < ? order by id desc limit ?",  # noqa: S608
-            (*silent, *values, before or 1 << 62, limit),
-        )
-        return int(total), [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in found]
-
-    def _events(
-        self, where: str, values: Sequence[object], *, limit: int = 0, newest: bool = False, lean: bool = False
-    ) -> list[Event]:
-        columns = f"id, at, key, kind, {LEAN if lean else 'data'} as data"
-        order = f"order by id{' desc' if newest else ''} limit ?"
-        rows = self._rows(f"select {columns} from event where {where} {order}", (*values, limit or -1))  # noqa: S608
-        found = [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
-        return found[::-1] if newest else found
-
     def runs_changed(self, after: int = 0) -> dict[str, int]:
         """Run → the id of its newest event, for every run with an event after this id."""
         # `+` makes SQLite search by id; otherwise it would read the whole index of runs
         rows = self._rows("select run, max(id) as last from event where id > ? group by +run", (after,))
         return {row["run"]: row["last"] for row in rows}
 
-    def last_event_id(self) -> int:
-        """The id of the newest event of all runs; 0 if there is none."""
-        return int(self._rows("select coalesce(max(id), 0) as last from event")[0]["last"])
-
     def data_version(self) -> int:
         """A number that changes whenever another connection has written something."""
         return int(self._rows("pragma data_version")[0]["data_version"])
-
-    def landed(self) -> dict[str, list[str]]:
-        """Run → branches that its whole work landed on."""
-        return landings(map(dict, self._rows("select run, data from event where kind = 'landed' order by id")))
-
-    def step(self, run: str, key: str) -> str | None:
-        """The result of a recorded step; None if it was not recorded."""
-        rows = self._rows("select value from step where run = ? and key = ?", (run, key))
-        return str(rows[0]["value"]) if rows else None
-
-    def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
-        around them, begins with one of these."""
-        where, values = _step_name_condition(names)
-        statement = f"select key, began, ended from step where run = ? and {where} order by rowid"  # noqa: S608
-        rows = self._rows(statement, (run, *values))
-        return [(row["key"], row["began"], row["ended"]) for row in rows]
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:
         """Number, key, end and result of the steps after this number, oldest first; `names` as in `steps`.
 
         Results are read one at a time: those of a long run are many megabytes.
         """
-        where, values = _step_name_condition(names)
+        where, values = self._step_name_condition(names)
         statement = f"select rowid, key, ended from step where run = ? and rowid > ? and {where} order by rowid"  # noqa: S608
         for number, key, ended in self._rows(statement, (run, after, *values)):
             yield number, key, ended, self._rows("select value from step where rowid = ?", (number,))[0][0]
-
-    def step_count(self, run: str) -> int:
-        return int(self._rows("select count(*) as number from step where run = ?", (run,))[0]["number"])
-
-    def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
-        rows = self._rows("select * from question where run = ? order by id", (run,))
-        return [one for row in rows if not ((one := question_of(dict(row))).answer and only_open)]
 
     def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
         """Record an approval, unless the same work has one; with `instead`, record it anyway, and the newest counts.
@@ -416,12 +316,6 @@ class SqliteJournal:
             db.execute(f"insert into approval ({names}, at) values ({marks}, :at)", {**row, "at": self.clock()})  # noqa: S608
             return True
 
-    def approvals(self, run: str) -> list[Approval]:
-        """Approvals and rejections, oldest first."""
-        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected, way'
-        rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
-        return [Approval(**dict(row)) for row in rows]
-
     def add_comment(self, run: str, comment: Comment, event: "Callable[[int], JournalEvent]", key: str) -> int:
         """Record a comment and its event, which gets the comment's number, in one write. Returns that number."""
         now, row = self.clock(), (comment.to, comment.text, comment.who, comment.way, comment.stops)
@@ -433,24 +327,6 @@ class SqliteJournal:
             statement = "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)"
             db.execute(statement, (run, now, key, made.stored_kind, data))
         return number
-
-    def comments(self, run: str) -> list[Comment]:
-        """What people said to the run's agents, oldest first, each with the calls whose agents got it."""
-        columns = "id, sent_to, text, who, way, stops, at"
-        rows = self._rows(f"select {columns} from comment where run = ? order by id", (run,))  # noqa: S608
-        if not rows:
-            return []
-        steps = self._rows(
-            "select key, value from step where run = ? and key like '% comments%' order by rowid", (run,)
-        )
-        return comments_of(map(dict, rows), map(dict, steps))
-
-    def spends(self, run: str) -> "list[Spend]":
-        """Everything that a run has reserved and spent."""
-        return [spend_of(dict(row)) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
-
-    def runs_with_approvals(self) -> set[str]:
-        return {str(row["run"]) for row in self._rows("select distinct run from approval")}
 
     def answers_since(self, since: float, workflow: str = "") -> "list[StoredAnswer]":
         # imported here, because few commands read many runs
@@ -468,29 +344,10 @@ class SqliteJournal:
 
         return {row["run"]: int(row["requirements"] or 0) for row in self._rows(SEALED, (since, workflow))}
 
-    def spends_since(self, since: float, workflow: str = "") -> "list[tuple[str, Spend]]":
-        from trued.engine.journals import sqlite_history as history
-
-        return history.spends(self._rows(history.SPENDS, (since, workflow)))
-
     def accepted(self, run: str = "") -> dict[str, str]:
         from trued.engine.journals.sqlite_history import ACCEPTED
 
         return {row["id"]: str(row["accept"]) for row in self._rows(ACCEPTED, (run,)) if row["accept"]}
-
-    def agents_and_roles(self) -> list[tuple[str, str]]:
-        rows = self._rows("select distinct agent, role from spend order by agent, role")
-        return [(str(row["agent"]), str(row["role"])) for row in rows]
-
-    def runs_to_decide(self) -> set[str]:
-        (judged, names), ended = _step_name_condition(JUDGED), ", ".join("?" * len(ENDED_STATES))
-        asked = "exists (select 1 from question where question.run = run.id and answer = '')"
-        shown = f"exists (select 1 from step where step.run = run.id and {judged})"  # noqa: S608  (constants)
-        statement = f"select id from run where state not in ({ended}) and ({asked} or {shown})"  # noqa: S608
-        return {str(row["id"]) for row in self._rows(statement, (*ENDED_STATES, *names))}
-
-    def runs_at_work(self) -> list[str]:
-        return [str(row["id"]) for row in self._rows("select id from run where state = 'running' order by id")]
 
     def folded_events(self, run: str, after: int, limit: int) -> list[tuple[int, float, str, str, str]]:
         """Id, time, key, kind and lean data of the events after this id, oldest first, at most `limit`. The data is
@@ -498,21 +355,10 @@ class SqliteJournal:
         statement = f"select id, at, key, kind, {FOLDED} from event where run = ? and id > ? order by id limit ?"  # noqa: S608
         return [(row[0], row[1], row[2], row[3], row[4]) for row in self._rows(statement, (run, after, limit))]
 
-    def past(self, role: str, agent: str) -> "list[Spend]":
-        """What earlier calls of this role and agent used, newest first: at most PAST."""
-        where = "role = ? and agent = ? and state = 'done'"
-        rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
-        return [spend_of(dict(row)) for row in rows]
-
     def change_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
         """Record a limit that a person raised, lowered or set."""
         values = (run, scope, what, amount, who, self.clock())
         self._write("insert into raised (run, scope, what, amount, who, at) values (?, ?, ?, ?, ?, ?)", values)
-
-    def limit_changes(self, run: str) -> list[tuple[str, str, float]]:
-        """Scope, kind and amount of every limit that people changed, oldest first."""
-        rows = self._rows("select scope, what, amount from raised where run = ? order by rowid", (run,))
-        return [(row["scope"], row["what"], row["amount"]) for row in rows]
 
     def close(self) -> None:
         self._unsynced.close()
@@ -525,19 +371,13 @@ _NEW_SPENDS = """
     left join spend as new on new.run = ? and new.rowid > ? order by new.rowid"""
 
 
-class RunJournal:
+class RunJournal(RunQueries[SqliteJournal]):
     """What one run writes: steps by name, events, questions, spends."""
 
-    def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
-        self.journal, self.run, self.listen = journal, run, listen
-        self._spends = KnownSpends()
-
     async def once(self, key: str, inputs: str, step: "Step") -> str:
-        rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
-        if rows:
-            if rows[0]["inputs"] != inputs:
-                raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
-            return str(rows[0]["value"])
+        rows = self.journal._select("select inputs, value from step where run = ? and key = ?", (self.run, key))
+        if (known := recorded_result(rows, self.run, key, inputs)) is not None:
+            return known
         began = self.journal.clock()
         value = await step()
         self.journal._write(
@@ -599,33 +439,8 @@ class RunJournal:
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
         return decided
 
-    def past(self, role: str, agent: str) -> "list[Spend]":
-        return self.journal.past(role, agent)
-
-    def limit_changes(self) -> list[tuple[str, str, float]]:
-        return self.journal.limit_changes(self.run)
-
-    def has_step(self, key: str) -> bool:
-        return self.journal.step(self.run, key) is not None
-
-    def has_begun(self, key: str) -> bool:
-        return bool(self.journal._rows("select 1 from spend where run = ? and step = ? limit 1", (self.run, key)))
-
-    def comments(self) -> list[Comment]:
-        return self.journal.comments(self.run)
-
-    def approvals(self) -> list[Approval]:
-        return self.journal.approvals(self.run)
-
     def approve(self, approval: Approval, *, instead: bool = False) -> bool:
         return self.journal.approve(self.run, approval, instead=instead)
-
-
-def _step_name_condition(names: Sequence[str]) -> tuple[str, list[str]]:
-    """An SQL condition for steps whose own name, or the name of a scope around them, begins with one of `names`;
-    without names, for all steps."""
-    patterns = [pattern for one in names for pattern in (f"{one}*", f"*/{one}*")]
-    return f"({' or '.join(['key glob ?'] * len(patterns)) or 'true'})", patterns
 
 
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:

@@ -5,17 +5,15 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trued.engine.journals.queries import OF_RUNS_SINCE
 from trued.model.history import CLAIMING_FIELDS, StoredAnswer, StoredVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from trued.wire import Spend
-
 # The kinds of `CallAnswered`, `VerdictReached` and `ContractSealed`, as literals: importing all event classes takes
 # longer than reading a journal.
 ANSWERED, REACHED, IS_SEALED = "answered", "proven", "contract sealed"
-_OF_THESE = "run in (select id from run where created_at >= ? and workflow = coalesce(nullif(?, ''), workflow))"
 _TEXTS = ", ".join(f"substr(json_extract(data, '$.reply.{name}'), 1, 40)" for name in CLAIMING_FIELDS)
 _TYPES = ", ".join(f"json_type(data, '$.reply.{name}')" for name in CLAIMING_FIELDS)
 ANSWERS = f"""
@@ -23,22 +21,19 @@ ANSWERS = f"""
         json_extract(data, '$.state') as state, json_extract(data, '$.ended') as ended,
         json_array({_TEXTS}) as claims, json_array({_TYPES}) as types, json_type(data, '$.reply.asks') as asks,
         coalesce(json_extract(data, '$.tokens.estimated'), 1) as estimated
-    from event where kind = '{ANSWERED}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+    from event where kind = '{ANSWERED}' and {OF_RUNS_SINCE} order by id"""  # noqa: S608  (constants)
 VERDICTS = f"""
     select run, key, at, (
         select json_group_object(json_extract(value, '$.id'), json_extract(value, '$.grade'))
         from json_each(data, '$.requirements') where json_extract(value, '$.id') is not null
     ) as grades, json_extract(data, '$.grade') as worst
-    from event where kind = '{REACHED}' and {_OF_THESE} order by id"""  # noqa: S608  (constants)
+    from event where kind = '{REACHED}' and {OF_RUNS_SINCE} order by id"""  # noqa: S608  (constants)
 ACCEPTED = """
     select id, case when json_valid(inputs) then json_extract(inputs, '$.settings.accept') end as accept
     from run where ? in ('', id) order by id"""
 SEALED = f"""
     select run, json_extract(data, '$.requirements') as requirements, max(id)
-    from event where kind = '{IS_SEALED}' and {_OF_THESE} group by run"""  # noqa: S608  (constants)
-SPENDS = f"""
-    select run, step, role, agent, spent_usd, spent_tokens, spent_seconds, cost from spend where {_OF_THESE}
-    order by rowid"""  # noqa: S608  (constants)
+    from event where kind = '{IS_SEALED}' and {OF_RUNS_SINCE} group by run"""  # noqa: S608  (constants)
 
 
 def answers(rows: "Iterable[sqlite3.Row]") -> list[StoredAnswer]:
@@ -65,18 +60,6 @@ def verdicts(rows: "Iterable[sqlite3.Row]") -> list[StoredVerdict]:
         if given not in read:
             read[given] = {name: str(grade) for name, grade in json.loads(given).items() if grade}
         found.append(StoredVerdict(row["run"], row["key"], row["at"], read[given], row["worst"] or ""))
-    return found
-
-
-def spends(rows: "Iterable[sqlite3.Row]") -> "list[tuple[str, Spend]]":
-    """The result of the query SPENDS: each run with its spending."""
-    from trued.wire import Amount, Spend  # imported here, because only readers of calls need it
-
-    nothing, found = Amount(), []
-    for row in rows:
-        spent = Amount(usd=row["spent_usd"], tokens=row["spent_tokens"], seconds=row["spent_seconds"])
-        names = (row["step"], "", row["role"], row["agent"])
-        found.append((str(row["run"]), Spend("", 1, *names, "done", nothing, spent, row["cost"])))
     return found
 
 

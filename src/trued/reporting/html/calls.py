@@ -2,15 +2,14 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from trued.model import Event
 from trued.model.events.call import CallAnswered, CallAsked, CallWaits
 from trued.model.history import claim_of
 from trued.model.step_keys import is_landing
-from trued.reporting.html.format import agent_name, clock, cut, moment
+from trued.reporting.html.format import agent_name, clock, cut, facts_line, moment
 from trued.reporting.html.material import Material, ProofSummary, Spooled
 from trued.reporting.views.claims import CallEnd, VerdictFact, claims_done, done_claims
 from trued.reporting.views.rows import Call, CallOutcome
@@ -250,7 +249,7 @@ def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterato
     lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in shown_elsewhere]
     for row in spooled.events:
         rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
-        lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), _every_fact(rest)))
+        lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), facts_line(rest)))
     for line in sorted(lines, key=lambda line: line.at):
         yield replace(line, text=cut(line.text, max(200, room))[0])
 
@@ -262,13 +261,7 @@ def _time(value: object) -> float:
 def _event_text(stored: Event) -> str:
     if event := CallWaits.read(stored):
         return f"until {moment(event.until)}: {event.waits_for}: {event.why}"
-    return _every_fact(stored.data)
-
-
-def _every_fact(data: Mapping[str, Any]) -> str:
-    if set(data) == {"text"}:
-        return str(data["text"])
-    return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
+    return facts_line(stored.data)
 
 
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Times, sizes and sums as people read them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 
 def moment(at: float) -> str:
@@ -42,6 +43,13 @@ def short(commit: str) -> str:
 def cut(text: str, length: int) -> tuple[str, int]:
     """The beginning of a text, and how many characters are left out."""
     return (text, 0) if len(text) <= length else (text[:length], len(text) - length)
+
+
+def facts_line(data: Mapping[str, Any]) -> str:
+    """All fields with a value in one line; of a record with nothing but a text, only the text."""
+    if set(data) == {"text"}:
+        return str(data["text"])
+    return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
 
 
 def agent_name(agent: str) -> str:

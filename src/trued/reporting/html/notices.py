@@ -1,6 +1,6 @@
 """What a reader has to know before anything else: lowered bars, missing sandboxes, edits to files that tools trust."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trued.engine.sensitive_files import sensitivity_of
@@ -29,11 +29,18 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
     view = material.progress.view
     yield from (cut(one, LENGTH)[0] for one in view.notices())
     for kind, text in {**WARNINGS, **view.WARNINGS}.items():
-        facts = list(dict.fromkeys(_every_fact(one.data) for one in material.events if one.kind == kind.KIND))
-        yield from (f"{text}: {rest}" if rest else f"{text}." for rest in facts[:SHOWN])
-        if len(facts) > SHOWN:
-            yield f"{text}, {counted(len(facts) - SHOWN, 'more time')}."
-    yield from _foreign_edits(material)
+        facts = (_every_fact(one.data) for one in material.events if one.kind == kind.KIND)
+        yield from _first(text, (f"{text}: {rest}" if rest else f"{text}." for rest in facts))
+    edits = (words for _, event in of_kind(material.events, run.SealedFileEdited) for words in foreign_edits(event))
+    yield from _first("An agent edited files that it may not change", (f"{words}." for words in edits))
+
+
+def _first(text: str, sentences: Iterable[str]) -> Iterator[str]:
+    """The first different sentences, and how many more there are. `text`: what all of them are about."""
+    every = list(dict.fromkeys(sentences))
+    yield from every[:SHOWN]
+    if len(every) > SHOWN:
+        yield f"{text}, {counted(len(every) - SHOWN, 'more time')}."
 
 
 def _lowered_notices(material: Material) -> Iterator[str]:
@@ -44,14 +51,6 @@ def _lowered_notices(material: Material) -> Iterator[str]:
         yield "Nothing was confined: agents and checks could read and write everything (--allow-unsandboxed)."
     if contract and not contract.held_out and contract.held_out_why:
         yield f"Nothing was held out: {contract.held_out_why}."
-
-
-def _foreign_edits(material: Material) -> Iterator[str]:
-    found = [words for _, event in of_kind(material.events, run.SealedFileEdited) for words in foreign_edits(event)]
-    each = list(dict.fromkeys(found))
-    yield from (f"{one}." for one in each[:SHOWN])
-    if len(each) > SHOWN:
-        yield f"An agent edited files that it may not change, {counted(len(each) - SHOWN, 'more time')}."
 
 
 def _changed_file_notices(every: Sequence[ReportedCall]) -> Iterator[str]:

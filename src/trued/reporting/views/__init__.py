@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from trued.reporting.views.cases import CaseNumbers
     from trued.reporting.views.rows import Call
 
+NOT_CHECKED_YET = ("no check has been run on it yet",)
+
 
 def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
     """The run with the state to show to people, and its reason. It can differ from the recorded state: a run without a
@@ -85,22 +87,24 @@ def _call_data(call: "Call", *, at_work: bool) -> dict[str, Any]:
 def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool) -> dict[str, Any]:
     """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet. `over`: no
     agent will work on the run any more, so held-out cases may be shown."""
-    from trued.model import Verdict  # imported here, because `ls` needs no verdict
+    from trued.model import Judged, Verdict  # imported here, because `ls` needs no verdict
     from trued.proof.notes import facts_of
 
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
-    judged = {one.id: _judged_row(one, facts, over=over) for one in verdict.requirements}
-    wanted = contract.requirements if contract else ()
-    unseen = [_not_judged_yet(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
-    rows = [*judged.values(), *unseen]
-    suites = [_ungraded(_judged_row(one, facts, over=over)) for one in verdict.suites]
-    failed = [str(one.grade) for one in verdict.suites if not one.holds]
+    judged = {one.id: one for one in verdict.requirements}
+    unseen = [
+        Judged(id=one.id, text=one.text, source=str(one.source), grade=Grade.UNPROVEN, why=NOT_CHECKED_YET, holds=False)
+        for one in (contract.requirements if contract else ())
+        if one.id not in judged
+    ]
+    every = [*judged.values(), *unseen]
+    failed = [one.grade for one in verdict.suites if not one.holds]
     return {
-        "grade": min_grade([*(row["grade"] for row in rows), *failed] if rows else [str(verdict.grade)]),
+        "grade": str(min([*(one.grade for one in every), *failed]) if every else verdict.grade),
         "commit": verdict.commit,
-        "requirements": rows,
-        "existing_tests": suites,
+        "requirements": [_judged_row(one, facts, over=over) for one in every],
+        "existing_tests": [_ungraded(_judged_row(one, facts, over=over)) for one in verdict.suites],
         "undecided": list(verdict.undecided),
         "reported": list(facts_of(verdict)),
     }
@@ -114,10 +118,6 @@ def ledger_for_agents(verdict: "Verdict", contract: "Contract | None") -> dict[s
     for row in (*found["requirements"], *found["existing_tests"]):
         row["why"] = unmet.get(row["id"], row["why"])
     return found
-
-
-def min_grade(grades: Iterable[str]) -> str:
-    return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
 
 
 def _judged_row(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -> dict[str, Any]:
@@ -142,22 +142,6 @@ def _judged_row(one: "Judged", facts: "Mapping[str, Evidence]", *, over: bool) -
 def _ungraded(row: dict[str, Any]) -> dict[str, Any]:
     """The row of existing tests, which have no grade: they pass (`holds`) or not."""
     return {name: value for name, value in row.items() if name != "grade"}
-
-
-def _not_judged_yet(name: str, text: str, source: str) -> dict[str, Any]:
-    why = "no check has been run on it yet"
-    return {
-        "id": name,
-        "grade": "unproven",
-        "why": why,
-        "evidence": [],
-        "pictures": [],
-        "text": text,
-        "source": source,
-        "holds": False,
-        "lacks": "",
-        "missing": [],
-    }
 
 
 def _pictures(facts: "Iterable[Evidence]", *, over: bool) -> list[dict[str, Any]]:

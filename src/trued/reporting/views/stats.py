@@ -30,7 +30,7 @@ class RunFacts:
     @property
     def data(self) -> dict[str, object]:
         total, one = Total(self.record.id), self.record
-        total.add(self, self.spends, self.claims)
+        total.add(self)
         left_out = ("name", "runs", "proven", "met_per_usd")
         facts = {name: value for name, value in total.data.items() if name not in left_out}
         named = {"run": one.id, "title": one.title, "workflow": one.workflow, "repository": one.repository}
@@ -103,8 +103,9 @@ class Total:
         """How often a *done* was false; None if nobody claimed anything."""
         return self.fell / self.claims if self.claims else None
 
-    def add(self, run: RunFacts, spends: Iterable[Spend], claims: Iterable[DoneClaim] = ()) -> None:
-        rows = list(spends)
+    def add(self, run: RunFacts) -> None:
+        """Add a run, or what one agent or role did in it."""
+        rows = run.spends
         if run.record.id not in self._runs:
             self._runs.add(run.record.id)
             self.runs += 1
@@ -117,8 +118,7 @@ class Total:
         self.is_estimated |= any(row.cost != "reported" and row.spent.usd for row in rows)
         self.met_per_usd = round(self.met / self.usd, 2) if self.usd > 0 else None
         self.seconds += sum(row.spent.seconds for row in rows)
-        every = list(claims)
-        self.claims, self.fell = self.claims + len(every), self.fell + sum(one.fell for one in every)
+        self.claims, self.fell = self.claims + len(run.claims), self.fell + sum(one.fell for one in run.claims)
 
     @property
     def data(self) -> dict[str, object]:
@@ -157,16 +157,15 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
     agent_weeks: dict[str, dict[str, Total]] = {}
     for run in every:
         week = week_of(run.record.created_at)
-        total.add(run, run.spends, run.claims)
-        weeks.setdefault(week, Total(week)).add(run, run.spends, run.claims)
-        workflows.setdefault(run.record.workflow, Total(run.record.workflow)).add(run, run.spends, run.claims)
+        total.add(run)
+        weeks.setdefault(week, Total(week)).add(run)
+        workflows.setdefault(run.record.workflow, Total(run.record.workflow)).add(run)
         for name in dict.fromkeys([row.agent for row in run.spends] + [row.agent for row in run.claims]):
-            part = _part_of_agent(run, name)
-            agents.setdefault(name, Total(name)).add(run, part.spends, part.claims)
-            agent_weeks.setdefault(name, {}).setdefault(week, Total(week)).add(run, part.spends, part.claims)
+            part = _part(run, agent=name)
+            agents.setdefault(name, Total(name)).add(part)
+            agent_weeks.setdefault(name, {}).setdefault(week, Total(week)).add(part)
         for name in dict.fromkeys([row.role for row in run.spends] + [row.role for row in run.claims]):
-            spends = [row for row in run.spends if row.role == name]
-            roles.setdefault(name, Total(name)).add(run, spends, [row for row in run.claims if row.role == name])
+            roles.setdefault(name, Total(name)).add(_part(run, role=name))
 
     def by_cost(found: dict[str, Total]) -> list[Total]:
         return sorted(found.values(), key=lambda one: (-one.usd, -one.tokens, one.name))
@@ -182,9 +181,13 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
     )
 
 
-def _part_of_agent(run: RunFacts, name: str) -> RunFacts:
-    spends = [row for row in run.spends if row.agent == name]
-    return replace(run, spends=spends, claims=[row for row in run.claims if row.agent == name])
+def _part(run: RunFacts, *, agent: str | None = None, role: str | None = None) -> RunFacts:
+    """What one agent or one role did in a run."""
+
+    def is_of(row: Spend | DoneClaim) -> bool:
+        return agent in (None, row.agent) and role in (None, row.role)
+
+    return replace(run, spends=[*filter(is_of, run.spends)], claims=[*filter(is_of, run.claims)])
 
 
 def week_of(at: float) -> str:
