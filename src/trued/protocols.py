@@ -511,7 +511,8 @@ class JournalStore(Protocol):
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden; only the bare facts of their events are searched and returned.
+        `silent`: roles whose texts stay hidden. Of their events, only facts that contain no text of an agent are
+        searched and returned.
         """
         ...
 
@@ -582,8 +583,8 @@ class JournalStore(Protocol):
         ...
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. `names`: only steps whose name, or one of its scopes, begins
-        with one of these."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
+        around them, begins with one of these."""
         ...
 
     def steps_after(self, run: str, after: int, *names: str) -> Iterator[tuple[int, str, float, str]]:

@@ -107,8 +107,8 @@ class JournalQueries(ABC):
         """Find the events of a run that have all these words in kind, key or lean data. Returns how many there are, and
         the newest of them before the id `before`, newest first.
 
-        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only the bare facts are
-        searched and returned.
+        `silent`: roles whose texts stay hidden. Of their events (found by role or key), only facts that contain no text
+        of an agent are searched and returned.
         """
         sql = self._dialect
         own = f"({sql.role} = ? or {sql.position}(key, ?) = 1 or {sql.position}(key, ?) > 0)"
@@ -151,8 +151,8 @@ class JournalQueries(ABC):
         return str(rows[0]["value"]) if rows else None
 
     def steps(self, run: str, *names: str) -> list[tuple[str, float, float]]:
-        """Key, begin and end of each step, oldest first. With `names`, only steps whose name begins with one of
-        them."""
+        """Key, begin and end of each step, oldest first. `names`: only steps whose own name, or the name of a scope
+        around them, begins with one of these."""
         where, values = self._step_name_condition(names)
         statement = f"select key, began, ended from step where run = ? and {where} order by {self._dialect.number}"  # noqa: S608
         return [(row["key"], row["began"], row["ended"]) for row in self._select(statement, (run, *values))]
@@ -161,8 +161,8 @@ class JournalQueries(ABC):
         return int(self._select("select count(*) as number from step where run = ?", (run,))[0]["number"])
 
     def _step_name_condition(self, names: Sequence[str]) -> tuple[str, list[str]]:
-        """A condition for steps whose name, without its scopes, begins with one of `names`, and its values; without
-        names, for all steps."""
+        """A condition, and its values, for steps whose own name, or the name of a scope around them, begins with one of
+        `names`; without names, for all steps."""
         position = self._dialect.position
         each = " or ".join([f"{position}(key, ?) = 1 or {position}(key, ?) > 0"] * len(names))
         return f"({each or 'true'})", [value for one in names for value in (one, f"/{one}")]
