@@ -400,9 +400,8 @@ async def find_issues(
     evidence settles them. If UAT has no issue, an earlier proof of the same work is enough."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
-    if not objections and name in crew.proven:
-        return ()
-    found = verdict_gaps(await run.prove(subject, objections, by=uat))
+    proven = not objections and name in crew.proven
+    found = () if proven else verdict_gaps(await run.prove(subject, objections, by=uat))
     if uat:
         await uat.close()
     return found
