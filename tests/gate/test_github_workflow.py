@@ -97,7 +97,9 @@ def workflow_for(requirements: str) -> bytes:
 
 
 @pytest.mark.spec("DAY-14")
-@pytest.mark.parametrize("path", ["needs.yaml", "my  needs/a b.yaml", "$(touch evil).yaml", "it's;evil #.yaml", "{node}"])
+@pytest.mark.parametrize(
+    "path", ["needs.yaml", "my  needs/a b.yaml", "$(touch evil).yaml", "it's;evil #.yaml", "{node}"]
+)
 def test_the_shell_reads_the_path_of_the_requirements_as_one_word(path: str) -> None:
     steps = YAML(typ="safe").load(workflow_for(path))["jobs"]["gate"]["steps"]
     (command,) = (one["run"] for one in steps if "trued gate ci" in one.get("run", ""))
