@@ -313,7 +313,7 @@ def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"
-        does = f"reopens {again} and continues; if the wording was the problem, fix it in its backlog.md first"
+        does = f"reopens {again} and continues; if the wording was the problem, fix it in the run's backlog.md first"
         yield f"trued resume {run} {flags}", does
 
 
