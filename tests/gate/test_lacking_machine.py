@@ -41,7 +41,7 @@ def test_a_program_that_this_machine_lacks_blocks_nobody_and_hides_nothing_else(
 def test_a_package_that_the_work_declares_and_nobody_can_install_excuses_no_work(yard: Yard) -> None:
     settings = yard.top / "home" / ".config" / "pip" / "pip.conf"
     settings.parent.mkdir(parents=True)
-    settings.write_text("[global]\nindex-url = http://127.0.0.1:9/simple\nretries = 0\n")
+    settings.write_text("[global]\nproxy = http://127.0.0.1:9\nretries = 0\n")
     yard.install("claude")
     yard.prompt("work")
     yard.write("requirements.txt", f"{PACKAGE}\n")
