@@ -1,5 +1,6 @@
 """The workflow for GitHub installs one exact version of trued, and names what else a person has to set."""
 
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,33 @@ def test_the_workflow_is_yaml_with_a_sandbox_and_what_the_project_needs(node: bo
     assert any("setup-node" in one.get("uses", "") for one in steps) == node
     assert "upload-artifact" in steps[-1]["uses"]
     assert "--junit trued-gate.xml" in runs
+
+
+def workflow_for(requirements: str) -> bytes:
+    return github_ci.workflow(
+        source=GIT, accept="tested", terms="f" * 64, requirements=requirements, within_s=600, node=False
+    )
+
+
+@pytest.mark.spec("DAY-14")
+@pytest.mark.parametrize(
+    "path", ["needs.yaml", "my  needs/a b.yaml", "$(touch evil).yaml", "it's;evil #.yaml", "{node}"]
+)
+def test_the_shell_reads_the_path_of_the_requirements_as_one_word(path: str) -> None:
+    steps = YAML(typ="safe").load(workflow_for(path))["jobs"]["gate"]["steps"]
+    (command,) = (one["run"] for one in steps if "trued gate ci" in one.get("run", ""))
+    words = shlex.split(command)
+    assert words[words.index("--requirements") + 1 :] == [
+        path,
+        *("--junit", "trued-gate.xml", "--summary", "trued-gate.md"),
+    ]
+
+
+@pytest.mark.spec("DAY-14", "USE-7")
+@pytest.mark.parametrize("path", ["${{ secrets.TOKEN }}.yaml", "a\n      - run: evil", "a\udcff.yaml"])
+def test_a_path_that_no_workflow_can_name_is_refused(path: str) -> None:
+    with pytest.raises(BadInput, match="rename"):
+        workflow_for(path)
 
 
 def test_a_node_project_gets_node(yard: Yard) -> None:

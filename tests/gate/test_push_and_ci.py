@@ -8,6 +8,7 @@ import pytest
 
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard
 from trued.cli.gate_ci import summary
+from trued.gate.pushed_refs import MOST_BYTES
 
 # -- a push ------------------------------------------------------------------------------------------------------------
 
@@ -180,6 +181,18 @@ def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> N
     done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
     assert done.returncode == 2
     assert "stdin:1: this is not what git writes" in done.stderr
+
+
+@pytest.mark.spec("LAW-2")
+def test_no_ref_hides_behind_more_refs_than_the_gate_reads(yard: Yard) -> None:
+    yard.install("git")
+    wrong = yard.git("commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "wrong").stdout.strip()
+    begins, ends = f"(delete) {'0' * 40} refs/heads/", f" {wrong}\n"
+    deleted = f"{begins}{'x' * (2**16 - len(begins) - len(ends))}{ends}"
+    assert MOST_BYTES % len(deleted) == 0  # a cut would leave whole lines
+    text = deleted * (MOST_BYTES // len(deleted)) + f"refs/heads/x {wrong} refs/heads/x {'0' * 40}\n"
+    done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
+    assert (done.returncode, "too many refs" in done.stderr) == (2, True)
 
 
 # -- a build server ----------------------------------------------------------------------------------------------------

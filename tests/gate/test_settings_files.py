@@ -179,3 +179,10 @@ def test_whatever_the_text_one_part_in_and_out_again_leaves_it_as_it_was(
     assert more.drop("hooks") == text or not value
     for name in value:
         assert json.loads(more.drop(name).text) == {k: v for k, v in more.at().items() if k != name}
+
+
+@pytest.mark.parametrize("more", ["", ', "b": 2'])
+def test_of_two_members_with_one_name_the_one_that_counts_is_removed(more: str) -> None:
+    text = JsonText(f'{{"a": [1], "a": []{more}}}')
+    assert text.at("a") == []
+    assert text.drop("a") == JsonText(f'{{"a": [1]{more}}}')

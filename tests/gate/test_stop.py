@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from trued.errors import BadInput
 from trued.gate.claude_stop import EVENTS, decide, parse_hook_call
 from trued.gate.judge import JudgedTree
 from trued.gate.state import Gate, StopHistory
-from trued.model import Finding, Grade, Judged, Verdict
+from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Verdict
 from trued.proof.contract import conclude
 
 GATE = Gate(repository="r", root="r", base="b", attempts=3)
@@ -77,6 +78,18 @@ def test_what_only_a_person_can_add_blocks_no_agent() -> None:
 
 def test_what_could_not_be_judged_is_no_pass() -> None:
     assert decide(GATE, found(Grade.UNJUDGED), StopHistory(), active=False).blocked
+
+
+def test_what_this_machine_lacked_from_the_beginning_blocks_no_agent() -> None:
+    part = MissingFromEnvironment(name="go", what="the program go is not installed", fix="install go")
+    unjudged = found(Grade.UNJUDGED)
+    judged = unjudged.verdict.requirements[0].model_copy(update={"missing": (part,)})
+    verdict = unjudged.verdict.model_copy(update={"requirements": (judged,)})
+    for known in (False, True):
+        tree = replace(unjudged, verdict=verdict, outcome=conclude(verdict), lacks_machine=known)
+        decision = decide(GATE, tree, StopHistory(), active=False)
+        assert bool(decision.blocked) != known
+        assert ("the program go is not installed" in decision.message) == known
 
 
 @pytest.mark.parametrize("grade", list(Grade))

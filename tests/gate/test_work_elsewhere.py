@@ -123,6 +123,41 @@ def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yar
 
 
 @pytest.mark.spec("DAY-10")
+@pytest.mark.parametrize("hide", [excluded, in_a_repository_inside, on_a_branch, None])
+def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
+    yard: Yard, hide: Callable[[Yard], None] | None
+) -> None:
+    """Whoever only goes to a worktree in which everything passes, without work to hide, is not blocked."""
+    yard.install("claude")
+    other = yard.top / "other"
+    yard.git("worktree", "add", "-q", "-b", "good", str(other), "HEAD")
+    (other / "slug.py").write_text(GREEN)
+    yard.git("commit", "-qam", "good", at=other)
+    yard.prompt("work")
+    if hide:
+        hide(yard)
+    answer = yard.stop(prompt_id="work", cwd=str(other))
+    assert answer.get("decision") == ("block" if hide else None)
+
+
+@pytest.mark.spec("DAY-10")
+def test_work_on_a_branch_is_judged_though_an_older_branch_is_checked_out(yard: Yard) -> None:
+    yard.install("claude")
+    yard.git("switch", "-qc", "good")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "good")
+    yard.git("switch", "-q", "main")
+    yard.prompt("look")
+    yard.git("switch", "-q", "good")
+    assert "decision" not in yard.stop(prompt_id="look")
+    yard.git("switch", "-q", "main")
+    yard.prompt("work")
+    on_a_branch(yard)
+    yard.git("switch", "-q", "good")
+    assert yard.stop(prompt_id="work")["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
 def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(yard: Yard) -> None:
     with_submodule(yard)
     yard.install("claude")

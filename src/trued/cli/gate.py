@@ -294,7 +294,7 @@ def hook_git(
     remote: Annotated[list[str] | None, typer.Argument(help="Name and address of the remote, passed by git.")] = None,
 ) -> None:
     """Answer git's pre-push hook: read the refs from stdin, exit with 1 to refuse the push."""
-    refs = pushed_refs.parse_pushed_refs(sys.stdin.buffer.read(pushed_refs.MOST_BYTES))
+    refs = pushed_refs.parse_pushed_refs(sys.stdin.buffer.read(pushed_refs.MOST_BYTES + 1))
     site = _site(Path())
     if not site.checkout.is_pushed_by(os.environ):
         raise BadInput(

@@ -11,7 +11,7 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
-from trued.gate.messages import headline, missing_approval, reasons
+from trued.gate.messages import headline, missing_approval, missing_from_machine, reasons
 from trued.gate.state import Gate, StopHistory
 from trued.gate.turn_work import beginning_now, work_since
 from trued.model import Value
@@ -84,7 +84,7 @@ def parse_hook_call(data: bytes) -> HookCall:
 
 
 def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
-    """Block the stop if the requirements are not met, but not if only a person's approval is missing.
+    """Block the stop if the requirements are not met, but not if only a person can add what is missing.
 
     At most `gate.attempts` stops in a row are blocked. Then the agent may stop, and the user reads what is not proven.
     After that, the session is blocked again only in a new turn with new work.
@@ -93,8 +93,8 @@ def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool
     if is_success(judged.verdict, gate.accept):
         lowered = gate.accept.is_lowered_bar
         return StopDecision(StopHistory(tree=judged.tree), message=message if lowered else "")
-    if judged.outcome.state == "waiting":  # not blocked: only a person, not the agent, can add what is missing
-        return StopDecision(StopHistory(tree=judged.tree), message=f"{message}; {missing_approval(judged.outcome)}")
+    if judged.needs_person:
+        return StopDecision(StopHistory(tree=judged.tree), message=f"{message}; {_persons_part(judged)}")
     lines = reasons(judged.verdict, gate.accept)
     if session.given_up and (active or session.tree == judged.tree):
         return StopDecision(session, message=_with_reasons(message, lines))
@@ -169,9 +169,14 @@ def _unseen_note(unseen: Sequence[str]) -> str:
 
 def _verdict_note(gate: Gate, found: JudgedTree) -> str:
     message = f"trued gate: no file was changed in this turn; {headline(found.outcome, gate.accept)}"
-    if found.outcome.state == "waiting":
-        return f"{message}; {missing_approval(found.outcome)}"
+    if found.needs_person:
+        return f"{message}; {_persons_part(found)}"
     return _with_reasons(message, reasons(found.verdict, gate.accept))
+
+
+def _persons_part(judged: JudgedTree) -> str:
+    """What only a person can add."""
+    return missing_from_machine(judged.verdict) if judged.lacks_machine else missing_approval(judged.outcome)
 
 
 def answer_settings_change(problems: list[str]) -> dict[str, Any]:

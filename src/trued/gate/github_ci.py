@@ -23,9 +23,12 @@ def workflow(*, source: str, accept: str, terms: str, requirements: str, within_
     """The workflow file.
 
     `source`: what pip installs. `terms`: the hash that the requirements must have. `requirements`: the path of their
-    file in the repository; "" if it is outside. `node`: whether the project needs Node.
+    file in the repository; "" if it is outside. `node`: whether the project needs Node. Raises BadInput for a path that
+    no workflow can name.
     """
-    named = f" --requirements {requirements}" if requirements else ""
+    if not requirements.isprintable() or "${{" in requirements:  # GitHub replaces ${{ … }} even inside quotes
+        raise BadInput(f"a workflow cannot name the file {requirements!a:.200}", then="rename the requirements file")
+    named = f" --requirements {shlex.quote(requirements)}" if requirements else ""
     minutes = max(10, int(within_s * 3 // 60) + 5)  # CI also runs the checks on the base, which may have moved
     values = {
         "source": shlex.quote(source),

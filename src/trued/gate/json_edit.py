@@ -80,7 +80,7 @@ class JsonText:
         holder = self._spot(path[:-1])
         assert holder is not None  # noqa: S101
         parts = self._parts(holder)
-        place = next(at for at, part in enumerate(parts) if part.name == path[-1])
+        place = max(at for at, part in enumerate(parts) if part.name == path[-1])  # the one that counts: see _spot
         if len(parts) == 1:
             return self._splice(holder + 1, self._closing_bracket(holder), "")
         if place:

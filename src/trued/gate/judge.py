@@ -12,6 +12,8 @@ from trued.errors import CannotJudge
 from trued.gate.state import Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.contract import apply_approvals, conclude
+from trued.proof.missing import missing_on_base
+from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
 from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 
@@ -32,10 +34,16 @@ class JudgedTree:
     commit: str
     dirty: bool = False
     notes: tuple[str, ...] = ()
+    lacks_machine: bool = False  # nothing failed; what could not be judged needs what this machine lacked on the base
 
     @property
     def passed(self) -> bool:
         return self.outcome.state == "done"
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether only a person, not an agent, can add what is missing: an approval, or a program on this machine."""
+        return self.outcome.state == "waiting" or self.lacks_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +97,15 @@ class Judge:
         return await self._judge_in_time(commit, commit, self.checkout.tree(commit))
 
     async def judge_each(self, work: Sequence[Snapshot | str]) -> JudgedTree:
-        """Judge working trees and commits one after another, until one is not accepted. Returns the last judgement.
-        `work` must not be empty."""
+        """Judge working trees and commits one after another. Returns the first that an agent has to fix, else the first
+        that is not accepted, else the last. `work` must not be empty."""
+        judged = list[JudgedTree]()
         for one in work:
             found = await (self.judge_commit(one) if isinstance(one, str) else self.judge_snapshot(one))
-            if not found.passed:
-                break
-        return found
+            if not found.passed and not found.needs_person:
+                return found
+            judged.append(found)
+        return next((one for one in judged if not one.passed), judged[-1])
 
     def is_known(self, tree: str) -> bool:
         """Whether the tree was judged before, so that asking again costs nothing."""
@@ -119,7 +129,19 @@ class Judge:
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
         outcome = conclude(verdict, self.gate.accept)
         self.store.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
-        return JudgedTree(verdict, outcome, tree, commit, dirty, notes)
+        return JudgedTree(verdict, outcome, tree, commit, dirty, notes, self._lacks_machine(verdict))
+
+    def _lacks_machine(self, verdict: Verdict) -> bool:
+        """Whether nothing failed, and all that kept requirements from being judged was missing on the base, too, where
+        no commit can supply it. What only this work lacks (a package that it declares, for example) does not count:
+        otherwise an agent could avoid a failure by making the checks impossible."""
+        if not verdict.lacks_only_environment:
+            return False
+        paths = [one for one in self.checkout.paths(self.gate.base) if is_dependency_manifest(one)]
+        texts = {one: (self.checkout.read(self.gate.base, one) or b"").decode(errors="replace") for one in paths}
+        before = missing_on_base(self.store.contract(self.gate), read_declarations(texts).names).values()
+        known = {(one.name, one.fix) for several in before for one in several}  # `what` may quote varying output
+        return all((one.name, one.fix) in known for one in verdict.missing_from_environment)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:
         """The verdict on a tree. It is saved, so that each tree is judged only once. A verdict with an `unjudged`

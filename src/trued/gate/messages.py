@@ -2,6 +2,7 @@
 
 from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.contract import is_success
+from trued.support.plurals import few
 
 MOST = 8  # at most this many reasons shown at once; the next attempt shows more
 LONGEST = 400
@@ -45,3 +46,9 @@ def headline(outcome: Outcome, accept: Grade) -> str:
 def missing_approval(outcome: Outcome) -> str:
     """Which requirements only a person can accept, and with which command."""
     return f"only your approval is missing for {', '.join(outcome.lacking)}: `trued gate amend --attest REQUIREMENT`"
+
+
+def missing_from_machine(verdict: Verdict) -> str:
+    """What the checks need and this machine lacks."""
+    named = few([_shorten(str(one)) for one in verdict.missing_from_environment], MOST)
+    return f"this machine lacks what the checks need: {named}"

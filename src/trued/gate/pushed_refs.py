@@ -8,7 +8,7 @@ from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-MOST_BYTES = 16 * 2**20
+MOST_BYTES = 16 * 2**20  # at most this many bytes of git's input; the refs after a cut would not be checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,11 @@ class PushedRef:
 
 
 def parse_pushed_refs(data: bytes) -> list[PushedRef]:
-    """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input."""
+    """Parse the lines that git writes to a pre-push hook; raises BadInput for any other input, or too much of it."""
+    if len(data) > MOST_BYTES:
+        raise BadInput("the push has too many refs", then="push them in several parts")
     found = []
-    for number, line in enumerate(data[:MOST_BYTES].decode(errors="replace").splitlines(), start=1):
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), start=1):
         words = line.split(" ")
         if not line.strip():
             continue

@@ -30,11 +30,15 @@ async def beginning_now(judge: Judge) -> Beginning:
 
 
 async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
-    """What to judge: working trees that changed, else commits with new files; empty if the turn changed no file."""
+    """What to judge: working trees that changed, and commits with new files unless one of those trees is new; empty if
+    the turn changed no file."""
     trees = [taken] if await _has_changed(began, judge, taken) else []
     if began.root != str(judge.checkout.root):  # the agent went to another worktree, and may have worked in both
         trees += await _left_behind(began, judge)
-    return [*trees] or [*await _new_commits(began, judge)]
+    # A tree that existed at the beginning was only checked out: the work may be in a commit.
+    if any(one.tree not in (began.tree, *began.tips) for one in trees):
+        return [*trees]
+    return [*trees, *await _new_commits(began, judge)]
 
 
 async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
@@ -61,7 +65,7 @@ async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
         return []
     other = Judge(there, judge.store, judge.gate, judge.strictness, judge.tell)
     taken = await other.snapshot()
-    return [] if taken.tree == began.tree else [taken]
+    return [taken] if await _has_changed(began, other, taken) else []
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:

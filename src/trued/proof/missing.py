@@ -107,7 +107,7 @@ def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
 
 def _missing_go_module(name: str) -> MissingFromEnvironment:
     fix = f"declare it: `go get {name}` writes it to go.mod; `go mod vendor` brings it where checks have no network"
-    return MissingFromEnvironment(name=name, what=f"the module {name} is not there", fix=fix)
+    return MissingFromEnvironment(name=name, what=f"the module {name} is not available", fix=fix)
 
 
 def not_installed(package: str, why: str) -> MissingFromEnvironment:

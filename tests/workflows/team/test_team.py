@@ -167,6 +167,24 @@ def accepting(_: Order) -> dict[str, Any]:
     return {"decision": "passed", "tried": ["used it"]}
 
 
+@pytest.mark.spec("TEAM-7")
+async def test_the_clone_of_uat_is_dropped_when_it_has_accepted_a_feature(teams: Teams) -> None:
+    members, folders, left = Members(), list[Path](), list[Path]()
+
+    def validates(order: Order) -> dict[str, Any]:
+        folders.append(Path(order.folder))
+        return accepting(order)
+
+    def develops(order: Order) -> dict[str, Any]:
+        left.extend(one for one in folders if one.exists())
+        return members.dev(order)
+
+    members.play("uat", validates).play("dev", develops)
+    record = await teams.teamed(teams.played(members))
+    assert (record.code, len(folders)) == (0, 3)
+    assert left == []
+
+
 @pytest.mark.slow
 @pytest.mark.spec("TEAM-6", "TEAM-7", "TEAM-8")
 async def test_what_uat_rejects_becomes_fix_tasks_of_the_pm_for_a_feature_and_for_all_of_them(one: Teams) -> None:

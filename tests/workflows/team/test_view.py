@@ -117,6 +117,18 @@ def test_a_feature_that_fails_and_uat_that_objects_are_warnings() -> None:
     assert warnings(seen) == ["UAT failed: it finds nothing", "feature F1: Search failed", "integration UAT failed"]
 
 
+@pytest.mark.spec("TEAM-7", "TEAM-10")
+@pytest.mark.parametrize("feature", ["F1", ""])
+def test_every_cycle_of_uat_is_counted_and_shown_though_it_ends_as_the_one_before(feature: str) -> None:
+    tape = Recorder()
+    failed = {"kind": "uat", "feature": feature, "uat": "failed", "why": ["it finds nothing"]}
+    twice = [tape.event("team", "team", **failed) for _ in range(2)]  # as a crash leaves it
+    fixes = tape.event("fix tasks", "fix tasks", about="all", tasks=[])
+    seen = progress([*twice, fixes, tape.event("team", "team", **failed)])
+    assert len(warnings(seen)) == 2
+    assert [one["uat_cycles"] for one in team_of(state_of(seen))["features"]] == ([2] if feature else [])
+
+
 @pytest.mark.spec("USE-4")
 def test_one_event_is_one_line_for_those_without_a_terminal() -> None:
     last = {**AT_WORK, "attempt": 2, "qa": "failed", "features": 4, "features_done": 1, "tasks": 9, "why": ["no index"]}

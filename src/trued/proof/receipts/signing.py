@@ -94,12 +94,13 @@ def read_public(path: Path) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+    then = "name a file that contains the public key printed by `trued key`"
     try:
         key = load_pem_public_key(_bytes(path))
     except (ValueError, TypeError) as error:
-        raise BadInput("this is not a public key", str(path), "name a file with what `trued key` printed") from error
+        raise BadInput("this is not a public key", str(path), then) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise BadInput("this is not an ed25519 key", str(path), "name a file with what `trued key` printed")
+        raise BadInput("this is not an ed25519 key", str(path), then)
     return _der(key)
 
 

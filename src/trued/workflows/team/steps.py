@@ -401,9 +401,8 @@ async def find_issues(
     evidence settles them. If UAT has no issue and the subject is already proven, nothing is proven again."""
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
-    if not objections and name in crew.proven:
-        return ()
-    found = verdict_gaps(await run.prove(subject, objections, by=uat))
+    proven = not objections and name in crew.proven
+    found = () if proven else verdict_gaps(await run.prove(subject, objections, by=uat))
     if uat:
         await uat.close()
     return found

@@ -70,6 +70,7 @@ class Team:
     tasks_done: int = 0
     tasks_all: int = 0
     recoveries: int = 0  # how many tasks passed after QA or the engine had found a gap
+    last: TeamReported | None = None  # the newest report, if nothing else happened in the team since
 
     @property
     def has_content(self) -> bool:
@@ -179,6 +180,9 @@ def _titled(name: str, title: str) -> str:
 
 
 def _add_report(team: Team, tree: RunTree, key: str, event: TeamReported) -> None:
+    if event == team.last:  # a crash between an event and the end of its step makes the step emit it twice
+        return
+    team.last = event
     key = _beside_task(key, event.task)
     tree.name_scope(key, "feature", event.feature, event.feature_name)
     tree.name_scope(key, "task", event.task, event.task_name)
@@ -272,16 +276,13 @@ def _accepted(team: Team, event: TeamReported) -> _Lines:
     if not uat or uat == "pending":
         return
     if not name:
-        if uat != team.integration:
-            team.integration = uat
-            yield f"integration UAT {uat}{_why(event)}", uat == "failed"
+        team.integration = uat
+        yield f"integration UAT {uat}{_why(event)}", uat == "failed"
         return
     one = team.features[name]
-    cycles = one.cycles + (uat != one.uat)
-    if (uat, cycles) != (one.uat, one.cycles):
-        state = "completed" if uat == "passed" else one.state
-        team.features[name] = replace(one, uat=uat, cycles=cycles, state=state)
-        yield f"UAT {uat}{_why(event)}", uat == "failed"
+    state = "completed" if uat == "passed" else one.state
+    team.features[name] = replace(one, uat=uat, cycles=one.cycles + 1, state=state)
+    yield f"UAT {uat}{_why(event)}", uat == "failed"
 
 
 def _why(event: TeamReported) -> str:
@@ -312,7 +313,7 @@ def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]
     if failed:
         flags = " ".join(f"--reopen {name}" for name in failed[:FAILED])
         again = "it" if len(failed) == 1 else "them"
-        does = f"reopens {again} and continues; if the wording was the problem, fix it in its backlog.md first"
+        does = f"reopens {again} and continues; if the wording was the problem, fix it in the run's backlog.md first"
         yield f"trued resume {run} {flags}", does
 
 
@@ -333,6 +334,7 @@ class TeamView(WorkflowView):
             case RoleAnswers():
                 tree.remark(key, f"the {event.role} answers: {event.text[:LENGTH]}")
             case FixTasksMade():
+                self.team.last = None
                 tree.remark(key, f"the PM makes fix tasks for {event.about}: {few(event.tasks, BESIDE + 2)}")
             case FileTakenOver():
                 tree.remark(key, f"{event.file} is taken over: {few(event.said, BESIDE + 2)}")

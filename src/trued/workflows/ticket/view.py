@@ -33,7 +33,7 @@ class TicketView(WorkflowView):
                 self._notices.append(f"There was no preview to look at: {event.why}.")
                 tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
             case PicturesClaimed():
-                names = ", ".join(event.pictures) or "none that is a picture"
+                names = ", ".join(event.pictures) or "no usable picture"
                 tree.remark(key, f"{event.role} provided pictures (claims, not evidence): {names}")
                 if event.missing:
                     gone = f"{event.role} names pictures that are not in its clone: {', '.join(event.missing)}"
