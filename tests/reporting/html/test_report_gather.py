@@ -32,5 +32,20 @@ def test_a_long_log_is_cut_and_says_so(tmp_path: Path) -> None:
     assert found.left_out == 493
 
 
+def test_the_tenth_attempt_comes_after_the_second(tmp_path: Path) -> None:
+    for attempt in (10, 2, 1, 9):
+        log(tmp_path, attempt, b'{"kind": "log", "text": "%d"}' % attempt)
+    found = spooled(tmp_path, KEY, 10)
+    assert [one["text"] for one in found.events] == ["1", "2", "9", "10"]
+    assert found.folder.endswith(".10")
+
+
+def test_attempts_are_in_the_order_of_their_starts(tmp_path: Path) -> None:
+    for attempt, began in ((1, 5.0), (2, 7.0), (3, 6.0)):
+        log(tmp_path, attempt, b'{"kind": "log", "text": "%d"}' % attempt)
+        (tmp_path / f"{folder_name(KEY)}.{attempt}" / "starts").write_text(f"{began} 1\n")
+    assert [one["text"] for one in spooled(tmp_path, KEY, 10).events] == ["1", "3", "2"]
+
+
 def test_a_call_without_a_spool_has_no_lines(tmp_path: Path) -> None:
     assert spooled(tmp_path / "gone", KEY, 5).events == ()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from trued.agents.spool.call_folder import attempts_of
 from trued.engine.comparisons import comparison_with
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
@@ -16,7 +17,6 @@ from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
 from trued.reporting.views import as_seen, comparison
 from trued.support.foreign_json import parse_json
-from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
 READ = 256 * 1024  # at most this many bytes at the end of an event file are read: more would not be shown anyway
@@ -101,7 +101,7 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
     """The newest lines of the event files that the attempts of one call left."""
     events: list[dict[str, Any]] = []
-    found = sorted(folder.glob(f"{folder_name(key)}.*/events.jsonl"))
+    found = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]
     for path in found:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - READ))
