@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from trued.reporting.html.gather import spooled
+from trued.reporting.html.gather import READ, spooled
 from trued.support.hashing import folder_name
 
 KEY = "chunk 1A/purple-team-a#1"
@@ -30,6 +30,18 @@ def test_a_long_log_is_cut_and_says_so(tmp_path: Path) -> None:
     found = spooled(tmp_path, KEY, 7)
     assert [one["text"] for one in found.events] == [f"line {n}" for n in range(493, 500)]
     assert found.left_out == 493
+
+
+def test_lines_that_were_not_read_are_counted_too(tmp_path: Path) -> None:
+    for size in (READ // 100, READ // 64):  # with the second size, reading begins where a line begins
+        key = f"{KEY}{size}"
+        folder = tmp_path / f"{folder_name(key)}.1"
+        folder.mkdir()
+        line = json.dumps({"at": 1, "kind": "log", "text": "x" * size})[: size - 3] + '"}'
+        assert len(line) == size - 1
+        (folder / "events.jsonl").write_text(f"{line}\n" * 1000)
+        found = spooled(tmp_path, key, 7)
+        assert (len(found.events), found.left_out) == (7, 993)
 
 
 def test_the_tenth_attempt_comes_after_the_second(tmp_path: Path) -> None:
