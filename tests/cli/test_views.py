@@ -201,6 +201,21 @@ def test_a_second_run_in_another_order_lists_its_cases_in_the_order_of_the_first
 
 
 @pytest.mark.spec("LAW-7")
+def test_a_hidden_case_has_one_number_in_every_view() -> None:
+    first = fact("ev-1", Outcomes.FAILED, Outcomes.FAILED)
+    second = first.model_copy(update={"id": "ev-2", "check": "d"})
+    names = [one.name for one in case_outcomes([first, second], over=False)]
+    assert names == ["check 1, case 1", "check 1, case 2", "check 2, case 1", "check 2, case 2"]
+    row = judged("slug", Grade.REFUTED, "ev-1", "ev-2")
+    verdict = Verdict(subject="1A", commit="c" * 40, requirements=(row,), evidence=(first, second))
+    checks = ledger(verdict, None, over=False)["requirements"][0]["evidence"]
+    assert [one["id"] for check in checks for one in check["tried"]] == [one.partition(", ")[2] for one in names]
+    seen = second.model_copy(update={"held_out": False})  # a check with names does not count
+    names = [one.name for one in case_outcomes([seen, first], over=False)]
+    assert names == ["slugify('x0')", "slugify('x1')", "case 1", "case 2"]
+
+
+@pytest.mark.spec("LAW-7")
 def test_held_out_values_are_shown_only_when_the_run_is_over() -> None:
     verdict = Verdict(
         subject="1A",

@@ -169,3 +169,13 @@ def test_all_waits_are_in_one_list_with_a_command_for_each(place: Place) -> None
     assert all(one.since > 0 for one in found)
     with RunStore(place.engine.store.home, {}) as restarted:
         assert waits(restarted, restarted.journal.run(RUN)) == found
+
+
+@pytest.mark.spec("LAW-9")
+def test_a_contract_cannot_be_rejected(place: Place) -> None:
+    store = place.engine.store
+    with pytest.raises(BadInput, match="cannot be rejected"):
+        decide(store, RUN, [None], Decision(who="ann", why="no", rejected=True))
+    with pytest.raises(BadInput, match="cannot be rejected"):
+        decide(store, RUN, ["look", None], Decision(who="ann", why="no", rejected=True))
+    assert store.journal.approvals(RUN) == []

@@ -93,6 +93,21 @@ async def test_a_run_that_asks_at_its_terminal_hears_an_answer_from_elsewhere(gr
 
 
 @pytest.mark.spec("PAGE-4", "RUN-8")
+async def test_an_answer_at_the_terminal_that_comes_second_is_not_in_the_journal(ground: Ground) -> None:
+    async def person(question: Question) -> tuple[str, str, str]:
+        with RunStore(ground.home, {}) as elsewhere:
+            run = elsewhere.journal.runs()[0].id
+            answer_question(elsewhere, run, "yes", comment="quicker", who="ann", key=question.key)
+        return "stop", "", "bob"
+
+    engine, _ = ground.engine(person=person)
+    async with asyncio.timeout(120):
+        record = await ground.run(engine, yes=False)
+    assert record.state == "done"
+    assert [(one.data["answer"], one.data["who"]) for one in events(engine, record, "said")] == [("yes", "ann")]
+
+
+@pytest.mark.spec("PAGE-4", "RUN-8")
 async def test_a_run_that_asks_for_a_look_hears_the_decision_from_elsewhere(ground: Ground) -> None:
     ground.require([MANUAL])
     person = Absent()

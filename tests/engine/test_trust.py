@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.engine.trust import files_to_trust, is_trusted, record_trust, trusted_files
+from trued.engine.trust import REMEMBERED, files_to_trust, is_trusted, record_trust, trusted_files
 from trued.errors import BadInput
 
 
@@ -129,3 +129,18 @@ def test_role_files_of_other_tools_are_found_and_trusted_one_by_one(repo: Path, 
     later = files_to_trust(repo)
     assert not is_trusted(home, repo, later.digest)
     assert trusted_files(home, repo, later) == frozenset(what.files) - {names[0], names[1]}
+
+
+@pytest.mark.spec("USE-6")
+def test_of_too_many_trusted_versions_the_oldest_are_forgotten(repo: Path, tmp_path: Path) -> None:
+    digests = []
+    for number in range(REMEMBERED + 5):
+        (repo / "trued.toml").write_text(f"rounds = {number}\n")
+        digests.append(files_to_trust(repo).digest)
+        record_trust(tmp_path, repo, digests[-1], "ann")
+    assert [is_trusted(tmp_path, repo, one) for one in digests] == [False] * 5 + [True] * REMEMBERED
+    (repo / "trued.toml").write_text("rounds = 5\n")  # trusted again, so it is the newest
+    record_trust(tmp_path, repo, digests[5], "ann")
+    (repo / "trued.toml").write_text("rounds = 99\n")
+    record_trust(tmp_path, repo, files_to_trust(repo).digest, "ann")
+    assert [is_trusted(tmp_path, repo, one) for one in digests[5:8]] == [True, False, True]

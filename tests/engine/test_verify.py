@@ -2,6 +2,9 @@
 
 import fcntl
 import os
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
 from trued.engine.inputs import Request
 from trued.engine.start import prepare_inputs
-from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, seal_contract, verify, verify_against
+from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, hold_lock, seal_contract, verify, verify_against
 from trued.errors import BadInput, Untrusted
 from trued.model import Grade, Requirement, Requirements
 from trued.model.events import JournalEvent
@@ -307,3 +310,22 @@ def test_a_run_knows_a_copy_of_its_requirements_by_either_end_of_line(tmp_path: 
     request = Request(goal="Double it", repository=tmp_path / "repo", requirements=asked, flags=flags)
     inputs = prepare_inputs(request, tmp_path / "state", {"HOME": str(tmp_path)}, any_agent=True)
     assert copied in inputs.requirements_blobs
+
+
+def test_a_lock_that_was_removed_as_a_leftover_before_it_was_held_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    with ThreadPoolExecutor(1) as pool, path.open("w") as remover:
+        fcntl.flock(remover, fcntl.LOCK_EX)
+        holding = pool.submit(hold_lock, path)
+        waiter = re.compile(rf"-> FLOCK .*:{os.fstat(remover.fileno()).st_ino} ")
+        deadline = time.monotonic() + 60
+        while not waiter.search(Path("/proc/locks").read_text()):
+            assert time.monotonic() < deadline
+            assert not holding.done()
+            time.sleep(0.01)
+        path.unlink()
+        fcntl.flock(remover, fcntl.LOCK_UN)
+        with holding.result(60) as held:
+            assert os.path.samestat(os.fstat(held.fileno()), path.stat())
+            with path.open("r+") as other, pytest.raises(BlockingIOError):
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,12 +1,16 @@
 """What an agent leaves in its clone is read by the page, and nothing of it is run."""
 
+import json
 import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
+from tests.page.made_up import demo
+from trued.page.reader import Reader
 from trued.page.work_diff import CLONE_SHOWN, CloneDiffs, DiffParts, read_clone
+from trued.support.hashing import folder_name
 from trued.workspace.git.clones import Clones
 from trued.workspace.git.store import Store
 
@@ -73,3 +77,24 @@ def test_a_clone_that_is_slow_to_read_holds_up_no_page(tmp_path: Path) -> None:
         late.newest("", tmp_path)
     late.close()
     assert len(looks) <= 2  # it is left alone for a while
+
+
+@pytest.mark.spec("PAGE-6")
+def test_the_clone_of_the_newest_attempt_is_read(tmp_path: Path) -> None:
+    record = demo(tmp_path)
+    reader = Reader(tmp_path, {})
+    looks = list[Path]()
+    clones = CloneDiffs(lambda place, folder: looks.append(folder))
+    try:
+        call = reader.calls(record)[0]
+        run = reader.store.folder(record.id)
+        for attempt in (1, 2, 9, 10):
+            folder = run / "spool" / f"{folder_name(call.key)}.{attempt}"
+            folder.mkdir(exist_ok=True)
+            order = {"folder": str(run / "clones" / f"dev-{attempt}" / "work")}
+            (folder / "order.json").write_text(json.dumps(order))
+        clones.of(reader.store, record, call)
+    finally:
+        clones.close()
+        reader.close()
+    assert [one.name for one in looks] == ["dev-10"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.made_up import add_events, demo, html_of
+from tests.page.made_up import add_events, add_run, demo, html_of
 from tests.reporting.html.sample import material
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event
@@ -165,3 +165,18 @@ def test_only_a_run_that_is_done_has_the_colour_of_its_grade(tmp_path: Path, sta
     assert f'class="saying {colour}"' in head
     assert f'class="state {colour}"' in listed
     reader.close()
+
+
+@pytest.mark.spec("PAGE-1")
+def test_of_a_call_that_was_asked_again_report_and_page_show_the_last_brief(tmp_path: Path) -> None:
+    one = material()
+    asked = next(event for event in one.events if event.kind == "asked")
+    again = asked.model_copy(update={"data": {**asked.data, "brief": "continue where you stopped"}})
+    one = replace(one, events=(*one.events, again))
+    (call,) = [call for call in calls(one) if call.key == asked.key]
+    record = add_run(tmp_path, one)
+    reader = Reader(tmp_path, {})
+    try:
+        assert reader.texts(record, call)[0] == call.brief.text == "continue where you stopped"
+    finally:
+        reader.close()

@@ -76,6 +76,8 @@ def _checked_decision(store: RunStore, record: RunRecord, requirement: str | Non
     contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+    if requirement is None and decision.rejected:
+        raise BadInput("a contract cannot be rejected as a whole", then="name the requirements that are not met")
     _check_name_and_reason(decision)
     refuse_if_agent_could_answer(store, record)
     name = contract_hash(contract)

@@ -222,6 +222,9 @@ class Engine:
         if not record.has_ended or is_continuable(self.store, record):
             descriptor(record.workflow)  # raises before anything is written if the workflow's package is gone
             change_limits(self.store, record, more, who, may_lower=False)
+        elif more:
+            what = f"run {record.id} is {record.state}: it is not continued, so a limit changes nothing"
+            raise BadInput(what, "--limit", f"`trued show {record.id}` says what it needs")
         return record
 
     async def cancel(self, run_id: str) -> RunRecord:

@@ -81,7 +81,8 @@ def _remember(home: Path, repo: Path, hashes: Mapping[str, str], who: str) -> No
         known = _trusted_contents(home)
         contents = known.get(str(repo.resolve()), {})
         contents[_digest(hashes)] = {"who": who, "at": time.time(), "files": dict(hashes)}
-        known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
+        newest = sorted(contents.items(), key=lambda one: one[1].get("at", 0.0))[-REMEMBERED:]
+        known[str(repo.resolve())] = dict(newest)
         text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
         atomic_files.write(home / FILE, text)
 

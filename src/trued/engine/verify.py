@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -226,11 +227,10 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
         # two calls, because `mode` applies only to the last folder of a path
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         places.mkdir(exist_ok=True, mode=0o700)
-        lock = (places / f"{name}.lock").open("w")
+        lock = hold_lock(places / f"{name}.lock")
     except OSError as error:
         raise StateFailed(f"cannot write {places}: {error.strerror}; free space or make it writable") from error
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             await _remove_leftovers(places, name)
             (places / name).mkdir(mode=0o700)
@@ -238,6 +238,25 @@ async def _verification_folder(home: Path) -> AsyncIterator[Path]:
         finally:
             await remove_tree(places / name)
             (places / f"{name}.lock").unlink(missing_ok=True)
+
+
+def hold_lock(path: Path) -> IO[str]:
+    """Make this file and lock it. Whoever removes leftovers may have taken it for one before it was locked, and removed
+    it: then it is made again."""
+    while True:
+        lock = path.open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _is_at(lock, path):
+            return lock
+        lock.close()
+
+
+def _is_at(file: IO[str], path: Path) -> bool:
+    """Whether the path still leads to this open file."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 async def _remove_leftovers(places: Path, own: str) -> None:
@@ -253,6 +272,8 @@ async def _remove_leftovers(places: Path, own: str) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue  # the other verification still runs
+            if not _is_at(file, lock):
+                continue  # removed meanwhile; its verification may have made it again
             await remove_tree(places / lock.stem)
             lock.unlink(missing_ok=True)
 

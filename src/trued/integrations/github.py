@@ -84,6 +84,7 @@ def github_session(at: Service, doing: str) -> "Iterator[Github]":
         retry=again,
         seconds_between_requests=None,
         seconds_between_writes=None,
+        per_page=100,  # the most that GitHub lists at once
         lazy=True,  # request only the data that is used
     )
     try:

@@ -160,13 +160,17 @@ def _work_sentence(seen: Progress) -> tuple[str, str]:
     if seen.question:
         return "", f"It waits for you: {_shorten(seen.question[1])}"
     if asked:
-        first, *others = asked
+        waiting = [one for one in asked if one.waits_until]
+        working = [one for one in asked if not one.waits_until]
+        first, *others = working or waiting
         part = inner_scope(first.key)
         again = _refuted_requirements(first, seen)
         words = f"works{f' on {part}' if part else ''}{f' again, after the engine refuted {again}' if again else ''}"
         if first.waits_until:
             words = f"waits for its provider ({first.waits_for})"
-        more = f"; so do {few(list(dict.fromkeys(one.role for one in others)))}" if others else ""
+        more = f"; so do {_roles(others)}" if others else ""
+        if working and waiting:
+            more += f"; {_roles(waiting)} {'wait for their providers' if waiting[1:] else 'waits for its provider'}"
         return first.role, f"{words}{more}."
     checks = next((row for row in rows if isinstance(row, Checks)), None)
     if checks is not None:
@@ -176,6 +180,10 @@ def _work_sentence(seen: Progress) -> tuple[str, str]:
         runs = f", {counted(checks.runs, 'check')} so far" if checks.runs else ""
         return ENGINE, f"checks {part or 'the work'}{runs}."
     return ENGINE, "prepares the next step."
+
+
+def _roles(calls: Sequence[Call]) -> str:
+    return few(list(dict.fromkeys(one.role for one in calls)))
 
 
 def _refuted_requirements(one: Call, seen: Progress) -> str:

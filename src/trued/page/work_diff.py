@@ -12,11 +12,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from trued.agents.spool.call_folder import attempts_of
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
 from trued.page.caches import Recent
 from trued.reporting.html.calls import ReportedCall
-from trued.support.hashing import folder_name
 from trued.support.visible_text import visible_lines
 from trued.workspace.git.clones import Clone
 from trued.workspace.git.command import git_command, git_environment
@@ -182,8 +182,9 @@ class CloneDiffs:
 
 
 def _clone_of(store: RunStore, record: RunRecord, call: ReportedCall) -> Path | None:
-    spool = store.folder(record.id) / "spool"
-    orders = sorted(spool.glob(f"{folder_name(call.key)}.*/order.json"))
+    """The clone in which the newest attempt of the call works; None if there is none."""
+    attempts = attempts_of(store.folder(record.id) / "spool", call.key)
+    orders = [order for _, attempt in attempts if (order := attempt / "order.json").exists()]
     try:
         folder = Path(json.loads(orders[-1].read_bytes())["folder"])
     except (OSError, ValueError, KeyError, IndexError, TypeError):

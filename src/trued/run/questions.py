@@ -34,8 +34,8 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
         answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
-        if not journal.answer(key, *answer):  # somebody else answered meanwhile
-            answer = journal.question(key, text, options) or answer
+        if not journal.answer(key, *answer):  # somebody else answered meanwhile, and has recorded it
+            return journal.question(key, text, options) or answer
         journal.emit(QuestionAnswered(answer=answer[0], comment=answer[1], who=answer[2]), key)
     return answer
 

@@ -95,6 +95,12 @@ def test_a_description_that_is_no_yaml_is_taken_as_the_text_that_it_is() -> None
         ("tools: [Read, Grep]", ("read", "search")),
         ("tools:\n  - Bash\n  - Glob", ("read", "search", "execute")),
         ("disallowedTools: Write, Edit, Bash(rm *)", ("read", "search", "execute")),
+        ("disallowedTools: NotebookEdit, KillShell, Grep", UNNAMED),
+        ("disallowedTools: Glob, Grep", ("read", "edit", "execute")),
+        ("disallowedTools: Write", ("read", "search", "execute")),
+        ("disallowedTools: Bash, KillShell", ("read", "edit", "search")),
+        ("tools: Read, Grep, NotebookEdit\ndisallowedTools: Grep, NotebookEdit", ("read",)),
+        ("tools: {Glob: false, Grep: false}", ("read", "edit", "execute")),
         ("permissionMode: plan", ("read", "search", "execute")),
         ("tools: []", ("read",)),
         ("tools: Task, TodoWrite", ("read",)),
@@ -102,6 +108,19 @@ def test_a_description_that_is_no_yaml_is_taken_as_the_text_that_it_is() -> None
 )
 def test_tools_of_claude_code_are_mapped(fields: str, tools: tuple[str, ...]) -> None:
     assert role("claude", fields).tools == tools
+
+
+@pytest.mark.parametrize(
+    ("denied", "tool"),
+    [
+        *(("NotebookEdit", "edit"), ("KillShell", "execute"), ("Grep", "search"), ("Write", "edit")),
+        *(("WebFetch", "web"), ("Write, Edit", ""), ("Bash", ""), ("Grep, Glob", ""), ("Read", "")),
+    ],
+)
+def test_a_denied_name_that_is_not_a_whole_tool_here_is_noted(denied: str, tool: str) -> None:
+    noted = [one for one in role("claude", f"disallowedTools: {denied}").notes if one.startswith("disallowedTools")]
+    assert len(noted) == bool(tool)
+    assert all(f"{denied}: " in one and f"{tool} is one tool" in one for one in noted)
 
 
 def test_a_word_to_people_in_claude_codes_folder_is_no_role() -> None:

@@ -138,7 +138,8 @@ class GitHub(Answering):
         if head:
             found = [one for one in found if f"{self.owner}:{one.branch}" == head]
         newest = sorted(found, key=lambda one: one.number, reverse=request.args.get("direction", "desc") == "desc")
-        return _json([self._shown(one, "pull-request-simple") for one in newest])
+        size, page = int(request.args.get("per_page", 30)), int(request.args.get("page", 1))
+        return _json([self._shown(one, "pull-request-simple") for one in newest[(page - 1) * size : page * size]])
 
     def _opened(self, body: dict[str, Any]) -> Response:
         owner, colon, name = body["head"].rpartition(":")

@@ -76,6 +76,15 @@ def test_one_that_is_closed_or_merged_is_not_touched(github: GitHub, offer: Pull
     assert github.asked_for("PATCH") == []
 
 
+def test_an_open_one_is_found_behind_fifty_newer_ones_of_its_branch(github: GitHub, offer: PullRequestProposal) -> None:
+    hub = forge(github)
+    hub.offer(offer)
+    github.pulls += [replace(github.pulls[0], number=number, onto="next", state="closed") for number in range(2, 52)]
+    assert hub.offer(replace(offer, title="Another")).number == 1
+    assert github.pulls[0].title == "Another"
+    assert len(github.pulls) == 51
+
+
 def test_a_draft_becomes_ready_and_a_draft_again(github: GitHub, offer: PullRequestProposal) -> None:
     hub = forge(github)
     assert hub.offer(replace(offer, draft=True)).draft

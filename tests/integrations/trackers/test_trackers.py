@@ -14,6 +14,7 @@ from trued.inputs.tickets.ticket import ticket_from_issue
 from trued.integrations.http import Service
 from trued.integrations.trackers import tracker_of
 from trued.integrations.trackers.jira import JiraTracker
+from trued.integrations.trackers.jira_wiki import markdown_of_wiki
 from trued.integrations.trackers.names import ticket_name
 from trued.model import ForgeSettings, Settings, TicketSettings
 from trued.protocols import TrackerIssue
@@ -186,6 +187,30 @@ def test_an_issue_of_jira_server_is_a_ticket(tmp_path: Path) -> None:
         "```\nint *a* = 1;\n```\n![plp.png](http://127.0.0.1/plp.png)\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
         "> said\n\nplain_text red"
     )
+
+
+REST = "The total must be rounded.\n\nh2. Acceptance criteria\n* it is quick"
+REST_AS_MARKDOWN = "The total must be rounded.\n\n## Acceptance criteria\n- it is quick"
+
+
+@pytest.mark.parametrize(
+    ("wiki", "markdown"),
+    [
+        ("{quote}\nAs said{quote}", "> As said\n"),
+        ("{quote}As said\nhere{quote}", "> As said\n> here\n"),
+        ("Ada: {quote}\nAs said\n{quote}", "Ada: \n> As said\n"),
+        ("Ada: {quote}As said{quote}", "Ada: \n> As said\n"),
+        ("{panel:title=Log}\nAs said{panel}", "> **Log**\n> As said\n"),
+        ("{panel}\n{quote}As said{quote}\nhere\n{panel}", "> As said\n> here\n"),
+        ("{quote}{code}\na{quote}b\n{code}{quote}", "> ```\n> a{quote}b\n> ```\n"),
+        ("Run {noformat}\nmake\n{noformat}", "Run \n```\nmake\n```"),
+        ("{code}make{code} it", "```\nmake\n```\n it"),
+        ("{quote}", "{quote}"),  # nothing ends it
+        ("Write {{a {quote} b}} or \\{quote} or {code}", "Write `a {quote} b` or \\{quote} or {code}"),
+    ],
+)
+def test_a_quotation_or_block_ends_where_jira_ends_it(wiki: str, markdown: str) -> None:
+    assert markdown_of_wiki(f"{wiki}\n{REST}", {}) == f"{markdown}\n{REST_AS_MARKDOWN}"
 
 
 def test_jira_refuses_in_one_sentence(jira: Jira, tmp_path: Path) -> None:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trued.agents.roles.front_matter import FrontMatter, read_lenient
-from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, in_order, neutral_tool, why_left_out
+from trued.agents.roles.tools import (
+    ALL,
+    TOOLS,
+    UNNAMED,
+    in_order,
+    is_denied,
+    is_denied_beyond,
+    neutral_tool,
+    why_left_out,
+)
 from trued.agents.roles.without_engine import without_instructions
 from trued.errors import BadInput
 from trued.model import Role
@@ -164,7 +173,9 @@ class _Tools:
             if given is None and not rules:
                 self._add_note("tools", f"no tools are named: it has {', '.join(UNNAMED)}")
         else:
-            found = self._tools_from("tools", given) & (self._allowed(rules) if rules else set(TOOLS))
+            denied = {name.lower() for name in _names(self.value.get("disallowedTools"))}
+            left = [name for name in _names(given) if name.lower() not in denied]
+            found = self._tools_from("tools", left) & (self._allowed(rules) if rules else set(TOOLS))
         found -= self._denied()
         if not found:
             self._add_note("tools", "no tool is left, so it gets `read`: without any tool it could not work")
@@ -185,14 +196,15 @@ class _Tools:
 
     def _denied(self) -> set[str]:
         """Tools that are denied completely; a pattern such as `Bash(rm *)` does not deny the tool."""
-        denied = set[str]()
+        names = list[str]()
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
                 self._add_note(
                     "disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits"
                 )
-            elif tool := neutral_tool(name):
-                denied.add(tool)
+            else:
+                names.append(name)
+        denied = self._denied_by("disallowedTools", names)
         if self.value.get("permissionMode") == "plan":
             denied.add("edit")
             self._add_note("permissionMode", "permissionMode plan: it may not edit")
@@ -219,19 +231,31 @@ class _Tools:
         last = dict(rules)
         every = last.pop(ALL, None)
         usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
-        named = {tool: {name for name in last if neutral_tool(name) == tool} for tool in TOOLS}
-        given = {tool for tool, names in named.items() if any(last[name] for name in names)}
-        return given | {tool for tool in usual if not _is_denied(tool, named[tool])}
+        given = {neutral_tool(name) for name, may in last.items() if may} - {""}
+        key = "permission" if isinstance(self.value.get("permission"), dict) else "tools"
+        denied = self._denied_by(key, [name for name in last if neutral_tool(name) in usual - given])
+        return given | (usual - denied)
+
+    def _denied_by(self, key: str, names: list[str]) -> set[str]:
+        """The tools that a role does not have if it may not use those with these names. Adds notes."""
+        denied = set[str]()
+        for tool in TOOLS:
+            own = [name for name in names if neutral_tool(name) == tool]
+            if not own:
+                continue
+            if not is_denied(tool, own):
+                self._add_note(
+                    key, f"{key} {', '.join(own)}: not used here, {tool} is one tool, and more of it is left"
+                )
+                continue
+            denied.add(tool)
+            if is_denied_beyond(tool, own):
+                self._add_note(key, f"{key} {', '.join(own)}: {tool} is one tool here, all of it is left out")
+        return denied
 
     def _add_note(self, key: str, text: str) -> None:
         if text not in (noted for _, noted in self.reading.notes):
             self.reading.notes.append((self.fields.line(key), text))
-
-
-def _is_denied(tool: str, denied: set[str]) -> bool:
-    """Whether a role file that denies these names of our tool denies the tool. One name is enough, except for `search`:
-    that takes `search` itself, or both `glob` and `grep`."""
-    return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
 
 
 def _names(given: Any) -> list[str]:

@@ -26,6 +26,17 @@ _NAMES = {
     "browser": "browser opensimplebrowser playwright puppeteer chrome-devtools claude-in-chrome chrome-mcp",
 }
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
+# names that stand for a part of a tool: a role to which one of them is denied still has the tool
+_PART_NAMES = {
+    "read": """
+        notebookread ls problems changes testfailure terminallastcommand terminalselection getnotebooksummary
+        readnotebookcelloutput readcelloutput viewimage""",
+    "edit": "multiedit notebookedit createdirectory editnotebook createjupyternotebook",
+    "execute": """
+        bashoutput killshell killbash powershell monitor getterminaloutput gettaskoutput awaitterminal runtests
+        runnotebooks runnotebookcell""",
+}
+_PARTS = frozenset(name for names in _PART_NAMES.values() for name in names.split())
 _AGENTS = frozenset(["agent", "task", "custom-agent", "runsubagent", "subagent"])
 
 # tool → its names in exported files, for Claude Code, GitHub Copilot and OpenCode
@@ -70,6 +81,28 @@ def neutral_tool(name: str) -> str:
     # In `edit/editFiles`, VS Code's tool group `edit` precedes one of its tools. Any other prefix is an MCP server,
     # whose tools have no meaning here.
     return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
+
+
+def is_denied(tool: str, names: Iterable[str]) -> bool:
+    """Whether a role that may not use the tools with these names, which all stand for our `tool`, has no `tool`. Only
+    `search` is left if there is another way to search; otherwise any name that is more than a part denies it."""
+    words = {_word(name) for name in names}
+    if tool == "search":
+        return {"glob", "grep"} <= words or "search" in words
+    return not words <= _PARTS
+
+
+def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
+    """Whether denying `tool` denies more than these names say: another program has further names for the tool."""
+    words = {_word(name) for name in names}
+    return tool not in words and not any(
+        {_word(name) for name in program[tool]} <= words for program in (CLAUDE, OPENCODE)
+    )
+
+
+def _word(name: str) -> str:
+    """A tool's name without its limits and the group that precedes it, in lower case."""
+    return name.partition("(")[0].rpartition("/")[2].strip().lower()
 
 
 def why_left_out(name: str) -> str:

@@ -219,9 +219,9 @@ def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
     return [(int(path.suffix[1:]), path) for path in sorted(folders, key=_began)]
 
 
-def _began(folder: Path) -> tuple[float, str]:
-    """A sort key: when an attempt was first started; attempts that were never started come last."""
-    return next(iter(_start_times(folder)), float("inf")), folder.name
+def _began(folder: Path) -> tuple[float, int]:
+    """A sort key: when an attempt was first started; attempts that were never started come last, by their numbers."""
+    return next(iter(_start_times(folder)), float("inf")), int(folder.suffix[1:])
 
 
 def usage_reported(folder: Path) -> Usage:

@@ -82,7 +82,7 @@ class GitHubForge:
         """Pull requests of this branch, the newest first."""
         head = f"{self._pushed_to.partition('/')[0]}:{branch}"
         listed = repository.get_pulls(state="all", sort="created", direction="desc", head=head)
-        first = listed.get_page(0)  # the newest thirty pull requests of one branch are enough
+        first = listed.get_page(0)  # the newest hundred pull requests of one branch are enough
         # A server that does not know the `head` filter lists the pull requests of all branches.
         return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
 

@@ -1,13 +1,16 @@
 """Converts Jira's wiki text to Markdown, line by line; unknown markup stays as it was written."""
 
 import re
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Collection, Mapping
 
 # Lengths are bounded: matching a long text with unclosed markup must not take minutes.
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
 _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
-_BLOCK = re.compile(r"^\s*\{(code|noformat)(?::[^}]*)?\}(.*)$")
-_QUOTE = re.compile(r"^\s*\{(quote|panel)(?::([^}]*))?\}\s*(.*)$")
+_FENCES = ("code", "noformat")
+_BLOCKS = (*_FENCES, "quote", "panel")
+# The mark of a block, at any place in a line; text in {{code}} is skipped.
+_MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
 _PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
 _LINK = re.compile(r"\[(?:([^|\[\]\n]{1,300})\|)?((?:https?|mailto|ftp)[^|\[\]\s]{1,2000})(?:\|[^\[\]\n]{0,300})?\]")
 _BOLD = re.compile(r"(?<![\w*\\])\*(?=\S)([^*\n]{1,500}?)(?<=\S)\*(?![\w*])")
@@ -17,42 +20,49 @@ _KINDS = {"*": "- ", "-": "- ", "#": "1. "}
 
 
 def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
+    waiting = deque(enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+    last = {kind: number for number, line in waiting for kind in _BLOCKS if f"{{{kind}}}" in line}
     lines: list[str] = []
     fence = ""  # the block that is open: code or noformat
-    quoted = ""
-    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+    quoted: list[str] = []  # the quotations that are open, the innermost last: quote or panel
+    while waiting:
+        number, line = waiting.popleft()
+        prefix = "> " if quoted else ""
         if fence:
             before, closed, after = line.partition(f"{{{fence}}}")
-            lines += [quoted + before] if before or not closed else []
-            if closed:
-                lines += [f"{quoted}```", *([_inline(after, pictures)] if after.strip() else [])]
-                fence = ""
-        elif match := _BLOCK.match(line):
-            rest, closed, after = match[2].partition(f"{{{match[1]}}}")
-            lines += [f"{quoted}```", *([quoted + rest] if rest else [])]
-            lines += [f"{quoted}```", *([_inline(after, pictures)] if after.strip() else [])] if closed else []
-            fence = "" if closed else match[1]
-        elif match := _QUOTE.match(line):
-            lines, quoted = _quotation(lines, quoted, match, pictures)
+            lines += [prefix + before] if before or not closed else []
+            lines += [f"{prefix}```"] if closed else []
+            fence = "" if closed else fence
+        elif match := _block_mark(line, quoted, {kind for kind in last if last[kind] > number}):
+            before, kind, after = line[: match.start()], match[1], line[match.end() :]
+            lines += [prefix + _convert_line(before, pictures, lines)] if before.strip() else []
+            if kind in _FENCES:
+                lines.append(f"{prefix}```")
+                fence = kind
+            elif kind in quoted:
+                del quoted[quoted.index(kind) :]
+                lines += [] if quoted else [""]
+            else:
+                title = re.search(r"title=([^|}]+)", match[2] or "")
+                lines += [f"> **{title[1].strip()}**"] if title else []
+                quoted.append(kind)
+                after = after.lstrip()
         else:
-            lines.append(quoted + _convert_line(line, pictures, lines))
+            after = ""
+            lines.append(prefix + _convert_line(line, pictures, lines))
+        if after.strip():
+            waiting.appendleft((number, after))
     return "\n".join([*lines, "```"] if fence else lines)
 
 
-def _quotation(
-    lines: list[str], quoted: str, match: re.Match[str], pictures: Mapping[str, str]
-) -> tuple[list[str], str]:
-    """Convert a line that begins or ends a quotation or panel, or does both. Returns `lines` with the result, and the
-    prefix for the lines that follow."""
-    rest, closed, after = match[3].partition(f"{{{match[1]}}}")
-    if quoted:
-        return [*lines, "", *([_convert_line(match[3], pictures, lines)] if match[3] else [])], ""
-    title = re.search(r"title=([^|}]+)", match[2] or "")
-    opened = [f"> **{title[1].strip()}**"] if title else []
-    opened += [f"> {_inline(rest, pictures)}"] if rest.strip() else []
-    if closed:
-        return [*lines, *opened, "", *([_inline(after, pictures)] if after.strip() else [])], ""
-    return [*lines, *opened], "> "
+def _block_mark(line: str, quoted: Collection[str], later: Collection[str]) -> re.Match[str] | None:
+    """The first mark in a line that begins or ends a block. A mark that nothing ends begins no block: the rest of the
+    text would be lost in it. `later`: kinds of blocks with a mark that can end them in a later line."""
+    for match in _MARK.finditer(line):
+        kind = match[1]
+        if kind and (kind in quoted or kind in later or f"{{{kind}}}" in line[match.end() :]):
+            return match
+    return None
 
 
 def _convert_line(line: str, pictures: Mapping[str, str], above: list[str]) -> str:

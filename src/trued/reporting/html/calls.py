@@ -216,16 +216,17 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
 
 
 def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event], room: int, lines: int) -> ReportedCall:
-    """The call with its brief, reply and transcript, each shortened to a share of `room` characters. An examiner's
-    call gets none of them before the run has ended."""
+    """The call with its last brief, its reply and its transcript, each shortened to a share of `room` characters. An
+    examiner's call gets none of them before the run has ended."""
     if call.held_back:
         return call
+    briefs = [one.brief for event in events if (one := CallAsked.read(event))]
     wanted = min(lines, max(FEWEST_LINES, room // 400))
     spooled, reply = material.spool(call.key, wanted), (call.answer.reply if call.answer else None) or {}
     transcript = tuple(_transcript(events, spooled, room // 5))
     return replace(
         call,
-        brief=Text.of(next((one.brief for event in events if (one := CallAsked.read(event))), ""), room * 3 // 5),
+        brief=Text.of(briefs[-1] if briefs else "", room * 3 // 5),
         reply=Text.of(json.dumps(reply, indent=2, ensure_ascii=False) if reply else "", room // 4),
         transcript=transcript[-2 * wanted :],
         transcript_left_out=spooled.left_out + max(0, len(transcript) - 2 * wanted),

@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
+from trued.agents.spool.call_folder import attempts_of
 from trued.engine.comparisons import comparison_with
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
@@ -16,7 +17,6 @@ from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
 from trued.reporting.views import as_seen, comparison
 from trued.support.foreign_json import parse_json
-from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
 READ = 256 * 1024  # at most this many bytes at the end of an event file are read: more would not be shown anyway
@@ -101,13 +101,27 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
     """The newest lines of the event files that the attempts of one call left."""
     events: list[dict[str, Any]] = []
-    found = sorted(folder.glob(f"{folder_name(key)}.*/events.jsonl"))
+    unread = 0
+    found = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]
     for path in found:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - READ))
+            unread += _skip_lines(file, path.stat().st_size - READ)
             events += [one for line in file.read().splitlines() if (one := _event(line))]
     kept = events[-lines:]
-    return Spooled(tuple(kept), len(events) - len(kept), str(found[-1].parent) if found else "")
+    return Spooled(tuple(kept), unread + len(events) - len(kept), str(found[-1].parent) if found else "")
+
+
+def _skip_lines(file: IO[bytes], least: int) -> int:
+    """Skip whole lines, at least this many bytes. Returns how many lines were skipped."""
+    lines = 0
+    while least > file.tell() and (skipped := file.read(min(READ, least - file.tell()))):
+        lines += skipped.count(b"\n")
+    if least > 0:
+        file.seek(least - 1)
+        if file.read(1) != b"\n":
+            file.readline()
+            lines += 1
+    return lines
 
 
 def _event(line: bytes) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trued.model import Evidence, Outcomes, Tried
+from trued.reporting.views.cases import case_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,10 @@ def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes
     """All cases of this evidence, those that fail on the head first.
 
     Until the run has ended, some cases have a number instead of a name: held-out cases, and cases that were only run in
-    a place where held-out cases had run before.
+    a place where held-out cases had run before. Cases are numbered as in every view: see `case_numbers`.
     """
+    facts = tuple(facts)
+    numbers = case_numbers(facts)
     found: dict[tuple[str, str], dict[str, list[Tried]]] = {}
     named: set[tuple[str, str]] = set()
     for fact in facts:
@@ -45,14 +48,20 @@ def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes
             found.setdefault(place, {"base": [], "head": []}).setdefault(fact.side, []).append(result)
             if shown is fact:
                 named.add(place)
+    checks = list(dict.fromkeys(check for check, case in found if (check, case) not in named))
+
+    def hidden_name(place: tuple[str, str]) -> str:
+        which = f"check {checks.index(place[0]) + 1}, " if len(checks) > 1 else ""
+        return f"{which}case {numbers[place]}"
+
     rows = [
         CaseOutcomes(
-            name=place[1] if place in named else f"case {number}",
+            name=place[1] if place in named else hidden_name(place),
             base=tuple(str(one.outcome) for one in sides["base"]),
             head=tuple(str(one.outcome) for one in sides["head"]),
             says=_says(sides["head"]),
         )
-        for number, (place, sides) in enumerate(found.items(), 1)
+        for place, sides in found.items()
     ]
     return sorted(rows, key=lambda row: (row.is_green, not row.head))
 
