@@ -192,7 +192,7 @@ async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tm
         ASKED,
     )
     contract = await sealed(trial)
-    heads: list[Change] = [{"core.py": BROKEN}, {"tax.py": tax.replace("x * 3", "3 * x")}]
+    heads = [{"core.py": BROKEN}, {"tax.py": tax.replace("x * 3", "3 * x")}]
     found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, **one}))) for one in heads]
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
@@ -292,6 +292,7 @@ async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> lis
         pytest.param({"tests/run_checks.py": ASSERTS}, [], "tests/run_checks.py", id="assertions of a script"),
         pytest.param({"tests/check_core.py": STARTED}, [], "tests/check_core.py", id="a program among tests"),
         pytest.param({"scripts/verify.py": ASSERTS}, [], "scripts/verify.py", id="assertions of a script elsewhere"),
+        pytest.param({"scripts/verify.py": STARTED}, [], "scripts/verify.py", id="a program that asserts elsewhere"),
         pytest.param({"app/data/test_a.py": RATE}, [], "app/data/test_a.py", id="a folder of the product called data"),
         pytest.param({"examples/test_a.py": RATE}, [], "examples/test_a.py", id="examples"),
         pytest.param(
@@ -338,6 +339,12 @@ async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> lis
             [],
             "GUIDE.rst",
             id="examples in a document that a script runs",
+        ),
+        pytest.param(
+            {"e2e/cart.spec.ts": TITLED, "src/cart.test.ts": "import { cart } from './cart';\n"},
+            ["src/cart.test.ts::cart"],
+            "e2e/cart.spec.ts",
+            id="a script whose name is a word in collected tests",
         ),
         pytest.param({"cypress/e2e/flow.cy.js": TITLED}, [], "cypress/e2e/flow.cy.js", id="tests of Cypress"),
         pytest.param(
@@ -392,6 +399,11 @@ async def test_a_test_is_uncollected_whatever_its_form(
             id="a program that a test starts",
         ),
         pytest.param({"run.py": "import sys\nimport core\n\nassert sys.version_info > (3, 8)\n"}, [], id="a program"),
+        pytest.param({"app.py": ASSERTS, "run.py": "import app\n"}, [], id="a module that asserts its surroundings"),
+        pytest.param({"run.py": STARTED.replace("core.rate(1) == 2", "core")}, [], id="a program that asserts little"),
+        pytest.param(
+            {"src/up.mjs": "assert(process.env.UP);\n", "src/a.mjs": "import './up.mjs';\n"}, [], id="a script's own"
+        ),
         pytest.param({"net.py": "def test_connection(host):\n    return host\n"}, [], id="a function of the product"),
         pytest.param({"src/ok.mjs": "export const ok = (s) => /a/.test('b');\n"}, [], id="a regular expression"),
         pytest.param({"GUIDE.md": GUIDE}, [], id="a document whose examples nobody runs"),

@@ -6,6 +6,7 @@ names. Nobody runs these tests here, so they guard nothing: code that only they 
 
 import ast
 import doctest
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -46,7 +47,11 @@ _DOCUMENT = re.compile(r"[\"']([\w./-]+\.(?:md|rst|txt))[\"']")
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 _SETTINGS = ("", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk", ".sh", ".json")  # endings of files with commands
 _WORD = re.compile(rb"[\w-]+")
-_IMPORTING = re.compile(rb"^.*\b(?:import|from)\b.*$", re.MULTILINE)
+_IMPORTING = re.compile(
+    rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
+)  # also relative paths of scripts
+_RELATIVE = re.compile(rb"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
+_PROGRAM = re.compile(rb"^if __name__ ==", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,10 @@ class _Habits:
     doctests: bool  # examples in docstrings are run
     documents: frozenset[str]  # patterns for names of documents whose examples are run
     modules: frozenset[str]  # names of the base's own Python modules and packages
+    imported: frozenset[str]  # words in lines that import something
+
+    def is_imported(self, path: str) -> bool:
+        return PurePosixPath(path).name.partition(".")[0] in self.imported
 
     def is_named(self, path: str) -> bool:
         name = PurePosixPath(path).name
@@ -87,11 +96,11 @@ async def uncollected_tests(workspace: Workspace, base: str, ids: Iterable[str],
             tests, shown = _uncollected_in(path, content, collected.get(path, set()), habits)
             examples += (f"{path}::{name}" for name in shown)
         else:
-            tests = [""] if path not in collected and _has_counted_tests(path, content) else []
+            tests = [""] if path not in collected and _has_counted_tests(path, content, habits) else []
         found |= {path: tests} if tests else {}
     found = _without_used(found, texts, collected)
     documents = await _documents(workspace, base, blobs, collected, habits)
-    return [*_as_ids(found, texts, collected, habits), *examples, *documents]
+    return [*_as_ids(found, collected, habits), *examples, *documents]
 
 
 def examples_of(path: str, text: str) -> str:
@@ -113,10 +122,12 @@ def _may_hold_tests(path: str) -> bool:
     return path.endswith((".py", *SCRIPTS)) or (path.endswith(".go") and is_named_like_a_test(path))
 
 
-def _has_counted_tests(path: str, content: bytes) -> bool:
+def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
     if path.endswith(".go"):
         return bool(_GO_TEST.search(content))
-    return has_tests(path, content) or bool(_TITLED.search(content) or _ASSERTS_AT_TOP.search(content))
+    if has_tests(path, content) or _TITLED.search(content):
+        return True
+    return not habits.is_imported(path) and bool(_ASSERTS_AT_TOP.search(content))
 
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
@@ -136,6 +147,12 @@ async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts
         documents=frozenset(one.rpartition("/")[2] for one in named),
         modules=frozenset(
             part for path in blobs if path.endswith(".py") for part in PurePosixPath(path.removesuffix(".py")).parts
+        ),
+        imported=frozenset(
+            word.decode()
+            for text in texts.values()
+            for line in _IMPORTING.findall(text)
+            for word in _WORD.findall(line)
         ),
     )
 
@@ -166,7 +183,7 @@ def _uncollected_in(
     in their docstrings, if the project runs these: they are never collected, because they are part of the code that
     they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
     among = habits.is_named(path) or is_among_tests(path)
-    may_assert = among and b"assert" in content
+    may_assert = b"assert" in content and (among or bool(_PROGRAM.search(content)))
     if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
         return [], []
     text = as_text(content)
@@ -230,8 +247,8 @@ def _is_test_case(node: ast.ClassDef) -> bool:
 
 def _checks_something(path: str, module: ast.Module, habits: _Habits, *, among: bool) -> bool:
     """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
-    asserts anything, test cases with methods of other names, or a script that asserts something about the project's
-    own code while it is loaded."""
+    asserts anything, test cases with methods of other names, or a program that nothing imports and that asserts what
+    the project's own code returns."""
     if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
         return False
     if any(isinstance(one, ast.ClassDef) and _is_test_case(one) and _asserts(one) for one in module.body):
@@ -244,8 +261,14 @@ def _checks_something(path: str, module: ast.Module, habits: _Habits, *, among: 
             own |= {each.asname or each.name.split(".")[0] for each in one.names if _is_own(each.name, habits)}
         elif isinstance(one, ast.ImportFrom) and (one.level or _is_own(one.module or "", habits)):
             own |= {each.asname or each.name for each in one.names}
+    if habits.is_imported(path):
+        return False  # a module of the product that checks its own surroundings
     asserted = [one for one in module.body if isinstance(one, ast.Assert)]
-    return any(isinstance(one, ast.Name) and one.id in own for each in asserted for one in ast.walk(each))
+    if any(isinstance(one, ast.Name) and one.id in own for each in asserted for one in ast.walk(each)):
+        return True
+    inner = [one for one in ast.walk(module) if isinstance(one, ast.Assert)]
+    calls = [one.func for each in inner for one in ast.walk(each) if isinstance(one, ast.Call)]
+    return any(isinstance(one, ast.Name) and one.id in own for call in calls for one in ast.walk(call))
 
 
 def _is_own(module: str, habits: _Habits) -> bool:
@@ -265,22 +288,13 @@ def _bare(name: str) -> str:
     return name.rpartition("::")[2]
 
 
-def _as_ids(
-    found: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Collection[str], habits: _Habits
-) -> Iterator[str]:
+def _as_ids(found: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
     """`file` for a file that is nothing but a test, and `file::name` for tests beside other things: collected tests, or
     code that other files import."""
     among = {path for path in found if habits.is_named(path) or is_among_tests(path) or not path.endswith(".py")}
-    imported = _imported_words(texts) if found.keys() - among else frozenset()
     for path, tests in found.items():
-        whole = path not in collected and (path in among or PurePosixPath(path).stem not in imported)
+        whole = path not in collected and (path in among or not habits.is_imported(path))
         yield from [path] if whole or tests == [""] else [f"{path}::{one}" for one in tests]
-
-
-def _imported_words(texts: Mapping[str, bytes]) -> frozenset[str]:
-    """The words in lines of Python files that import something."""
-    lines = (line for path, text in texts.items() if path.endswith(".py") for line in _IMPORTING.findall(text))
-    return frozenset(one.decode() for line in lines for one in _WORD.findall(line))
 
 
 def _without_used(
@@ -316,10 +330,14 @@ def _without_used(
 
 
 def _may_use(path: str, content: bytes, used: str, tests: list[str]) -> bool:
-    """Whether a file with this content, in which the name of `used` is a word, uses that file. Python tests are
-    inherited or called through an import; any other file may be started by its name, too."""
-    if not path.endswith(".py") or not used.endswith(".py") or tests == [""]:
-        return is_script(path) == is_script(used) or tests == [""]
-    parts = PurePosixPath(used.removesuffix(".py")).parts
-    ways = {".".join(parts[start:]) for start in range(len(parts))}
-    return not ways.isdisjoint(imported_modules(as_text(content)))
+    """Whether the file at `path`, which has this content, imports `used`. A file without tests of its own may also be
+    started, by its name."""
+    if tests == [""] and not is_named_like_a_test(used) and PurePosixPath(used).name.encode() in content:
+        return True
+    if path.endswith(".py") and used.endswith(".py"):
+        parts = PurePosixPath(used.removesuffix(".py")).parts
+        ways = {".".join(parts[start:]) for start in range(len(parts))}
+        return not ways.isdisjoint(imported_modules(as_text(content)))
+    named = [one.decode("utf-8", "replace") for one in _RELATIVE.findall(content)] if is_script(path) else []
+    places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in named}
+    return used in places or any(used == f"{place}{end}" for place in places for end in SCRIPTS)
