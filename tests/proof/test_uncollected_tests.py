@@ -1,6 +1,7 @@
 """Tests of the base that no check collects guard nothing, and a change of what only they test is not proven."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from tests.proof.trial import Change, Trial, only, quiet
 from trued.model import Contract, Grade
 from trued.proof.seal import SealTerms, seal
-from trued.proof.uncollected_tests import reachable_files
+from trued.proof.uncollected_tests import uncollected_tests
 from trued.run.examination.existing_tests import with_existing_tests
 
 CORE = "def rate(x):\n    return x * 2\n\n\ndef other():\n    return 5\n"
@@ -22,6 +23,10 @@ CASE = "import unittest\n\nimport core\n\n\nclass RateChecks(unittest.TestCase):
 CASE += "        self.assertEqual(core.rate(1), 2)\n"
 MARKED = "import pytest\n\nimport core\n\n\ndef test_other():\n    assert core.other() == 5\n\n\n"
 MARKED += "@pytest.mark.slow\ndef test_rate():\n    assert core.rate(1) == 2\n"
+TWICE = "import pytest\n\nimport core\n\n\nclass TestA:\n    def test_it(self):\n        assert core.other() == 5\n\n\n"
+TWICE += "@pytest.mark.slow\nclass TestB:\n    def test_it(self):\n        assert core.rate(1) == 2\n"
+HELPED = MARKED.replace("assert core.rate(1) == 2", "check(1, 2)")
+HELPED += "\n\ndef check(given, expected):\n    assert core.rate(given) == expected\n"
 WITH_EXAMPLE = CORE.replace("def rate(x):\n", 'def rate(x):\n    """\n    >>> rate(1)\n    2\n    """\n')
 SLOW = "[pytest]\nmarkers = slow\naddopts = -m 'not slow'\n"
 ASKED = [
@@ -39,6 +44,19 @@ PROJECTS: dict[str, tuple[dict[str, str], str]] = {
     "only these": ({"checks/check_core.py": CASE}, "checks/check_core.py"),
     "named otherwise": ({"tests/test_kit.py": PASSES, "checks/check_core.py": CASE}, "checks/check_core.py"),
     "deselected": ({"pytest.ini": SLOW, "tests/test_core.py": MARKED}, "tests/test_core.py::test_rate"),
+    "a class's test of the same name": (
+        {"pytest.ini": SLOW, "tests/test_core.py": TWICE},
+        "tests/test_core.py::TestB::test_it",
+    ),
+    "a helper that only it uses": ({"pytest.ini": SLOW, "tests/test_core.py": HELPED}, "tests/test_core.py::test_rate"),
+    "beside a script that cannot be counted": (
+        {"package.json": '{"scripts": {"test": "true"}}', "pytest.ini": SLOW, "tests/test_core.py": MARKED},
+        "tests/test_core.py::test_rate",
+    ),
+    "beside a suite that cannot be run": (
+        {"app/tests.py": f"import nowhere\n{CASE}", "pytest.ini": SLOW, "tests/test_core.py": MARKED},
+        "tests/test_core.py::test_rate",
+    ),
     "doctests": (
         {"pytest.ini": "[pytest]\naddopts = --doctest-modules\n", "core.py": WITH_EXAMPLE, "tests/test_kit.py": PASSES},
         "core.py::rate",
@@ -150,21 +168,256 @@ async def test_what_is_collected_or_no_test_is_not_called_uncollected(more: dict
     assert (await sealed(trial)).uncollected == ()
 
 
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_method_is_not_guarded_by_tests_of_another_class(tmp_path: Path) -> None:
+    boxes = "class A:\n    def save(self):\n        return 1\n\n\nclass B:\n    def save(self):\n        return 2\n"
+    tests = "import pytest\n\nimport core\n\n\ndef test_a():\n    assert core.A().save() == 1\n\n\n"
+    tests += "@pytest.mark.slow\ndef test_b():\n    assert core.B().save() == 2\n"
+    base = {"core.py": boxes, "kit.py": KIT, "pytest.ini": SLOW, "tests/test_core.py": tests}
+    trial = Trial(tmp_path, base, ASKED)
+    contract = await sealed(trial)
+    heads = [boxes.replace("return 2", "return 0"), boxes.replace("return 1", "return 2 - 1")]
+    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, "core.py": one}))) for one in heads]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tmp_path: Path) -> None:
+    tests = MARKED.replace("import core\n", "import core\nimport tax\n", 1)
+    tests += "\n\ndef test_tax():\n    assert tax.rate(1) == 3\n"
+    tax = "def rate(x):\n    return x * 3\n"
+    trial = Trial(
+        tmp_path,
+        {"core.py": CORE, "tax.py": tax, "kit.py": KIT, "pytest.ini": SLOW, "tests/test_core.py": tests},
+        ASKED,
+    )
+    contract = await sealed(trial)
+    heads = [{"core.py": BROKEN}, {"tax.py": tax.replace("x * 3", "3 * x")}]
+    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, **one}))) for one in heads]
+    assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
+
+
 @pytest.mark.spec("LAW-6")
-def test_files_are_reached_by_their_names_and_all_files_by_tests_from_outside() -> None:
-    paths = {
-        "checks/test_a.py": "import a\n",
-        "a.py": "from pkg import thing\nopen('rates.json')\n",
-        "pkg/__init__.py": "",
-        "pkg/deep.py": "",
-        "rates.json": "",
-        "far.py": "",
-        "e2e/cart.spec.ts": "import { test } from '@playwright/test';\ntest('far', ({ page }) => page.goto('/'));\n",
-        "svc/a_test.go": "package svc\n",
-        "svc/b.go": "package svc\n",
+@pytest.mark.skipif(shutil.which("go") is None, reason="NO GO HERE")
+async def test_go_code_that_collected_tests_use_is_guarded(tmp_path: Path) -> None:
+    test = 'package m\n\nimport "testing"\n\nfunc TestNAME(t *testing.T) {\n\tif NAME() != 2 {\n\t\tt.Fatal()\n\t}\n}\n'
+    rates = "package m\n\nfunc Rate() int { return 2 }\n\nfunc Slow() int { return 2 }\n"
+    base = {
+        "go.mod": "module m\n\ngo 1.19\n",
+        "rate.go": rates,
+        "rate_test.go": test.replace("NAME", "Rate"),
+        "slow_test.go": "//go:build slow\n\n" + test.replace("NAME", "Slow"),
+        "kit.py": KIT,
+        "core.py": CORE,
     }
-    texts = {path: text for path, text in paths.items() if not path.endswith(".json")}
-    found = reachable_files(paths, texts, ["checks/test_a.py"])
-    assert sorted(found or ()) == ["a.py", "checks/test_a.py", "pkg/__init__.py", "rates.json"]
-    assert sorted(reachable_files(paths, texts, ["svc/a_test.go"]) or ()) == ["svc/a_test.go", "svc/b.go"]
-    assert reachable_files(paths, texts, ["e2e/cart.spec.ts"]) is None
+    trial = Trial(tmp_path, base, ASKED)
+    contract = await sealed(trial)
+    assert contract.uncollected == ("slow_test.go",)
+    heads = [
+        rates.replace("Rate() int { return 2", "Rate() int { return 1 + 1"),
+        rates.replace("Slow() int { return 2", "Slow() int { return 0"),
+    ]
+    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, "rate.go": one}))) for one in heads]
+    assert [one.grade for one in found] == [Grade.PROVEN, Grade.TESTED], found
+
+
+COLLECTED = ["tests/test_kit.py::test_two", "tests/test_kit.py::test_other"]
+CLASSES = "import core\n\n\nclass TestA:\n    def test_it(self):\n        assert core.other() == 5\n\n\n"
+CLASSES += "class TestB:\n    def test_it(self):\n        assert core.rate(1) == 2\n"
+NESTED = (
+    "import core\n\n\nclass TestA:\n    class TestB:\n        def test_it(self):\n            assert core.rate(1)\n"
+)
+BELOW_IF = "import core\n\nif core.other() > 5:\n\n    def test_rate():\n        assert core.rate(1) == 2\n\n\n"
+BELOW_IF += "def test_other():\n    assert core.other() == 5\n"
+OWN_BASE = "import core\nfrom checks.base import Base\n\n\nclass Rates(Base):\n    def test_rate(self):\n"
+OWN_BASE += "        self.assertEqual(core.rate(1), 2)\n"
+LOADED = "import unittest\n\nimport core\n\n\nclass Rates(unittest.TestCase):\n    def rate(self):\n"
+LOADED += "        self.assertEqual(core.rate(1), 2)\n\n\n"
+LOADED += "def load_tests(loader, tests, pattern):\n    return unittest.TestSuite([Rates('rate')])\n"
+ASSERTS = "import core\n\nassert core.rate(1) == 2\n"
+HELPER = "import core\n\n\ndef check(x):\n    assert core.rate(x) == 2 * x\n"
+STARTED = "import core\n\n\ndef main():\n    assert core.rate(1) == 2\n\n\nif __name__ == '__main__':\n    main()\n"
+GUIDE = "# Guide\n\n>>> import core\n>>> core.rate(1)\n2\n"
+TITLED = "describe('x', () => { it('y', () => { cy.visit('/'); }); });\n"
+
+
+async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> list[str]:
+    trial = Trial(place, {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **files}, ASKED)
+    await trial.workspace.begin()
+    return await uncollected_tests(trial.workspace, trial.workspace.base, [*COLLECTED, *ids], ())
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    ("files", "ids", "wanted"),
+    [
+        pytest.param(
+            {"tests/test_a.py": CLASSES},
+            ["tests/test_a.py::TestA::test_it"],
+            "tests/test_a.py::TestB::test_it",
+            id="the name of a collected test",
+        ),
+        pytest.param(
+            {"tests/test_a.py": f"{NESTED}\n\ndef test_b():\n    pass\n"},
+            ["tests/test_a.py::test_b"],
+            "tests/test_a.py::TestA::TestB::test_it",
+            id="an inner class",
+        ),
+        pytest.param(
+            {"tests/test_a.py": BELOW_IF},
+            ["tests/test_a.py::test_other"],
+            "tests/test_a.py::test_rate",
+            id="below a condition",
+        ),
+        pytest.param(
+            {
+                "pytest.ini": "[pytest]\ntestpaths = tests\npython_functions = check_* test_*\n",
+                "slow/test_a.py": RATE.replace("test_rate", "check_rate"),
+            },
+            [],
+            "slow/test_a.py",
+            id="configured names of functions",
+        ),
+        pytest.param(
+            {
+                "pytest.ini": "[pytest]\ntestpaths = tests\npython_files = *_checks.py\n",
+                "slow/a_checks.py": RATE.replace("assert ", "core.other() or "),
+            },
+            [],
+            "slow/a_checks.py",
+            id="configured names of files",
+        ),
+        pytest.param({"checks/a.py": OWN_BASE}, [], "checks/a.py", id="a base class of the project's own"),
+        pytest.param({"checks/a.py": LOADED}, [], "checks/a.py", id="load_tests"),
+        pytest.param({"tests/run_checks.py": ASSERTS}, [], "tests/run_checks.py", id="assertions of a script"),
+        pytest.param({"tests/check_core.py": STARTED}, [], "tests/check_core.py", id="a program among tests"),
+        pytest.param({"scripts/verify.py": ASSERTS}, [], "scripts/verify.py", id="assertions of a script elsewhere"),
+        pytest.param({"scripts/verify.py": STARTED}, [], "scripts/verify.py", id="a program that asserts elsewhere"),
+        pytest.param({"app/data/test_a.py": RATE}, [], "app/data/test_a.py", id="a folder of the product called data"),
+        pytest.param({"examples/test_a.py": RATE}, [], "examples/test_a.py", id="examples"),
+        pytest.param(
+            {"checks/kit.py": CASE},
+            [],
+            "checks/kit.py::RateChecks::test_rate",
+            id="the name of a module that tests import",
+        ),
+        pytest.param(
+            {
+                "tests/shared.py": f"{CASE}\n\ndef five():\n    return 5\n",
+                "tests/test_a.py": "from tests.shared import five\n\n\ndef test_five():\n    assert five() == 5\n",
+            },
+            ["tests/test_a.py::test_five"],
+            "tests/shared.py",
+            id="a file of which tests take something else",
+        ),
+        pytest.param(
+            {"core.py": WITH_EXAMPLE, "Makefile": "test:\n\tpytest --doctest-modules\n"},
+            [],
+            "core.py::rate",
+            id="doctests of a Makefile",
+        ),
+        pytest.param(
+            {"core.py": WITH_EXAMPLE, ".github/workflows/ci.yml": "run: pytest --doctest-modules\n"},
+            [],
+            "core.py::rate",
+            id="doctests of a workflow",
+        ),
+        pytest.param(
+            {"core.py": WITH_EXAMPLE, "tests/every.py": "import doctest\nimport core\ndoctest.DocTestSuite(core)\n"},
+            [],
+            "core.py::rate",
+            id="DocTestSuite",
+        ),
+        pytest.param(
+            {"pytest.ini": "[pytest]\ntestpaths = tests\naddopts = --doctest-glob=*.md\n", "GUIDE.md": GUIDE},
+            [],
+            "GUIDE.md",
+            id="examples in a document",
+        ),
+        pytest.param(
+            {"GUIDE.rst": GUIDE, "run_guide.py": "import doctest\ndoctest.testfile('GUIDE.rst')\n"},
+            [],
+            "GUIDE.rst",
+            id="examples in a document that a script runs",
+        ),
+        pytest.param(
+            {"e2e/cart.spec.ts": TITLED, "src/cart.test.ts": "import { cart } from './cart';\n"},
+            ["src/cart.test.ts::cart"],
+            "e2e/cart.spec.ts",
+            id="a script whose name is a word in collected tests",
+        ),
+        pytest.param({"cypress/e2e/flow.cy.js": TITLED}, [], "cypress/e2e/flow.cy.js", id="tests of Cypress"),
+        pytest.param(
+            {"checks/a.mjs": "import assert from 'node:assert';\nassert.equal(1, 1);\n"},
+            [],
+            "checks/a.mjs",
+            id="assertions of a JavaScript file",
+        ),
+    ],
+)
+async def test_a_test_is_uncollected_whatever_its_form(
+    files: dict[str, str], ids: list[str], wanted: str, tmp_path: Path
+) -> None:
+    assert await uncollected(tmp_path, files, ids) == [wanted]
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("files", "ids"),
+    [
+        pytest.param(
+            {"tests/test_a.py": CASE.replace("def test_rate", "@expand(1)\n    def test_rate")},
+            ["tests/test_a.py::RateChecks::test_rate_0"],
+            id="a name made by a decorator",
+        ),
+        pytest.param(
+            {"tests/test_a.py": CASE.replace("unittest.TestCase", "") + "\n\nclass TestA(RateChecks):\n    pass\n"},
+            ["tests/test_a.py::TestA::test_rate"],
+            id="an inherited test",
+        ),
+        pytest.param(
+            {
+                "tests/test_a.py": f"{CASE}\n\ndef test_b():\n    pass\n",
+                "tests/test_b.py": "from tests.test_a import RateChecks\n\n\nclass TestB(RateChecks):\n    pass\n",
+            },
+            ["tests/test_a.py::test_b", "tests/test_b.py::TestB::test_rate"],
+            id="a test inherited from another file",
+        ),
+        pytest.param(
+            {"tests/helpers.py": HELPER, "tests/test_a.py": "from tests.helpers import check\n"},
+            ["tests/test_a.py::test_a"],
+            id="a helper that asserts",
+        ),
+        pytest.param(
+            {"tests/helpers.py": HELPER, "tests/conftest.py": "from helpers import check\n"},
+            [],
+            id="a conftest's helper",
+        ),
+        pytest.param(
+            {"tests/far_server.py": HELPER, "tests/test_a.py": "run('far_server.py')\n"},
+            ["tests/test_a.py::test_a"],
+            id="a program that a test starts",
+        ),
+        pytest.param({"run.py": "import sys\nimport core\n\nassert sys.version_info > (3, 8)\n"}, [], id="a program"),
+        pytest.param({"app.py": ASSERTS, "run.py": "import app\n"}, [], id="a module that asserts its surroundings"),
+        pytest.param({"run.py": STARTED.replace("core.rate(1) == 2", "core")}, [], id="a program that asserts little"),
+        pytest.param(
+            {"src/up.mjs": "assert(process.env.UP);\n", "src/a.mjs": "import './up.mjs';\n"}, [], id="a script's own"
+        ),
+        pytest.param({"net.py": "def test_connection(host):\n    return host\n"}, [], id="a function of the product"),
+        pytest.param({"src/ok.mjs": "export const ok = (s) => /a/.test('b');\n"}, [], id="a regular expression"),
+        pytest.param({"GUIDE.md": GUIDE}, [], id="a document whose examples nobody runs"),
+        pytest.param(
+            {
+                "test/shared.mjs": "export const s = () => { it('a', () => {}); };\n",
+                "test/a.test.mjs": "import './shared';\n",
+            },
+            ["test/a.test.mjs::a"],
+            id="a shared suite of scripts",
+        ),
+    ],
+)
+async def test_what_collected_tests_use_and_what_is_no_test_is_not_uncollected(
+    files: dict[str, str], ids: list[str], tmp_path: Path
+) -> None:
+    assert await uncollected(tmp_path, files, ids) == []

@@ -159,21 +159,31 @@ def _has_side_effects(was: "_Outline", now: "_Outline") -> bool:
 def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozenset[str]:
     """The names that these entry points use in these Python files, directly or indirectly. Names are matched without
     their scope, so the result may have too many names, but not too few."""
-    uses: dict[str, set[str]] = {}
-    for text in texts:
-        try:
-            outline = _Outline(ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for name, used in outline.uses.items():
-            uses.setdefault(name, set()).update(used)
-    left, found = list(entry_points), set[str]()
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left += uses.get(name, ())
-    return frozenset(found)
+    return NameGraph(texts).reached(entry_points)
+
+
+class NameGraph:
+    """Which names of some Python files use which other names, without their scopes."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._uses: dict[str, set[str]] = {}
+        for text in texts:
+            try:
+                outline = _Outline(ast.parse(text))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+            for name, used in outline.uses.items():
+                self._uses.setdefault(name, set()).update(used)
+
+    def reached(self, entry_points: Iterable[str]) -> frozenset[str]:
+        """The names that these entry points use, directly or indirectly."""
+        left, found = list(entry_points), set[str]()
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += self._uses.get(name, ())
+        return frozenset(found)
 
 
 def defined_names(text: str) -> frozenset[str]:
@@ -224,27 +234,80 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
-    """The names that these tests (`file::group::test`, or a whole file) use, and those that helpers and fixtures in the
-    same files use."""
-    wanted: dict[str, set[str]] = {}
+    """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
+    in the same files."""
+    wanted: dict[str, set[tuple[str, ...]]] = {}
     for name in ids:
         path, *inner = name.split("[")[0].split("::")
-        wanted.setdefault(path, set()).add(inner[-1] if inner else "")
+        wanted.setdefault(path, set()).add(tuple(inner))
     found = set[str]()
     for path, tests in wanted.items():
         text = texts.get(path, "")
-        found |= used_names(text) if "" in tests else reached_names([text], {*tests, *_helpers(text)})
+        found |= used_names(text) if () in tests else reached_names([text], _used_by_tests(text, tests))
     return frozenset(found)
 
 
-def _helpers(text: str) -> set[str]:
-    """Functions and methods of a test file that are not tests."""
+def without_tests(text: str, path: str, ids: Collection[str]) -> str:
+    """The text of a Python file without these tests (`file::group::test`, or a whole file)."""
+    own = {tuple(one.split("[")[0].split("::")[1:]) for one in ids if one.split("::")[0] == path}
+    if () in own:
+        return ""
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        module = ast.parse(text) if own else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    functions = [node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return {name for name in functions if not name.startswith("test")}
+        return text
+    if module is None:
+        return text
+    for name, nodes in _functions_in(module).items():
+        for one in nodes if name in own else ():
+            one.body, one.decorator_list = [ast.Pass()], []
+    return ast.unparse(module)
+
+
+def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of a module and the methods of its classes, each by the names of its classes and its own."""
+    found: dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+    left: list[tuple[tuple[str, ...], ast.AST]] = [((), module)]
+    while left:
+        above, node = left.pop()
+        for one in ast.iter_child_nodes(node):
+            if isinstance(one, _FUNCTIONS):
+                found.setdefault((*above, one.name), []).append(one)
+            elif isinstance(one, ast.ClassDef):
+                left.append(((*above, one.name), one))
+            elif isinstance(one, ast.stmt | ast.ExceptHandler):
+                left.append((above, one))
+    return found
+
+
+def _used_by_tests(text: str, tests: Collection[tuple[str, ...]]) -> set[str]:
+    """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
+    before or after any test. A test that is not found in the file is inherited, or made by a decorator: its own name
+    is returned, and the functions from whose names it may be made."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {one[-1] for one in tests}
+    functions = _functions_in(module)
+    found = {name[-1] for name, nodes in functions.items() if any(_runs_around_tests(one) for one in nodes)}
+    for test in tests:
+        for node in functions.get(test, ()):
+            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+            found |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+            found |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+            found |= {str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant)}  # `usefixtures("a")`
+        if test in functions and not test[-1].startswith("test"):
+            found.add(test[-1])  # a function with examples in its docstring, which test the function itself
+        if test not in functions:
+            found |= {test[-1], *test[:-1], *(name[-1] for name in functions if test[-1].startswith(name[-1]))}
+    return found
+
+
+def _runs_around_tests(node: ast.AST) -> bool:
+    """Whether a test framework calls this function by itself: `setUp`, `teardown_module`, an `autouse` fixture."""
+    name = getattr(node, "name", "").lower().removeprefix("async")
+    autouse = any("autouse" in ast.dump(one) for one in getattr(node, "decorator_list", ()))
+    return autouse or name.startswith(("setup", "teardown", "pytest_"))
 
 
 class _Outline:

@@ -217,12 +217,16 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
 async def _uncollected(
     workspace: Workspace, contract: Contract, ids: Sequence[str], scripts: Mapping[str, str]
 ) -> list[str]:
-    """The tests of the base that no check collects; none if a suite is a command, which may run any of them."""
+    """The tests of the base that no check collects. Left out are tests that a suite may run whose tests cannot be
+    counted (`npm test`: scripts; any other command: all tests), and languages of which no suite can be run."""
     suites = [check for one in (*contract.suites, *contract.red_suites) for check in one.checks]
-    if any(isinstance(check, CommandCheck) for check in suites):
+    commands = [check.command for check in suites if isinstance(check, CommandCheck)]
+    if any(one != "npm test" for one in commands):
         return []
-    idle = {end for check in suites if _could_not_run(contract, check_hash(check)) for end in _endings(check, scripts)}
-    return await uncollected_tests(workspace, contract.base, ids, idle)
+    ran = [(_could_not_run(contract, check_hash(check)), _endings(check, scripts)) for check in suites]
+    idle = {end for failed, ends in ran if failed for end in ends}
+    idle -= {end for failed, ends in ran if not failed for end in ends}
+    return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())})
 
 
 def _endings(check: Check, scripts: Mapping[str, str]) -> tuple[str, ...]:

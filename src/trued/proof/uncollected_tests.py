@@ -1,13 +1,17 @@
-"""Finds tests of the base that no check collects, and the files that such tests may reach.
+"""Finds tests of the base that no check collects.
 
 A suite leaves tests out by its settings (`testpaths`, `-m "not slow"`), or because no runner would find them by their
 names. Nobody runs these tests here, so they guard nothing: code that only they test is unguarded.
 """
 
 import ast
+import doctest
+import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.proof.altered_code import imported_modules
@@ -15,114 +19,224 @@ from trued.proof.commit_texts import as_text
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     SCRIPTS,
+    configured_test_functions,
+    configured_test_names,
     configures_pytest,
     has_tests,
+    is_among_tests,
     is_named_like_a_test,
-    is_test,
+    is_script,
 )
 from trued.protocols import Workspace
 
 DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # folders with files that tests read
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 TESTS_MODULE = "tests.py"
-_MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest")
+DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
+_OWN_DATA = frozenset(("testdata", "fixtures"))  # data of tests, even outside of folders of tests
+_MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
 _GO_TEST = re.compile(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
-_DOCTESTS = "--doctest-modules"  # the option of pytest, in its configuration
+# A test of a script, with its title; `/a/.test("b")` is none.
+_TITLED = re.compile(rb"(?<![.\w$])(?:test|it|describe|suite|specify)(?:\.\w+)*\s*\(\s*[\"'`]")
+_ASSERTS_AT_TOP = re.compile(rb"^assert(?:\.\w+)*\s*\(", re.MULTILINE)
+_DOCTESTS = "--doctest-modules"  # the option of pytest
+_GLOB = re.compile(r"--doctest-glob[=\s,'\"]+([^\s'\",\]]+)")
+_TESTS_OTHER_MODULES = re.compile(rb"\b(?:DocTestSuite|DocTestFinder|run_docstring_examples|testmod\(\s*[A-Za-z_])")
+_TESTS_DOCUMENTS = re.compile(rb"\b(?:testfile|DocFileSuite)\(")
+_DOCUMENT = re.compile(r"[\"']([\w./-]+\.(?:md|rst|txt))[\"']")
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
-_WORD = re.compile(r"[\w-]+")
-_IMPORTING = re.compile(r"^.*\b(?:import|from|require)\b.*$", re.MULTILINE)
-_UNNAMED = frozenset(("__init__", "index", "main", "mod", "lib"))  # such files are imported by the name of a folder
+_SETTINGS = ("", ".yml", ".yaml", ".toml", ".ini", ".cfg", ".mk", ".sh", ".json")  # endings of files with commands
+_WORD = re.compile(rb"[\w-]+")
+_IMPORTING = re.compile(
+    rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
+)  # also relative paths of scripts
+_RELATIVE = re.compile(rb"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
+_PROGRAM = re.compile(rb"^if __name__ ==", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Habits:
+    """How the base names its tests and which examples it runs."""
+
+    files: tuple[str, ...]  # patterns for names of Python test files, besides pytest's own
+    names: tuple[str, ...]  # patterns for names of functions and classes that are tests
+    doctests: bool  # examples in docstrings are run
+    documents: frozenset[str]  # patterns for names of documents whose examples are run
+    modules: frozenset[str]  # names of the base's own Python modules and packages
+    imported: frozenset[str]  # words in lines that import something
+
+    def is_imported(self, path: str) -> bool:
+        return PurePosixPath(path).name.partition(".")[0] in self.imported
+
+    def is_named(self, path: str) -> bool:
+        name = PurePosixPath(path).name
+        return is_named_like_a_test(path) or name == TESTS_MODULE or any(fnmatchcase(name, one) for one in self.files)
+
+    def names_test(self, name: str) -> bool:
+        return any(fnmatchcase(name, f"{one}*") for one in self.names)
 
 
 async def uncollected_tests(workspace: Workspace, base: str, ids: Iterable[str], idle: Collection[str]) -> list[str]:
-    """The tests of the base that are not in `ids`, each as `file::name`; only `file` if `ids` has none of that file.
+    """The tests of the base that are not among `ids`, each as `file::name`, or as `file` if no test of the file is.
 
-    `idle`: endings of files that are left out, because a whole suite of them is known to guard nothing.
+    `idle`: endings of files that are left out, because no suite of them can guard.
     """
     collected: dict[str, set[str]] = defaultdict(set)
     for one in ids:
         path, _, name = one.partition("::")
-        collected[path].add(name.split("[")[0].rpartition("::")[2])
+        collected[path].add(name.split("[")[0])
     blobs = await workspace.blobs(base)
     texts = await workspace.read_all(base, [path for path in blobs if _may_hold_tests(path)])
-    doctests = _DOCTESTS in await _configuration(workspace, base, blobs)
-    found: list[str] = []
+    habits = await _habits(workspace, base, blobs, texts)
+    found, examples = dict[str, list[str]](), list[str]()  # file → its uncollected tests; [""] for a whole file
     for path, content in texts.items():
         if path.endswith(tuple(idle)):
             continue
         if path.endswith(".py"):
-            found += _uncollected_in(path, content, collected.get(path, set()), doctests=doctests)
-        elif path not in collected and _has_counted_tests(path, content):
-            found.append(path)
-    shared = _imported(texts, [path for path in collected if path in texts], [one for one in found if "::" not in one])
-    return [one for one in found if one not in shared]
+            tests, shown = _uncollected_in(path, content, collected.get(path, set()), habits)
+            examples += (f"{path}::{name}" for name in shown)
+        else:
+            tests = [""] if path not in collected and _has_counted_tests(path, content, habits) else []
+        found |= {path: tests} if tests else {}
+    found = _without_used(found, texts, collected)
+    documents = await _documents(workspace, base, blobs, collected, habits)
+    return [*_as_ids(found, collected, habits), *examples, *documents]
+
+
+def examples_of(path: str, text: str) -> str:
+    """The text of a Python file, or the code of the examples in a document."""
+    if not path.endswith(DOCUMENTS_WITH_EXAMPLES):
+        return text
+    try:
+        return "".join(one.source for one in doctest.DocTestParser().get_examples(text))
+    except ValueError:
+        return ""
 
 
 def _may_hold_tests(path: str) -> bool:
-    parts = PurePosixPath(path).parts
-    if not (FOREIGN_CODE | DATA_FOLDERS).isdisjoint(parts[:-1]):
+    folders = PurePosixPath(path).parts[:-1]
+    if not (FOREIGN_CODE | _OWN_DATA).isdisjoint(folders) or (
+        is_among_tests(path) and not DATA_FOLDERS.isdisjoint(folders)
+    ):
         return False
-    return path.endswith(".py") or (path.endswith((".go", *SCRIPTS)) and is_named_like_a_test(path))
+    return path.endswith((".py", *SCRIPTS)) or (path.endswith(".go") and is_named_like_a_test(path))
 
 
-def _has_counted_tests(path: str, content: bytes) -> bool:
-    return bool(_GO_TEST.search(content)) if path.endswith(".go") else has_tests(path, content)
+def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
+    if path.endswith(".go"):
+        return bool(_GO_TEST.search(content))
+    if has_tests(path, content) or _TITLED.search(content):
+        return True
+    return not habits.is_imported(path) and bool(_ASSERTS_AT_TOP.search(content))
 
 
-async def _configuration(workspace: Workspace, base: str, blobs: Collection[str]) -> str:
-    """The text of pytest's configuration on the base."""
-    texts = await workspace.read_all(base, [path for path in CONFIGURED if path in blobs])
-    read = {path: as_text(one) for path, one in texts.items()}
-    return next((read[path] for path in CONFIGURED if path in read and configures_pytest(path, read[path])), "")
+async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
+    settings = await workspace.read_all(base, [path for path in blobs if _may_start_tests(path)])
+    read = {path: as_text(one) for path, one in settings.items()}
+    configured = next((path for path in CONFIGURED if path in read and configures_pytest(path, read[path])), "")
+    text = read.get(configured, "")
+    python = {path: content for path, content in texts.items() if path.endswith(".py") and b"doctest" in content}
+    naming = [as_text(content) for content in python.values() if _TESTS_DOCUMENTS.search(content)]
+    named = {one for every in naming for one in _DOCUMENT.findall(every)}
+    named |= {one for every in read.values() for one in _GLOB.findall(every)}
+    return _Habits(
+        files=tuple(configured_test_names(configured, text)) if configured else (),
+        names=tuple(configured_test_functions(configured, text)) if configured else (),
+        doctests=any(_DOCTESTS in one for one in read.values())
+        or any(_TESTS_OTHER_MODULES.search(one) for one in python.values()),
+        documents=frozenset(one.rpartition("/")[2] for one in named),
+        modules=frozenset(
+            part for path in blobs if path.endswith(".py") for part in PurePosixPath(path.removesuffix(".py")).parts
+        ),
+        imported=frozenset(
+            word.decode()
+            for text in texts.values()
+            for line in _IMPORTING.findall(text)
+            for word in _WORD.findall(line)
+        ),
+    )
 
 
-def _uncollected_in(path: str, content: bytes, collected: Collection[str], *, doctests: bool) -> list[str]:
-    """The tests of a Python file that were not collected. Examples in docstrings are among them if the project runs
-    examples: the engine never counts these, because they are part of the code that they test."""
-    if not (doctests or _MAY_TEST.search(content)):
-        return []
+def _may_start_tests(path: str) -> bool:
+    """Whether the file may contain commands that run tests: settings and scripts at the top, and those of a CI."""
+    pure = PurePosixPath(path)
+    return pure.suffix in _SETTINGS and (len(pure.parts) == 1 or pure.parts[0].startswith("."))
+
+
+async def _documents(
+    workspace: Workspace, base: str, blobs: Collection[str], collected: Collection[str], habits: _Habits
+) -> list[str]:
+    """The documents whose examples the project runs, and no check collects."""
+    named = [
+        path
+        for path in blobs
+        if path not in collected and any(fnmatchcase(PurePosixPath(path).name, one) for one in habits.documents)
+    ]
+    texts = await workspace.read_all(base, named) if named else {}
+    return [path for path, content in texts.items() if _EXAMPLE.search(as_text(content))]
+
+
+def _uncollected_in(
+    path: str, content: bytes, collected: Collection[str], habits: _Habits
+) -> tuple[list[str], list[str]]:
+    """The tests of a Python file that were not collected, as `Class::name`, and its functions and classes with examples
+    in their docstrings, if the project runs these: they are never collected, because they are part of the code that
+    they test. `[""]`: the file checks something, and none of its functions is a test by its name."""
+    among = habits.is_named(path) or is_among_tests(path)
+    may_assert = b"assert" in content and (among or bool(_PROGRAM.search(content)))
+    if not (habits.doctests or habits.names or may_assert or _MAY_TEST.search(content)):
+        return [], []
     text = as_text(content)
-    examples = _with_examples(text) if doctests or "doctest.testmod(" in text else []
-    names = _defined_tests(path, text) if "" not in collected else []  # "": the whole file is reported as one test
-    if names and not collected:
-        return [path]
-    return [f"{path}::{name}" for name in (*names, *examples) if name not in collected]
-
-
-def _with_examples(text: str) -> list[str]:
-    """The functions and classes of a Python file with examples in their docstrings."""
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return [one.name for one in nodes if isinstance(one, kinds) and _EXAMPLE.search(ast.get_docstring(one) or "")]
-
-
-def _defined_tests(path: str, text: str) -> list[str]:
-    """The test functions and methods that a Python file defines. In a file that is not named like a test, functions
-    are tests only if it imports a test framework."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    named = is_named_like_a_test(path) or PurePosixPath(path).name == TESTS_MODULE
+        return [], []
+    examples = _with_examples(module) if habits.doctests or "doctest.testmod(" in text else []
+    examples = [name for name in examples if name not in collected]
+    if "" in collected:  # the whole file is reported as one test
+        return [], examples
+    tests = _defined_tests(path, module, text, habits)
+    if not tests and not collected and _checks_something(path, module, habits, among=among):
+        return [""], examples
+    return _not_among(tests, collected), examples
+
+
+def _with_examples(module: ast.Module) -> list[str]:
+    """The functions and classes of a Python file with examples in their docstrings."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = [one for one in ast.walk(module) if isinstance(one, kinds)]
+    return [one.name for one in found if _EXAMPLE.search(ast.get_docstring(one) or "")]
+
+
+def _defined_tests(path: str, module: ast.Module, text: str, habits: _Habits) -> list[str]:
+    """The test functions and methods that a Python file defines. A function that is named like a test is one if the
+    file is named like a test or imports a test framework, or if the function asserts something."""
+    named = habits.is_named(path)
     framework = not {"pytest", "unittest"}.isdisjoint(one.split(".")[0] for one in imported_modules(text))
-    found = _test_functions(module.body) if named or framework else []
-    for one in module.body:
-        if isinstance(one, ast.ClassDef) and (_is_test_case(one) or (named and one.name.startswith("Test"))):
-            found += _test_functions(one.body)
-    return list(dict.fromkeys(found))
+
+    def tests_in(body: Iterable[ast.AST], above: str, *, trusted: bool) -> Iterator[str]:
+        for one in body:
+            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+                is_named = one.name.startswith("test") or (named and habits.names_test(one.name))
+                if is_named and not _is_fixture(one) and (trusted or _asserts(one)):
+                    yield f"{above}{one.name}"
+            elif isinstance(one, ast.ClassDef):
+                is_named = named and (one.name.startswith("Test") or habits.names_test(one.name))
+                yield from tests_in(one.body, f"{above}{one.name}::", trusted=is_named or _is_test_case(one))
+            elif isinstance(one, ast.stmt | ast.ExceptHandler):  # tests below `if` or `try`
+                yield from tests_in(ast.iter_child_nodes(one), above, trusted=trusted)
+
+    return list(dict.fromkeys(tests_in(module.body, "", trusted=named or framework)))
 
 
-def _test_functions(body: Iterable[ast.stmt]) -> list[str]:
-    """The tests among these statements. Fixtures are left out, whatever their names."""
-    functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return [
-        one.name
-        for one in functions
-        if one.name.startswith("test") and not any("fixture" in ast.dump(each) for each in one.decorator_list)
-    ]
+def _is_fixture(one: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("fixture" in ast.dump(each) for each in one.decorator_list)
+
+
+def _asserts(node: ast.AST) -> bool:
+    calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
+    names = [one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in calls]
+    return any(isinstance(one, ast.Assert) for one in ast.walk(node)) or any(one.startswith("assert") for one in names)
 
 
 def _is_test_case(node: ast.ClassDef) -> bool:
@@ -131,66 +245,99 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(name.endswith("TestCase") for name in names)
 
 
-def _imported(texts: Mapping[str, bytes], collected: Iterable[str], files: Collection[str]) -> set[str]:
-    """Of these files, those that collected tests import: they hold tests that other test files inherit or call."""
-    modules = {path: PurePosixPath(path).stem for path in files if path.endswith(".py")}
-    left, found = list(collected) if modules else [], set[str]()
-    while left:
-        names = {part for one in imported_modules(as_text(texts[left.pop()])) for part in one.split(".")}
-        used = {path for path, name in modules.items() if name in names and path not in found}
-        found |= used
-        left += used
-    return found
+def _checks_something(path: str, module: ast.Module, habits: _Habits, *, among: bool) -> bool:
+    """Whether a Python file without functions that are named like tests is a test all the same: a file among tests that
+    asserts anything, test cases with methods of other names, or a program that nothing imports and that asserts what
+    the project's own code returns."""
+    if PurePosixPath(path).name in ("conftest.py", "__init__.py"):
+        return False
+    if any(isinstance(one, ast.ClassDef) and _is_test_case(one) and _asserts(one) for one in module.body):
+        return True
+    if among:
+        return _asserts(module)
+    own = set[str]()
+    for one in module.body:
+        if isinstance(one, ast.Import):
+            own |= {each.asname or each.name.split(".")[0] for each in one.names if _is_own(each.name, habits)}
+        elif isinstance(one, ast.ImportFrom) and (one.level or _is_own(one.module or "", habits)):
+            own |= {each.asname or each.name for each in one.names}
+    if habits.is_imported(path):
+        return False  # a module of the product that checks its own surroundings
+    asserted = [one for one in module.body if isinstance(one, ast.Assert)]
+    if any(isinstance(one, ast.Name) and one.id in own for each in asserted for one in ast.walk(each)):
+        return True
+    inner = [one for one in ast.walk(module) if isinstance(one, ast.Assert)]
+    calls = [one.func for each in inner for one in ast.walk(each) if isinstance(one, ast.Call)]
+    return any(isinstance(one, ast.Name) and one.id in own for call in calls for one in ast.walk(call))
 
 
-def reachable_files(paths: Collection[str], texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str] | None:
-    """The files of the base that these test files may reach, directly or indirectly. None: any file.
-
-    A file may reach another if the other's name is a word in it, whatever the word means there. So the result may have
-    too many files, but hardly too few. A test that imports no code of the product may use it from outside, through a
-    server or a page, and thereby reach any file.
-
-    `paths`: all files of the base. `texts`: path → text of those that are code.
-    """
-    named: dict[str, set[str]] = defaultdict(set)
-    for path in paths:
-        for name in _names_of_file(path):
-            named[name].add(path)
-    found = set[str]()
-    for test in tests:
-        if not _imports_product(test, texts, named):
-            return None
-        found |= _closure(test, texts, named)
-    return frozenset(found)
+def _is_own(module: str, habits: _Habits) -> bool:
+    return module.split(".")[0] in habits.modules
 
 
-def _imports_product(test: str, texts: Mapping[str, str], named: Mapping[str, set[str]]) -> bool:
-    """Whether a test imports code that is not a test, perhaps through other tests and their helpers."""
-    if not is_test(test) or test.endswith(".go"):
-        return True  # examples in docstrings are in the product itself, and Go tests are in the package that they test
-    importing = {path: "\n".join(_IMPORTING.findall(text)) for path, text in texts.items() if is_test(path)}
-    reached = _closure(test, importing, named)
-    return any(path in texts and not is_test(path) for path in reached)
+def _not_among(tests: list[str], collected: Collection[str]) -> list[str]:
+    """The tests that were not collected. A collected name that the file does not define belongs to a test that a class
+    inherits, or was made from one by a decorator (`test_a_0` from `test_a`)."""
+    names = {_bare(one) for one in tests}
+    made = {_bare(one) for one in collected if one not in tests}
+    origins = {max((name for name in names if one.startswith(name)), key=len, default="") for one in made}
+    return [one for one in tests if one not in collected and _bare(one) not in origins]
 
 
-def _closure(start: str, texts: Mapping[str, str], named: Mapping[str, set[str]]) -> set[str]:
-    """The files that the words of the first file lead to. A Go file leads to all files of its folder."""
-    left, found = [start], set[str]()
-    while left:
-        path = left.pop()
-        if path in found:
-            continue
-        found.add(path)
-        words = {one.lower() for one in _WORD.findall(texts.get(path, ""))}
-        left += (one for word in words for part in (word, *word.split("-")) for one in named.get(part, ()))
-        if path.endswith(".go"):
-            folder = PurePosixPath(path).parent
-            left += (one for one in texts if one.endswith(".go") and PurePosixPath(one).parent == folder)
-    return found
+def _bare(name: str) -> str:
+    return name.rpartition("::")[2]
 
 
-def _names_of_file(path: str) -> set[str]:
-    """The words by which other files name this file, in lower case."""
-    *folders, name = PurePosixPath(path.lower()).parts
-    stem = name.partition(".")[0] or name
-    return {stem, *(folders if stem in _UNNAMED else ())}
+def _as_ids(found: Mapping[str, list[str]], collected: Collection[str], habits: _Habits) -> Iterator[str]:
+    """`file` for a file that is nothing but a test, and `file::name` for tests beside other things: collected tests, or
+    code that other files import."""
+    among = {path for path in found if habits.is_named(path) or is_among_tests(path) or not path.endswith(".py")}
+    for path, tests in found.items():
+        whole = path not in collected and (path in among or not habits.is_imported(path))
+        yield from [path] if whole or tests == [""] else [f"{path}::{one}" for one in tests]
+
+
+def _without_used(
+    found: Mapping[str, list[str]], texts: Mapping[str, bytes], collected: Mapping[str, set[str]]
+) -> dict[str, list[str]]:
+    """Leave out the tests that collected tests inherit or call, and files without tests of their own that collected
+    tests or a `conftest.py` use."""
+    if not found:
+        return {}
+    users = {path for path in texts if path in collected or PurePosixPath(path).name == "conftest.py"}
+    words = {path: {one.decode() for one in _WORD.findall(texts[path])} for path in {*users, *found}}
+    stems: dict[str, list[str]] = defaultdict(list)
+    for path in found:
+        stems[PurePosixPath(path).name.partition(".")[0]].append(path)
+    seen: dict[str, set[str]] = defaultdict(set)  # file of `found` → words of the files that use it
+    for user in users:
+        own = words[user] | {_bare(one) for one in collected.get(user, ())}
+        left, passed = [(user, own)], set[str]()
+        while left:
+            path, known = left.pop()
+            for stem in words[path] & stems.keys():
+                for one in stems[stem]:
+                    if one not in passed and one != path and _may_use(path, texts[path], one, found[one]):
+                        passed.add(one)
+                        seen[one] |= known
+                        left.append((one, known | words[one]))
+    used = {*seen}
+    kept = {
+        path: [one for one in tests if (_bare(one) not in seen[path] if one else path not in used)]
+        for path, tests in found.items()
+    }
+    return {path: tests for path, tests in kept.items() if tests}
+
+
+def _may_use(path: str, content: bytes, used: str, tests: list[str]) -> bool:
+    """Whether the file at `path`, which has this content, imports `used`. A file without tests of its own may also be
+    started, by its name."""
+    if tests == [""] and not is_named_like_a_test(used) and PurePosixPath(used).name.encode() in content:
+        return True
+    if path.endswith(".py") and used.endswith(".py"):
+        parts = PurePosixPath(used.removesuffix(".py")).parts
+        ways = {".".join(parts[start:]) for start in range(len(parts))}
+        return not ways.isdisjoint(imported_modules(as_text(content)))
+    named = [one.decode("utf-8", "replace") for one in _RELATIVE.findall(content)] if is_script(path) else []
+    places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in named}
+    return used in places or any(used == f"{place}{end}" for place in places for end in SCRIPTS)

@@ -8,12 +8,14 @@ code.
 import posixpath
 import re
 import sys
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Evidence, ExamplesCheck, TestsCheck
 from trued.proof.altered_code import (
     MODULE,
+    NameGraph,
     altered_names,
     defined_names,
     imported_modules,
@@ -21,20 +23,24 @@ from trued.proof.altered_code import (
     new_statements,
     reached_names,
     used_attributes,
+    used_names,
+    without_tests,
 )
+from trued.proof.altered_go import altered_declarations, used_declarations
 from trued.proof.case_status import Base, Head, on_base, on_head
 from trued.proof.checks.dependencies import DOCUMENTS
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.checks.package_words import INERT
 from trued.proof.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text
 from trued.proof.judge import is_superseded
+from trued.proof.reachable_files import reachable_files
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.run_check import distinct_checks
 from trued.proof.trial import CommitTrial, is_untraced
-from trued.proof.uncollected_tests import reachable_files
+from trued.proof.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import Undoing, altered_helpers
 
@@ -85,14 +91,30 @@ class UnguardedCode:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
         unknown."""
         known = await self.workspace.blobs(self.contract.base)
-        if sum(path.endswith(CODE) for path in known) > MOST_FILES:
-            return code  # too many files to be read
-        texts = await self._texts_on_base(tests=True, suffixes=CODE)
-        tests = {one.split("::")[0] for one in self.contract.uncollected}
-        reached = reachable_files(known, texts, tests)
+        # New files count, too: code of the base may find them by their names or by their folder.
+        reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
+        guarded = await self._guarded_go([one for one in code if one.endswith(".go") and one in known])
+        code = [one for one in code if one not in guarded]
         if reached is None:
             return code
         return [one for one in code if {one, one.rpartition(" (")[0]} & reached or one.endswith(f" ({REPLACES})")]
+
+    async def _guarded_go(self, paths: list[str]) -> list[str]:
+        """Of these changed Go files, those of which the existing Go tests that guard use every altered declaration. The
+        engine does not see which Go code its tests run, so this is read from texts."""
+        tests = [one for one in self._idle_and_guarding()[1] if one.split("::")[0].endswith(".go")]
+        if not paths or not tests:
+            return []
+        idle = {one.split("::")[0] for one in self.contract.uncollected}
+        texts = await self._texts_on_base(tests=True, suffixes=(".go",))
+        used = used_declarations({path: text for path, text in texts.items() if path not in idle}, tests)
+        before, after = await self._both(paths)
+        altered = {one: altered_declarations(before.get(one, ""), after.get(one, "")) for one in paths}
+        return [path for path in paths if all(used.issuperset(one.split(".")) for one in altered[path])]
+
+    async def _read_base(self, paths: Collection[str]) -> dict[str, str]:
+        texts = await self.workspace.read_all(self.contract.base, paths)
+        return {path: as_text(one) for path, one in texts.items()}
 
     async def behind_failing_tests(self) -> dict[str, list[str]]:
         """Requirement → code of the base that the head altered and that only idle tests reach. These existing tests
@@ -104,11 +126,15 @@ class UnguardedCode:
         if not altered:
             return {}
         texts = await self._texts_on_base(tests=True)
-        watched = reached_names(texts.values(), [*self._entry_points(), *passing])
-        behind = reached_names(texts.values(), failing) - watched
+        graph = NameGraph(texts.values())
+        watched, idle = graph.reached([*self._entry_points(), *passing]), graph.reached(failing)
+        behind = idle - watched
         product = {path: defined_names(text) for path, text in texts.items() if not is_test(path)}
         modules = {_module(path) for path, names in product.items() if not behind.isdisjoint(names)}
-        found = [f"{path} ({name})" for path, name in altered if _last_part(name) in behind]
+        found = [f"{path} ({name})" for path, name in altered if _is_reached(name, idle, beside=watched)]
+        several = Counter(name for names in product.values() for name in names)
+        shared = [(path, name) for path, name in altered if several[name] > 1 and name in idle & watched]
+        found += [f"{path} ({name})" for path, name in self._only_namesakes_used(shared, texts)]
         found += [f"{path} ({name})" for path, name in altered if name == REPLACES and _module(path) in modules]
         moved = [path for path, name in altered if name == MODULE]
         before, after = await self._both(moved)
@@ -116,6 +142,25 @@ class UnguardedCode:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
             found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules))]
         return self._by_requirement(list(dict.fromkeys(found)))
+
+    def _only_namesakes_used(
+        self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
+    ) -> list[tuple[str, str]]:
+        """Of these functions, whose names other modules define, too, those that no code takes from their own module,
+        apart from existing tests that are idle. Cases and other tests that use the name mean another function."""
+        if not functions:
+            return []
+        idle = self._idle_and_guarding()[0]
+        calls = [case.call.replace(":", ".") for case in self._calls()]
+        guarding = [without_tests(text, path, idle) for path, text in texts.items()]
+        taken = {one for text in guarding for one in imported_modules(text) | used_attributes(text)} | {*calls}
+        pairs = {tuple(one.split(".")[-2:]) for one in taken}
+        return [
+            (path, name)
+            for path, name in functions
+            if pairs.isdisjoint({(_module(path), name), (_module(path), "*")})
+            and name not in used_names(texts.get(path, ""))
+        ]
 
     async def blinding_helpers(self) -> list[str]:
         """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: the
@@ -217,8 +262,19 @@ class UnguardedCode:
         return [f"{path} ({name})" for path, name in altered if _last_part(name) not in reached]
 
     async def _names_in_tests(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The names used by idle existing tests, and the names used by all other existing tests. Idle tests pass
-        neither on the base nor on the head, or no check collects them. Both are empty if no idle test is in Python."""
+        """The names used by idle existing tests, and the names used by all other existing tests. Both are empty if no
+        idle test is in Python."""
+        failing, passing = self._idle_and_guarding()
+        files = {name.split("::")[0] for name in failing}
+        if not any(path.endswith((".py", *DOCUMENTS_WITH_EXAMPLES)) for path in files):
+            return frozenset(), frozenset()
+        files |= {name.split("::")[0] for name in passing}
+        texts = {path: examples_of(path, text) for path, text in (await self._read_base(files)).items()}
+        return names_of_tests(texts, failing), names_of_tests(texts, passing)
+
+    def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
+        """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
+        collects them."""
         failing, passing = [one for one in self.contract.uncollected if not self._is_superseded(one)], list[str]()
         for check in (check for one in self.contract.suites for check in one.checks):
             base = [one for one in self.trial.base_facts if one.check == check_hash(check)]
@@ -226,13 +282,7 @@ class UnguardedCode:
             for name, stood in on_base(base, self.trial.own_modules).items():
                 idle = stood is not Base.GUARD and on_head(name, here)[0] is not Head.PASSED
                 (failing if idle and not self._is_superseded(name) else passing).append(name)
-        files = {name.split("::")[0] for name in failing}
-        if not any(path.endswith(".py") for path in files):
-            return frozenset(), frozenset()
-        files |= {name.split("::")[0] for name in passing}
-        contents = await self.workspace.read_all(self.contract.base, files)
-        texts = {path: as_text(content) for path, content in contents.items()}
-        return names_of_tests(texts, failing), names_of_tests(texts, passing)
+        return failing, passing
 
     def _is_superseded(self, name: str) -> bool:
         return any(is_superseded(name, test) for one in self.contract.requirements for test in one.supersedes)
@@ -298,6 +348,15 @@ class UnguardedCode:
 
 def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
+
+
+def _is_reached(name: str, reached: Collection[str], beside: Collection[str]) -> bool:
+    """Whether `reached` has this name, and `beside` lacks it. Of a method, which may share its name with methods of
+    other classes, `beside` must have the class, too."""
+    owner, _, last = name.rpartition(".")
+    if last not in reached or (owner and last in beside and _last_part(owner) not in reached):
+        return False
+    return last not in beside or (bool(owner) and _last_part(owner) not in beside)
 
 
 def _module(path: str) -> str:
