@@ -214,7 +214,7 @@ async def test_several_parts_that_only_tests_use_can_be_rewritten_and_do_not_hid
     """For all the engine knows, each may be a helper or a part of the product: a mistake in one may be hidden by any
     others."""
     tests = f"import kit.more\n{BASE['tests/test_core.py']}{SIX_TESTS}"
-    base = {**BASE, **SIX, "kit/more.py": "", "tests/test_core.py": tests}
+    base: dict[str, str | None] = {**BASE, **SIX, "kit/more.py": "", "tests/test_core.py": tests}
     rewritten = {path: other_words(text) for path, text in [*SIX.items()][:parts]}
     found = await verdict(tmp_path, base, {"kit/core.py": ADD + DOUBLE, **rewritten, **change})
     assert only(found).grade is grade, only(found).why
@@ -225,7 +225,7 @@ async def test_several_parts_that_only_tests_use_can_be_rewritten_and_do_not_hid
 async def test_more_changed_helpers_than_can_be_tried_lower_the_grade(tmp_path: Path) -> None:
     many = {f"kit/part{at}.py": f"def part{at}(a):\n    return a + {at}\n" for at in range(9)}
     uses = "".join(f"from kit.part{at} import part{at}\n" for at in range(9))
-    base = {**BASE, **many, "tests/test_core.py": f"{uses}{BASE['tests/test_core.py']}"}
+    base: dict[str, str | None] = {**BASE, **many, "tests/test_core.py": f"{uses}{BASE['tests/test_core.py']}"}
     rewritten = {path: other_words(text) for path, text in many.items()}
     found = await verdict(tmp_path, base, {"kit/core.py": ADD + DOUBLE, **rewritten})
     assert only(found).grade is Grade.TESTED, only(found).why
