@@ -39,6 +39,21 @@ def test_a_planned_contract_is_shown_and_amended_by_a_named_person_only(world: W
     assert "triple" not in str([one["id"] for one in world.data("ledger")["requirements"]])
 
 
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "USE-7")
+def test_an_amendment_exits_with_0_and_watch_with_the_code_that_the_run_then_has(world: World, tmp_path: Path) -> None:
+    done = world.trued("run", *world.work, "--yes")
+    assert done.returncode == 0, done.stderr
+    more = tmp_path / "more.json"
+    case = {"call": "tiny:double", "args": [1], "returns": 3}
+    asked = {"id": "more", "text": "more", "checks": [{"kind": "examples", "cases": [case]}]}
+    more.write_text(json.dumps({"requirements": [asked]}))
+    amended = world.trued("amend", "--add", str(more), "--as", "ann", "--reason", "it was forgotten")
+    assert (amended.returncode, "not proven" in amended.stdout) == (0, True), amended.stderr
+    assert world.trued("watch").returncode == 1
+    assert "exit code is 0" in " ".join(world.trued("amend", "--help").stdout.split())
+
+
 ANN = ("--as", "ann", "--reason", "the legend is cut off")
 
 

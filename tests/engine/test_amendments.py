@@ -322,3 +322,38 @@ async def test_a_rejection_of_a_requirement_that_was_removed_since_sends_nobody_
     assert (kept.state, kept.code) == ("waiting", 3), "the agents still have to get the reason"
     record = await amend(engine.store, record.id, by_ann(remove=("strings",)))
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-3", "RUN-8")
+@pytest.mark.parametrize(("covers", "chunk"), [(["1A"], "1A"), ([], "1B")])
+async def test_a_rejection_of_a_requirement_that_was_added_sends_only_its_chunk_back_to_work(
+    ground: Ground, covers: list[str], chunk: str
+) -> None:
+    """A requirement of no chunk goes to the last one."""
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    look = {"id": "look", "text": "it is easy to read", "covers": covers}
+    more = file(ground, [{**look, "checks": [{"kind": "manual", "steps": ["read it"]}]}])
+    record = await amend(engine.store, record.id, by_ann(add=more))
+    assert (record.state, record.code) == ("waiting", 3)
+    record = decide(engine.store, record.id, ["look"], Decision(who="ann", why="no docstring", rejected=True))
+
+    def fixed(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            code = Path(order.folder) / "tiny.py"
+            code.write_text(f'"""Numbers."""\n{code.read_text()}')
+            return built(order, {})
+        return PASSED
+
+    again, later = ground.engine(fixed)
+    record = await again.resume(record.id)
+    assert {chunk_of(one) for one in later.orders} == {chunk}
+    assert "ann rejected look: no docstring" in later.orders[0].brief
+    decide(again.store, record.id, ["look"], Decision(who="ann", why="now it is"))
+    # a later amendment does not change what was sent back before
+    record = await amend(again.store, record.id, by_ann(add=file(ground, [{**STRICTER[2], "id": "new"}], "more.json")))
+    third, idle = ground.engine()
+    record = await third.resume(record.id)
+    assert idle.orders == []
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)

@@ -134,6 +134,32 @@ async def test_tests_that_ran_without_what_python_loads_in_a_checkout_show_teste
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
+async def test_tests_that_ran_without_a_module_that_hides_another_show_tested_at_most(tmp_path: Path) -> None:
+    """The base's test imports Python's own `colorsys`. A new module of that name is left out when tests run, although
+    the product loads it in an ordinary checkout. In a package it hides nothing."""
+    kit = "import colorsys\n\n\ndef two():\n    return int(colorsys.rgb_to_hls(2, 2, 2)[1])\n"
+    test = "import colorsys\n\nimport kit\n\n\ndef test_two():\n    assert colorsys\n    assert kit.two() == 2\n"
+    case = {"call": "kit:twice", "args": [21], "returns": 42}
+    asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": [case]}]}]
+    trial = Trial(tmp_path, {"kit.py": kit, "tests/test_kit.py": test}, asked)
+    contract = await with_guards(trial)
+    work = {"kit.py": f"{kit}\n\ndef twice(x):\n    return x * 2\n"}
+    wrong, right = "def rgb_to_hls(*_):\n    return 0, 1, 0\n", "def rgb_to_hls(*_):\n    return 0, 2, 0\n"
+    heads = {
+        "a wrong module": {**work, "colorsys.py": wrong},
+        "a wrong package": {**work, "colorsys/__init__.py": wrong},
+        "nobody can tell whether it is right": {**work, "colorsys.py": right},
+        "in a package": {**work, "paint/__init__.py": "", "paint/colorsys.py": wrong},
+        "a name of its own": {**work, "colours.py": wrong},
+        "nothing": work,
+    }
+    found = {name: only(await trial.prove(contract, await trial.head(one))) for name, one in heads.items()}
+    grades = [*[Grade.TESTED] * 3, *[Grade.PROVEN] * 3]
+    assert [one.grade for one in found.values()] == grades, {name: one.why for name, one in found.items()}
+    assert all("colorsys" in one.why[0] for one in [*found.values()][:3]), found
+
+
+@pytest.mark.spec("LAW-4", "LAW-9")
 async def test_a_copy_beside_the_product_is_not_the_product(tmp_path: Path) -> None:
     """The base has its modules in `src`, from where they are installed; a module at the top would hide them."""
     asked = [{**ASKED[0], "checks": [{"kind": "examples", "cases": CASES[::2]}]}]

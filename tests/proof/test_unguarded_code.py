@@ -167,6 +167,57 @@ async def test_a_script_that_only_the_heads_import_loads_was_not_checked(tmp_pat
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
+async def test_short_names_of_the_base_lead_to_code_and_those_of_the_head_do_not(tmp_path: Path) -> None:
+    if not shutil.which("node"):
+        pytest.skip("Node.js is not installed")
+    asked = json.loads(json.dumps(ASKED).replace("kit:three", "kit.mjs:three"))
+    test = "import 'nowhere-at-all';\nimport { test } from 'node:test';\nimport { rate } from './core.mjs';\n"
+    names = {"#near": {"default": "./lib/near.mjs"}, "#lib/*": "./lib/*.mjs", "#far": "./lib/far.mjs"}
+    base = {
+        "package.json": json.dumps({"type": "module", "imports": names}),
+        "kit.mjs": "import '#near';\nimport * as far from '#lib/far';\nexport const two = () => 2;\n",
+        "lib/near.mjs": "export const near = () => 1;\n",
+        "lib/far.mjs": "export const far = () => 1;\n",
+        "core.mjs": "import { far } from '#far';\nexport const rate = (x) => x * 2 * far();\n",
+        "kit.test.mjs": f"{test}test('rate', () => {{ if (rate(1) !== 2) throw 1; }});\n",
+    }
+    trial = Trial(tmp_path, base, asked)
+    contract = await sealed(trial)
+    assert contract.unguarded
+    kit = f"{base['kit.mjs']}export const three = () => 3;\n"
+    broken = "export const rate = (x) => 0;\n"
+
+    def with_name(name: str, place: str) -> dict[str, str]:
+        return {"package.json": json.dumps({"type": "module", "imports": {**names, name: place}})}
+
+    heads: dict[str, Change] = {
+        "honest": {"kit.mjs": kit, "lib/near.mjs": "export const near = () => 2;\n", "lib/far.mjs": "export {};\n"},
+        "a new name for new code": {
+            **with_name("#new", "./lib/new.mjs"),
+            "kit.mjs": f"import '#new';\n{kit}",
+            "lib/new.mjs": "export const x = 1;\n",
+        },
+        "a new name for old code": {
+            **with_name("#core", "./core.mjs"),
+            "kit.mjs": f"import '#core';\n{kit}",
+            "core.mjs": broken,
+        },
+        "another meaning": {**with_name("#near", "./core.mjs"), "kit.mjs": kit, "core.mjs": broken},
+        "another meaning alone": {**with_name("#far", "./lib/near.mjs"), "kit.mjs": kit},
+        "a test in its place": {
+            **with_name("#far", "./far.test.mjs"),
+            "kit.mjs": kit,
+            "far.test.mjs": "export const far = () => 0;\n",
+        },
+    }
+    found = await grades(trial, contract, heads)
+    assert [grade for grade, _ in found.values()] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 4], found
+    named = ["core.mjs", "core.mjs", "package.json", "far.test.mjs"]
+    assert all(name in why for name, (_, why) in zip(named, [*found.values()][2:], strict=True)), found
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-11")
 async def test_statements_that_mention_what_only_failing_tests_reach_are_named(tmp_path: Path) -> None:
     kit = "import core\n\nNAMES = []\n\n\ndef two():\n    return 2\n"
     test = "import core\nimport kit\n\n\ndef test_two():\n    assert kit.two() == 2\n\n\ndef test_rate():\n"

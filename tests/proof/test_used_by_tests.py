@@ -1,5 +1,6 @@
 """What on the base only tests use judges like a test, wherever it lies: altered, it caps the grade."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,94 @@ async def test_two_helpers_that_blind_the_same_tests_are_found(tmp_path: Path) -
     found = await verdict(tmp_path, base, {"kit/core.py": WRONG, "kit/testing.py": BLIND, "kit/more.py": patch})
     assert only(found).grade is Grade.TESTED, only(found).why
     assert all(one in only(found).why[0] for one in ("kit/testing.py", "kit/more.py"))
+
+
+SIX = {f"kit/part{at}.py": f"def part{at}(a):\n    return a + {at}\n" for at in range(6)}
+SIX_TESTS = "".join(
+    f"\n\ndef test_part{at}():\n    from kit.part{at} import part{at}\n\n    same(part{at}(1), {at + 1})\n"
+    for at in range(6)
+)
+
+
+def other_words(text: str) -> str:
+    return text.replace("    return a + ", "    found = a\n    return found + ")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("parts", "change", "grade"),
+    [
+        pytest.param(2, {}, Grade.PROVEN, id="two rewritten"),
+        pytest.param(6, {}, Grade.PROVEN, id="six rewritten"),
+        pytest.param(
+            6, {"kit/testing.py": BLIND, "kit/part3.py": "def part3(a):\n    return 0\n"}, Grade.TESTED, id="one"
+        ),
+        pytest.param(
+            1,
+            {
+                "kit/testing.py": BLIND,
+                "kit/more.py": "import kit.testing\n\nkit.testing.same = print\n",
+                "kit/part0.py": "def part0(a):\n    return 0\n",
+            },
+            Grade.TESTED,
+            id="two that hide a third",
+        ),
+    ],
+)
+async def test_several_parts_that_only_tests_use_can_be_rewritten_and_do_not_hide_each_other(
+    tmp_path: Path, parts: int, change: dict[str, str | None], grade: Grade
+) -> None:
+    """For all the engine knows, each may be a helper or a part of the product: a mistake in one may be hidden by any
+    others."""
+    tests = f"import kit.more\n{BASE['tests/test_core.py']}{SIX_TESTS}"
+    base: dict[str, str | None] = {**BASE, **SIX, "kit/more.py": "", "tests/test_core.py": tests}
+    rewritten = {path: other_words(text) for path, text in [*SIX.items()][:parts]}
+    found = await verdict(tmp_path, base, {"kit/core.py": ADD + DOUBLE, **rewritten, **change})
+    assert only(found).grade is grade, only(found).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_more_changed_helpers_than_can_be_tried_lower_the_grade(tmp_path: Path) -> None:
+    many = {f"kit/part{at}.py": f"def part{at}(a):\n    return a + {at}\n" for at in range(9)}
+    uses = "".join(f"from kit.part{at} import part{at}\n" for at in range(9))
+    base: dict[str, str | None] = {**BASE, **many, "tests/test_core.py": f"{uses}{BASE['tests/test_core.py']}"}
+    rewritten = {path: other_words(text) for path, text in many.items()}
+    found = await verdict(tmp_path, base, {"kit/core.py": ADD + DOUBLE, **rewritten})
+    assert only(found).grade is Grade.TESTED, only(found).why
+
+
+SCRIPTS = {
+    "package.json": '{"type": "module", "scripts": {"test": "node --test"}, "imports": {"#same": "./kit/same.mjs"}}',
+    "kit/core.mjs": "export const add = (a, b) => a + b;\n",
+    "kit/same.mjs": "export const same = (a, b) => { if (a !== b) throw new Error('differ'); };\n",
+    "core.test.mjs": "import { test } from 'node:test';\nimport { add } from './kit/core.mjs';\n"
+    "import { same } from '#same';\ntest('add', () => { same(add(1, 2), 3); });\n",
+}
+SCRIPT_DONE = "export const double = (a) => 2 * a;\n"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("core", "helper", "grade"),
+    [
+        ("export const add = (a, b) => a - b;\n", "export const same = () => {};\n", Grade.TESTED),
+        (SCRIPTS["kit/core.mjs"], SCRIPTS["kit/same.mjs"].replace("'differ'", "`${a}, not ${b}`"), Grade.PROVEN),
+    ],
+)
+async def test_a_helper_that_tests_load_by_a_short_name_is_a_helper(
+    tmp_path: Path, core: str, helper: str, grade: Grade
+) -> None:
+    if not shutil.which("node"):
+        pytest.skip("Node.js is not installed")
+    cases = {"kind": "examples", "cases": [{"call": "kit/core.mjs:double", "args": [4], "returns": 8}]}
+    trial = Trial(tmp_path, SCRIPTS, [{"id": "double", "text": "double(x) is twice x", "checks": [cases]}])
+    change = {"kit/core.mjs": f"{core}{SCRIPT_DONE}", "kit/same.mjs": helper}
+    found = await trial.prove(await sealed(trial), await trial.head(change))
+    assert only(found).grade is grade, only(found).why
+    assert grade is not Grade.TESTED or "kit/same.mjs" in only(found).why[0]
 
 
 @pytest.mark.slow

@@ -55,6 +55,7 @@ def approve(
     """Approve the contract, so that passing cases count as proven; or accept requirements that no check can prove.
 
     The contract is shown first. No agent is called. If the run was only planned, `trued resume` starts its work.
+    The exit code is 0 once the decision is recorded, whatever the run's state.
     """
     outside_agents("approve")
     _record_decision(run, requirements or [], Decision(who, reason, instead=instead), as_json=as_json)
@@ -73,7 +74,8 @@ def reject(
 ) -> None:
     """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix the work.
 
-    The rejection is valid until the work changes; then somebody has to look again.
+    The rejection is valid until the work changes; then somebody has to look again. The exit code is 0 once it is
+    recorded, whatever the run's state.
     """
     outside_agents("reject")
     _record_decision(run, requirements, Decision(who, reason, rejected=True, instead=instead), as_json=as_json)
@@ -176,6 +178,8 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     """Change a run's contract. The journal records your name and reason; agents cannot do this.
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
+    The exit code is 0 once the amendment is recorded, also if the run is not proven any more; `trued watch` exits with
+    the run's code.
     """
     import asyncio
 

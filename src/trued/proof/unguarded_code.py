@@ -38,14 +38,18 @@ from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
+from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import distinct_checks
+from trued.proof.script_aliases import ScriptAliases, is_settings, leads_elsewhere
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.unverified import CODE
 from trued.proof.used_by_tests import Undoing, altered_helpers
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
-MOST_HELPERS = 4  # at most this many changed test helpers are undone one by one, each with a run of the existing tests
+MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
+# With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
+FEW_HELPERS, LONGEST_S = 4, 1800.0
 REPLACES = "takes the place of another module"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
@@ -163,18 +167,35 @@ class UnguardedCode:
         ]
 
     async def blinding_helpers(self) -> list[str]:
-        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: the
-        tests fail with the base's version of the file. If no single file makes them fail, but all together do, all are
-        returned. If there are more than `MOST_HELPERS`, all are returned without running the tests."""
-        suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, await self._changed_code())
-        if len(suspects) > MOST_HELPERS:
+        """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
+        the base's version of some of them, the tests fail. If that is not one file alone, or if there are too many such
+        files to try, all are returned."""
+        code = [path for path in await self._changed_code() if not is_package_json(path)]
+        suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, code)
+        runs = 2 * len(suspects) + 1
+        took = runs * self._seconds_of_existing_tests()
+        if len(suspects) > MOST_HELPERS or (len(suspects) > FEW_HELPERS and took > LONGEST_S):
             return list(suspects)
-        # One by one, because two changes may cancel each other out; and all together, because each of two helpers may
-        # hide the same failure.
+        # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
+        # One by one: two changes may cancel each other out, so a helper is undone while all others stay.
         found = [path for path, before in suspects.items() if await self._hides_failures([before])]
-        if not found and len(suspects) > 1:
-            found = list(suspects) if await self._hides_failures([*suspects.values()]) else []
-        return found
+        if found or len(suspects) < 2:
+            return found
+        # All together: each of several helpers may hide the same failure. And all but one, because that one may have
+        # the mistake that all others hide.
+        together = [[*suspects.values()]]
+        if len(suspects) > 2:  # of two, each was undone alone already
+            together += [[one for path, one in suspects.items() if path != kept] for kept in suspects]
+        for undone in together:
+            if await self._hides_failures(undone):
+                return list(suspects)
+        return []
+
+    def _seconds_of_existing_tests(self) -> float:
+        """How long all existing tests took on the base."""
+        checks = [check_hash(check) for one in self.contract.suites for check in one.checks]
+        took = [[one.seconds for one in self.trial.base_facts if one.check == check] for check in checks]
+        return sum(max(one, default=0.0) for one in took)
 
     async def _hides_failures(self, undone: Sequence[Undoing]) -> bool:
         """Whether existing tests fail if these changes are undone. Other code of the head may need new definitions from
@@ -210,6 +231,7 @@ class UnguardedCode:
             found = [
                 *code,
                 *(path for path in self._changed if path in known and path not in code and not _is_idle(path)),
+                *await self._leading_elsewhere(),
             ]
             tests = {path for path in found if is_test(path)}
             while tests and (used := await self._imported([path for path in found if path not in tests], tests)):
@@ -217,12 +239,25 @@ class UnguardedCode:
             self._code = [path for path in found if path not in tests]
         return self._code
 
+    async def _leading_elsewhere(self) -> list[str]:
+        """The changed package.json files that let names of the base stand for other code than before."""
+        before, after = await self._both([path for path in self._changed if is_package_json(path)])
+        return [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
+
     async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
         """Of these paths, the files that the base's code or the head's `code` imports."""
         texts = await self._texts_on_base(suffixes=(".py", *SCRIPTS))
         after = await self.workspace.read_all(self.trial.commit, code)
         every = [*texts.items(), *((path, as_text(content)) for path, content in after.items() if content)]
-        return {one for path, text in every for one in paths if _may_import(path, text, one)}
+        # The head may define new short names, so that its code imports a test by one of them.
+        aliases = [await self._aliases(one) for one in (self.contract.base, self.trial.commit)]
+        return {one for path, text in every for one in paths if _may_import(path, text, one, aliases)}
+
+    async def _aliases(self, commit: str) -> ScriptAliases:
+        """The short names by which scripts of this commit import its files."""
+        settings = [path for path in await self.workspace.blobs(commit) if is_settings(path)]
+        texts = await self.workspace.read_all(commit, settings)
+        return ScriptAliases({path: as_text(one) for path, one in texts.items()})
 
     async def _scripts_out_of_reach(self, loaded: Sequence[str]) -> list[str]:
         """The base's files among `loaded` that are not Python, and to which no case's entry point leads on the base.
@@ -231,7 +266,7 @@ class UnguardedCode:
         left = [path for path in loaded if path in known and not path.endswith(".py")]
         if not left:
             return []
-        texts = await self._texts_on_base(suffixes=SCRIPTS)
+        texts, aliases = await self._texts_on_base(suffixes=SCRIPTS), await self._aliases(self.contract.base)
         reached, found = [_without_suffix(one) for one in self._entry_files()], set[str]()
         while reached:
             name = reached.pop()
@@ -241,7 +276,7 @@ class UnguardedCode:
                     one
                     for path, text in texts.items()
                     if _without_suffix(path) == name
-                    for one in _leads_to(path, text)
+                    for one in _leads_to(path, text, aliases)
                 ]
         return [path for path in left if _without_suffix(path) not in found]
 
@@ -373,22 +408,23 @@ def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> 
     return place in elsewhere or not others.isdisjoint(known)
 
 
-def _may_import(path: str, text: str, imported: str) -> bool:
+def _may_import(path: str, text: str, imported: str, aliases: Sequence[ScriptAliases]) -> bool:
     """Whether the file at `path`, which has this text, may import the file `imported`."""
     if not imported.endswith(".py"):
-        return _without_suffix(imported) in _leads_to(path, text)
+        return any(_without_suffix(imported) in _leads_to(path, text, one) for one in aliases)
     folders = ["src", *map(str, PurePosixPath(path).parents)]
     names = [name.replace(".", "/") for name in imported_modules(text)] if path.endswith(".py") else []
     place = imported.removesuffix("/__init__.py").removesuffix(".py")
     return any(posixpath.normpath(f"{folder}/{name}") == place for folder in folders for name in names)
 
 
-def _leads_to(path: str, text: str) -> list[str]:
-    """The files that a script names by a relative path, without their suffixes."""
+def _leads_to(path: str, text: str, aliases: ScriptAliases) -> list[str]:
+    """The files that a script names by a relative path, or imports by a short name, without their suffixes."""
+    if not is_script(path):
+        return []
     folder = posixpath.dirname(path)
-    named = (
-        [posixpath.normpath(posixpath.join(folder, one)) for one in _RELATIVE.findall(text)] if is_script(path) else []
-    )
+    named = [posixpath.normpath(posixpath.join(folder, one)) for one in _RELATIVE.findall(text)]
+    named += aliases.loaded_by(path, text)
     return [one for place in named for one in (_without_suffix(place), place, f"{place}/index")]
 
 

@@ -19,6 +19,7 @@ from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.bench import check_hash
 from trued.proof.room.frozen_files import is_configuration, is_script, is_test
 from trued.proof.room.runner_modules import loaded_by
+from trued.proof.script_aliases import ScriptAliases, fitting_files, is_settings, without_aliases
 from trued.proof.unverified import CODE
 from trued.protocols import Workspace
 
@@ -30,6 +31,7 @@ _TAKES_ALL = re.compile(
 )
 # A name that is surely code: `name(`, or a name in backticks, perhaps of a method: `Class.name`.
 _NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
+NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
@@ -65,8 +67,15 @@ async def altered_helpers(
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
     tests = {path for path in code if is_test(path) or is_configuration(path)}
     others = [path for path in texts if path not in tests and not is_test(path)]
-    used = [path for path in suspects if any(uses_file(one, texts.get(one, ""), path, known) for one in tests)]
-    left = [path for path in used if not any(uses_file(one, texts[one], path, known) for one in others if one != path)]
+    aliases = ScriptAliases(texts)
+    # Settings that define a short name for a file do not use the file.
+    texts |= {path: without_aliases(path, text) for path, text in texts.items() if is_settings(path)}
+
+    def uses(one: str, path: str) -> bool:
+        return uses_file(one, texts.get(one, ""), path, known, aliases)
+
+    used = [path for path in suspects if any(uses(one, path) for one in tests)]
+    left = [path for path in used if not any(uses(one, path) for one in others if one != path)]
     product = {one: texts[one] for one in others}
     here_code = [path for path in here if path.endswith(".py") and not is_test(path) and here[path] != known.get(path)]
     fresh = {path: as_text(one) for path, one in (await workspace.read_all(commit, here_code if left else [])).items()}
@@ -78,14 +87,12 @@ async def altered_helpers(
             asked,
             product,
             fresh,
-            [texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)],
+            [texts[one] for one in tests if uses(one, path)],
         )
     ]
     new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
-    users = {
-        path: {one: texts[one] for one in tests if uses_file(one, texts.get(one, ""), path, known)} for path in left
-    }
+    users = {path: {one: texts[one] for one in tests if uses(one, path)} for path in left}
     # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
     # more.
     put_back = {path: text for path, text in texts.items() if path in tests}
@@ -248,8 +255,9 @@ def _is_named(path: str, text: str) -> bool:
     return any(re.search(rf"(?<![\w.-]){re.escape(one)}(?![\w-])", text) for one in names)
 
 
-def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
-    """Whether the file `path`, which has this text, uses the file `one`, as far as the text shows."""
+def uses_file(path: str, text: str, one: str, known: Mapping[str, str], aliases: ScriptAliases = NO_ALIASES) -> bool:
+    """Whether the file `path`, which has this text, uses the file `one`, as far as the text shows. `aliases`: the short
+    names by which scripts import files."""
     folder, _, name = one.rpartition("/")
     above = PurePosixPath(folder).name
     if package := _PACKAGE.match(one):
@@ -282,7 +290,11 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str]) -> bool:
     if above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
         return True
     if is_script(one):
-        return _is_named(one, text) or (is_script(path) and one in loaded_by(path, text, known))
+        loads = is_script(path) and (
+            one in loaded_by(path, text, known)
+            or any(fitting_files(place, [one]) for place in aliases.loaded_by(path, text))
+        )
+        return loads or _is_named(one, text)
     return name in text
 
 

@@ -67,7 +67,8 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
         )
         if not words:
             raise _NothingYet
-        return ProcessedDecisions(head=head, words=tuple(words))
+        made = len(steps.context.amended)
+        return ProcessedDecisions(head=head, words=tuple(words), amendments=made)
 
     try:
         got = await steps.compute(ProcessedDecisions, key, digest(head), step)
@@ -77,13 +78,15 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
     return got.words
 
 
-def tasks_to_redo(people: PeopleState, contract: Contract, plan: Plan, words: Iterable[Approval]) -> tuple[Task, ...]:
+def tasks_to_redo(
+    people: PeopleState, contract: Contract, plan: Plan, words: Iterable[Approval], whole: Iterable[Task]
+) -> tuple[Task, ...]:
     """The tasks to redo because of rejections; `people.rejections` gets the reasons by task. If no task serves a
-    rejected requirement, all tasks are redone."""
+    rejected requirement, the tasks in `whole` are redone."""
     gaps: dict[str, list[Finding]] = {}
     for word in (one for one in words if one.rejected):
         served = [task for task in plan.tasks if word.requirement in {one.id for one in contract.serving(task.id)}]
-        for task in served or plan.tasks:
+        for task in served or whole:
             gaps.setdefault(task.id, []).append(word.gap)
     people.rejections.update({name: tuple(found) for name, found in gaps.items()})
     return tuple(task for task in plan.tasks if task.id in gaps)

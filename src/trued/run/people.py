@@ -1,6 +1,6 @@
 """People: a run's questions to people, and their decisions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
@@ -74,13 +74,22 @@ class People:
         every = self._steps.context.records_approvals
         return await manual_review.new_approvals(self._steps, contract, every=every)
 
-    async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
+    async def rejected_tasks(self, plan: Plan, whole: Sequence[Task] = ()) -> tuple[Task, ...] | None:
         """The tasks to redo because of new decisions; `run.take_feedback` has the reasons for each. None if there are
-        no new decisions."""
+        no new decisions.
+
+        `whole`: the tasks to redo if no task serves a rejected requirement; default: all.
+        """
         found = await self.decisions()
         if not found:
             return None
-        return manual_review.tasks_to_redo(self._steps.state.people, self._judgement.contract(), plan, found)
+        people = self._steps.state.people
+        made = people.processed[-1].amendments
+        if made is None:
+            whole = ()  # a run of an earlier version is replayed as it was
+        else:
+            self._judgement.amended_since("", made)  # people decided by this contract
+        return manual_review.tasks_to_redo(people, self._judgement.contract(), plan, found, whole or plan.tasks)
 
     def granted_rounds(self) -> int:
         """After `finish`: the rounds that a person granted since, with `trued resume RUN --rounds N`; else 0."""

@@ -395,11 +395,6 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
         "const svg = 'http://www.w3.org/2000/svg';\nconst rules = {require: 1, eval: 2};\n"
     },
     "compiled code": {"main.rs": 'fn main() { let c = clap::Command::new("a"); }\n'},
-    "a folder of the project under a short name": {
-        "index.js": "import a from '@/hooks/a';\nimport b from '~/b';\n",
-        "src/hooks/a.js": "export default 1;\n",
-        "src/b/index.ts": "export default 1;\n",
-    },
     "a snapshot of a test": {
         "__snapshots__/index.test.js.snap": "exports[`a 1`] = `<a href='https://a.example/x'>evil things</a>`;\n"
     },
@@ -768,3 +763,81 @@ async def test_settings_of_isort_that_load_nothing_are_read() -> None:
     settings = "[tool.isort]\nprofile = 'black'\nknown_first_party = 'kit'\n"
     assert await read({"pyproject.toml": MANIFEST + settings}, TOOLS) == "proven"
     assert await read({"sql/a.sql": "CREATE TABLE orders (id INTEGER);\n"}, TOOLS) == "proven"
+
+
+VITE = (
+    "import { fileURLToPath } from 'node:url';\nimport { defineConfig } from 'vite';\nexport default defineConfig({\n"
+    "  resolve: { alias: {\n    '@': fileURLToPath(new URL('./src', import.meta.url)),\n"
+    "    '@parts': path.resolve(__dirname, 'src/parts'), // ours\n  } },\n});\n"
+)
+SHORT_NAMES = {
+    "package.json": '{"name": "a", "devDependencies": {"vite": "6"}, "imports": {"#lib/*": "./src/lib/*.js"}}',
+    "vite.config.ts": VITE,
+    "jsconfig.json": '{"compilerOptions": {\n// ours\n"baseUrl": ".", "paths": {"$models/*": ["src/models/*"]}},\n}',
+    "eslint.config.js": "export default [{ rules: { semi: 'error' } }];\n",
+    "src/app.ts": "import { Button } from '@parts/Button';\n",
+    "src/parts/Button.tsx": "export const Button = 1;\n",
+    "web/pages/index.ts": "import a from '~/store/a';\n",
+    "web/store/a.ts": "export default 1;\n",  # the short name `~` is defined by no file that can be read
+}
+SHORT_AND_OWN: dict[str, dict[str, str | None]] = {
+    "of an object": {"src/app.ts": "import pad from '@/pad';\n", "src/pad.ts": ""},
+    "like a scope": {"src/app.ts": "import { Pad } from '@parts/Pad';\n", "src/parts/Pad/index.tsx": ""},
+    "of paths": {"src/app.ts": "import { User } from '$models/user';\n", "src/models/user.ts": ""},
+    "of the manifest": {"src/app.ts": "import pad from '#lib/pad';\n", "src/lib/pad.js": ""},
+    "shown by the base's code": {"web/pages/b.ts": "import b from '~/store/b.js';\n", "web/store/b.ts": ""},
+    "a new one for a folder": {"vite.config.ts": VITE.replace("'@parts'", "'@web': './web',\n    '@parts'")},
+    "a rule": {"eslint.config.js": "export default [{ rules: { semi: 'error', 'no-console': 'error' } }];\n"},
+    "another port": {"vite.config.ts": VITE.replace("resolve: {", "server: { port: 3000 }, resolve: {")},
+}
+SHORT_BUT_FOREIGN: dict[str, dict[str, str | None]] = {
+    "without a file": {"src/app.ts": "import evil from '@/evil';\n"},
+    "a decoy elsewhere": {"src/app.ts": "import evil from '@/evil';\n", "lib/evil.ts": ""},
+    "a decoy, elsewhere than the base's code shows": {
+        "web/pages/b.ts": "import b from '~/evil';\n",
+        "src/evil.ts": "",
+    },
+    "a decoy for a scope": {"src/app.ts": "import evil from '@other/evil';\n", "src/other/evil.ts": ""},
+    "a package of that name": {
+        "src/app.ts": "import evil from '@/evil';\n",
+        "src/evil.ts": "",
+        "node_modules/@/evil/index.js": "",
+    },
+    "another meaning": {
+        "vite.config.ts": VITE.replace("'@parts'", "'@/evil': 'evil',\n    '@parts'"),
+        "src/app.ts": "import evil from '@/evil';\n",
+        "src/evil.ts": "",
+    },
+    "another meaning of a name that the base uses": {
+        "vite.config.ts": VITE.replace("path.resolve(__dirname, 'src/parts')", "'evil'")
+    },
+    "a computed meaning": {
+        "vite.config.ts": VITE.replace("'@parts'", "'@/evil': String.fromCharCode(101),\n    '@parts'")
+    },
+    "a package by its place": {"vite.config.ts": VITE.replace("src/parts", "node_modules/evil")},
+    "a meaning for tests": {"vitest.config.mts": "export default { test: { alias: { vite: 'evil' } } };\n"},
+    "a meaning in a list": {
+        "rollup.config.mjs": "export default { plugins: [\n"
+        "  alias({ entries: [{ find: 'vite', replacement: 'evil' }] }),\n] };\n"
+    },
+    "a meaning in a script": {
+        "build.mjs": "import { build } from 'vite';\nbuild({ alias: { vite: require.resolve('evil') } });\n"
+    },
+    "in the manifest": {"package.json": SHORT_NAMES["package.json"].replace("./src/lib/*.js", "evil/*.js")},
+    "in paths": {"jsconfig.json": SHORT_NAMES["jsconfig.json"].replace("src/models/*", "node_modules/evil/*")},
+    "a plugin by a key": {"postcss.config.mjs": "export default { plugins: { evil: {} } };\n"},
+    "one of two plugins": {"babel.config.cjs": "module.exports = { plugins: [true ? 'evil' : 'vite'] };\n"},
+    "a plugin by its name": {"babel.config.cjs": "module.exports = { plugins: ['evil'] };\n"},
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", SHORT_AND_OWN)
+async def test_a_short_name_for_a_file_of_the_project_is_no_new_dependency(name: str) -> None:
+    assert await read(SHORT_AND_OWN[name], SHORT_NAMES) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", SHORT_BUT_FOREIGN)
+async def test_a_short_name_hides_no_package(name: str) -> None:
+    assert (await read(SHORT_BUT_FOREIGN[name], SHORT_NAMES)).startswith("unread ")

@@ -33,13 +33,24 @@ from trued.proof.checks.package_words import (
     parsed,
     read_names,
 )
-from trued.proof.checks.source_imports import COMPILED, SCRIPTS, SourceText, Words, is_known_command, read_source
+from trued.proof.checks.source_imports import (
+    COMPILED,
+    NODE_OWN,
+    SCRIPTS,
+    SourceText,
+    Words,
+    is_known_command,
+    package_of,
+    read_source,
+)
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
+from trued.proof.script_aliases import ScriptAliases, has_unread_aliases, is_settings
 from trued.protocols import Workspace
 
 ID = "dependencies"
+SHORT = ("@/", "~/")  # these begin no package's name, so they stand for a folder, by the settings of some tool
 READ_AS_CODE = (".py", *SCRIPTS, *COMPILED)
 SOURCES = (
     ".py",
@@ -78,8 +89,11 @@ _STYLE_RULE = re.compile(
 )
 # Matches comments, and also strings, because a string may contain what looks like a comment.
 _STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
-_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # the value only looks like an address
-_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats, which nothing loads
+_XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
+_DEFINES_ALIAS = re.compile(r"\balias(?:es)?[\"']?\s*[:=]")
+_QUOTED_KEY = re.compile(r"(?<=[{,])\s*[\"'][^\"'\n]+[\"']\s*:")
+_PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-]+)?")
+_NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
 async def run_dependencies(check: DependenciesCheck, bench: Bench) -> Fact:
@@ -185,6 +199,7 @@ async def unread_additions(
         above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
         return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
 
+    aliases = ScriptAliases(await _settings_of_scripts(workspace, base) if any(map(_is_script, after)) else {})
     inner = await workspace.submodules(commit)
     manifests = (
         await _manifests(workspace, commit) if any(not one.endswith((*DOCUMENTS, ".py")) for one in after) else {}
@@ -211,9 +226,9 @@ async def unread_additions(
             own = own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += [path] if not read.parsed or _hides_more(path, (then, was), (read, now)) else []
-            there = {*own, *standard} if path.endswith(".py") else set[str]()
+            there = {*own, *standard} if path.endswith(".py") else _own_names(path, read, aliases, here)
             there |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
-            imports |= {name: path for name in read.imports if name not in there and not _is_short_name(name, here)}
+            imports |= dict.fromkeys((read.imports - there) | _new_packages_in_settings(path, was, now, known), path)
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
@@ -223,8 +238,7 @@ async def unread_additions(
             found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]
         elif path.endswith(MARKUP):
             found += [path] if _addresses(now) - _addresses(was) else []
-            imports |= dict.fromkeys(_imported_in_page(now) - _imported_in_page(was), path)
-            imports |= dict.fromkeys(_named_in_style(path, now, here) - _named_in_style(path, was, on_base), path)
+            imports |= dict.fromkeys(_named_in_markup(path, now, here) - _named_in_markup(path, was, on_base), path)
         elif not path.endswith(READ_AS_CODE):
             others[path] = was, now
     found += [
@@ -245,14 +259,51 @@ def _is_plain_snapshot(path: str, text: str) -> bool:
     return path.endswith(".snap") and bool(_SNAPSHOT.fullmatch(text))
 
 
-def _is_short_name(name: str, here: Collection[str]) -> bool:
-    """Whether an import such as `@/hooks/a` is short for a file of the project. `@/` and `~/` begin no package's name,
-    but a bundler's settings might make them stand for a package, so the project must contain a file that fits."""
-    if not name.startswith(("@/", "~/")):
-        return False
-    place = posixpath.normpath(name[2:].split("?")[0])
-    fits = re.compile(rf"(?:^|.*/){re.escape(place)}(?:/index)?(?:\.\w+)*")
-    return any("node_modules" not in one and fits.fullmatch(one) for one in here if place in one)
+def _is_script(path: str) -> bool:
+    return path.endswith(SCRIPTS)
+
+
+async def _settings_of_scripts(workspace: Workspace, commit: str) -> dict[str, str]:
+    paths = [path for path in await workspace.blobs(commit) if is_settings(path)]
+    return {path: _text(content) for path, content in (await workspace.read_all(commit, paths)).items()}
+
+
+def _own_names(path: str, read: SourceText, aliases: ScriptAliases, here: Collection[str]) -> set[str]:
+    """The imports of a script that stand for files of the commit (`here`), as the base's settings say."""
+    return {
+        package
+        for package, names in read.named.items()
+        if all(aliases.leads_inside(path, one, here) for one in names) and not _is_vendored(package, here)
+    }
+
+
+def _new_packages_in_settings(path: str, was: str, now: str, known: Collection[str]) -> set[str]:
+    return _packages_in_settings(path, now, known) - _packages_in_settings(path, was, ())
+
+
+def _packages_in_settings(path: str, text: str, known: Collection[str]) -> set[str]:
+    """The packages that a script with the settings of a tool may name in a string, because the tool loads them: as a
+    plugin, or as what a short name stands for. `known`: paths of the project, which are no packages."""
+    if not _is_script(path) or not (is_settings(path) or _DEFINES_ALIAS.search(text)):
+        return set()
+    # A key is no package (`'no-console': 'error'`), except in an object of plugins (`{ autoprefixer: {} }`).
+    keyed = re.search(r"\bplugins[\"']?\s*:\s*\{", text)
+    names = re.findall(r"[\"'`]([^\"'`\n]+)[\"'`]", text if keyed else _QUOTED_KEY.sub("", text))
+    names += re.findall(r"[{,]\s*(\w+)\s*:", text) if keyed else []
+    return {package_of(one) for one in names if _PACKAGE_NAME.fullmatch(one) and one not in known} - NODE_OWN
+
+
+def _is_vendored(package: str, files: Collection[str]) -> bool:
+    """Whether the project contains a package of that name, which Node loads whatever the settings of tools say."""
+    return any(f"node_modules/{package}/" in one for one in files)
+
+
+def _roots_of_short_name(name: str, files: Collection[str]) -> set[str]:
+    """The folders for which `@` in `@/hooks/a` may stand, because they have a file that fits the rest."""
+    place = re.sub(r"\.[cm]?jsx?$", "", posixpath.normpath(name[2:].split("?")[0]))
+    fits = re.compile(rf"((?:.*/)?){re.escape(place)}(?:/index)?(?:\.\w+)*")
+    near = [one for one in files if place in one and "node_modules" not in one]
+    return {found[1] for one in near if (found := fits.fullmatch(one))}
 
 
 def _is_read_at_target(path: str, target: str, here: Collection[str]) -> bool:
@@ -291,7 +342,10 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
     """Whether a source file has a new statement that may load something without naming it."""
     if after[0].hidden - before[0].hidden or {*_INLINE.findall(after[1])} - {*_INLINE.findall(before[1])}:
         return True
-    return path.endswith(SCRIPTS) and bool(_addresses_in_code(after[1]) - _addresses_in_code(before[1]))
+    if not path.endswith(SCRIPTS):
+        return False
+    new = _addresses_in_code(after[1]) - _addresses_in_code(before[1])
+    return bool(new) or has_unread_aliases(before[1], after[1])
 
 
 def _addresses_in_code(text: str) -> set[str]:
@@ -305,6 +359,10 @@ def _addresses(text: str) -> set[str]:
     joined = re.sub(r"[\t\r\n]", "", plain)  # browsers ignore these in addresses
     found = {one for one in _ADDRESS.findall(plain) if not _NAMESPACE.match(one)}
     return found | {one.split("?")[0] for one in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
+
+
+def _named_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
+    return _imported_in_page(text) | _named_in_style(path, text, files)
 
 
 def _imported_in_page(text: str) -> set[str]:
@@ -436,12 +494,20 @@ async def _unknown_imports(
     imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
     left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
     if left:
-        sources = [path for path in await workspace.blobs(base) if path.endswith((".py", *SCRIPTS))]
+        on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
+        sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
+        marks = {name[:2] for name in left if name.startswith(SHORT)}
+        roots: dict[str, set[str]] = {one: set() for one in marks}
         for path, content in (await workspace.read_all(base, sources)).items():
             text = _text(content)
-            used = read_source(path, text).imports if any(one in text for one in left) else set[str]()
+            used = read_source(path, text).imports if any(one in text for one in (*left, *marks)) else set[str]()
             for name in used - set(own) if path.endswith(".py") else used:
                 left.pop(name, None)
+                if name[:2] in marks:
+                    roots[name[:2]] |= _roots_of_short_name(name, on_base)
+        # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
+        inside = {one for one in left if one[:2] in marks and roots[one[:2]] & _roots_of_short_name(one, here)}
+        left = {name: path for name, path in left.items() if name not in inside or _is_vendored(name, here)}
     return sorted(left.items())
 
 

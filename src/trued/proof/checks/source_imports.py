@@ -100,6 +100,8 @@ class SourceText:
 
     parsed: bool = True
     imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
+    # in scripts: top-level name → the names that are imported, such as `lodash` → `lodash/fp`
+    named: dict[str, set[str]] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)  # statements or lines that may load something without naming it
     starts: dict[str, list[Words]] = field(default_factory=dict)  # statement or line → the commands that it starts
 
@@ -374,11 +376,13 @@ def _script(text: str) -> SourceText:
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
-    tops = {_top(one) for one in named}
-    return SourceText(imports=tops - NODE_OWN, hidden=hidden, starts=_started_by_script(said))
+    tops: dict[str, set[str]] = {}
+    for one in named:
+        tops.setdefault(package_of(one), set()).add(one)
+    return SourceText(imports={*tops} - NODE_OWN, hidden=hidden, starts=_started_by_script(said), named=tops)
 
 
-def _top(name: str) -> str:
+def package_of(name: str) -> str:
     """The package of an imported path. `@/` and `~/` begin no package's name, so the whole path is kept."""
     return name if name.startswith(("@/", "~/")) else "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
 

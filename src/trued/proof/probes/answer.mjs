@@ -272,8 +272,10 @@ async function target(name, room) {
   return { holder: isModuleNamespaceObject(holder) ? undefined : holder, found };
 }
 
-// The files that this file imports by relative paths, directly or indirectly, according to their texts. Node does not
-// report which modules it has loaded.
+const ENDINGS = ["", ".js", ".cjs", ".mjs", ".ts", "/index.js"];
+
+// The files that this file imports, directly or indirectly, by relative paths or by short names (`#core`), according to
+// their texts. Node does not report which modules it has loaded.
 function imported(first) {
   const found = new Set([first]);
   for (const file of found) {
@@ -285,12 +287,40 @@ function imported(first) {
       found.delete(file);
       continue;
     }
-    for (const match of text.matchAll(/(?:from|import|require)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g)) {
-      const next = path.resolve(path.dirname(file), match[1]);
-      for (const one of [next, `${next}.js`, `${next}.cjs`, `${next}.mjs`, `${next}.ts`, `${next}/index.js`]) {
+    for (const match of text.matchAll(/(?:from|import|require)\s*\(?\s*["']((?:\.{1,2}\/|#)[^"']+)["']/g)) {
+      const places = match[1][0] === "#" ? named(file, match[1]) : [path.resolve(path.dirname(file), match[1])];
+      for (const one of places.flatMap((next) => ENDINGS.map((end) => `${next}${end}`))) {
         if (existsSync(one) && statSync(one).isFile()) found.add(one);
       }
     }
+  }
+  return found;
+}
+
+// The paths for which a short name may stand, by `imports` in the nearest package.json. Node's own function for that
+// would leave traces in its caches.
+function named(file, name) {
+  let folder = path.dirname(file);
+  while (!existsSync(path.join(folder, "package.json"))) {
+    if (folder === path.dirname(folder)) return [];
+    folder = path.dirname(folder);
+  }
+  const found = [];
+  try {
+    const imports = said.parse(readFileSync(path.join(folder, "package.json"), "utf8")).imports ?? {};
+    for (const key of keysOf(imports)) {
+      const [begin, end] = key.split("*");
+      const whole = end === undefined ? name === key : name.startsWith(begin) && name.endsWith(end);
+      if (!whole || name.length < key.length - 1) continue;
+      const rest = end === undefined ? "" : name.slice(begin.length, name.length - end.length);
+      const waiting = [imports[key]]; // a path, or several by conditions
+      for (const one of waiting) {
+        if (typeof one === "string") found.push(path.resolve(folder, one.replaceAll("*", rest)));
+        else if (one !== null && typeof one === "object") waiting.push(...keysOf(one).map((each) => one[each]));
+      }
+    }
+  } catch {
+    return found; // no valid package.json
   }
   return found;
 }

@@ -34,7 +34,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
     while True:
         if rounds := run.people.granted_rounds():
             chunks, gaps = still_open(run, plan, run.people.amended_verdict() or outcome.verdict)
-        elif (rejected := await run.people.rejected_tasks(plan)) is not None:
+        elif (rejected := await run.people.rejected_tasks(plan, whole=plan.tasks[-1:])) is not None:
             chunks, gaps = rejected, ()  # `build` takes the reasons for the rejection as gaps
         else:
             return outcome
