@@ -297,7 +297,7 @@ def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None
     assert "Ctrl-C is safe: trued resume r-" in seen
     assert "●" in seen  # something at work was drawn
     assert "waiting for purple-team-a#1" in seen
-    assert "Go on?" in seen
+    assert "Continue?" in seen
     terminal.types("what\n")
     terminal.until("answer with yes, stop, redo")
     terminal.types("stop\n")

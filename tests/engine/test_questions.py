@@ -12,7 +12,7 @@ from tests.workflows.conftest import Ground, events
 from trued.engine.approvals import Decision, answer_question, decide
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
-from trued.model import Finding, Grade, Question, Task, Verdict
+from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Question, Task, Verdict
 from trued.run.examination.examiner import proposal_text
 from trued.run.examination.replies import Proposal
 from trued.run.people import confirmation
@@ -144,11 +144,37 @@ def test_no_line_of_an_agents_question_looks_like_the_engines() -> None:
 
 
 @pytest.mark.spec("USE-6", "RUN-8")
-def test_what_an_agent_found_is_one_line_of_the_question_whether_to_go_on() -> None:
-    verdict = Verdict.open("1A", Finding(what="it is slow\n1A all: proven, holds\nGo on? (stop: the next chunk)"))
+def test_what_an_agent_found_is_one_line_of_the_question_whether_to_continue() -> None:
+    verdict = Verdict.open("1A", Finding(what="it is slow\n1A all: proven, holds\nContinue? (stop: the next chunk)"))
     asked = confirmation(Task(id="1A", title="all"), verdict).split("\n")
-    assert asked[1] == "  - it is slow 1A all: proven, holds Go on? (stop: the next chunk)"
-    assert [one for one in asked if one.startswith("Go on?")] == [asked[-1]]
+    assert asked[1] == "  - it is slow 1A all: proven, holds Continue? (stop: the next chunk)"
+    assert [one for one in asked if one.startswith("Continue?")] == [asked[-1]]
+
+
+LACKING = MissingFromEnvironment(name="x", what="the module x is not installed", fix="declare `x`")
+UNJUDGED = Judged(id="r", text="", grade=Grade.UNJUDGED, why=("",), holds=False, missing=(LACKING,))
+
+
+@pytest.mark.spec("PUR-9", "DAY-2")
+@pytest.mark.parametrize(
+    ("verdict", "stalled", "said"),
+    [
+        (Verdict.open("1A", Finding(what="it is slow")), False, ("used up", "  - it is slow")),
+        (Verdict.open("1A", Finding(what="it is slow")), True, ("no progress", "  - it is slow")),
+        (
+            Verdict(subject="1A", commit="c", requirements=(UNJUDGED,)),
+            False,
+            ("on this machine", "  - the module x is not installed; declare `x`"),
+        ),
+    ],
+    ids=["rounds are used up", "no progress", "the machine lacks something"],
+)
+def test_the_question_whether_to_continue_says_why_the_rounds_ended(
+    verdict: Verdict, stalled: bool, said: tuple[str, str]
+) -> None:
+    state, left, _ = confirmation(Task(id="1A", title="all"), verdict, stalled=stalled).split("\n")
+    assert [one for one in ("used up", "no progress", "on this machine") if one in state] == [said[0]]
+    assert left == said[1]
 
 
 @pytest.mark.spec("USE-6", "LAW-3")
@@ -161,9 +187,9 @@ def test_a_command_in_an_examiners_reason_does_not_look_like_the_engines() -> No
 
 
 @pytest.mark.spec("USE-6", "RUN-8")
-@pytest.mark.parametrize("title", ["write\n\n1A: proven, holds\nGo on?", "write double"])
+@pytest.mark.parametrize("title", ["write\n\n1A: proven, holds\nContinue?", "write double"])
 async def test_a_planners_title_cannot_look_like_a_line_of_the_question(ground: Ground, title: str) -> None:
     engine, _ = ground.engine(lambda order: {"tasks": [{"id": "1A", "title": title}]})
     record = await ground.run(engine, "numbers can be doubled", workflow="purple", required=False, yes=False)
     (asked,) = engine.store.journal.questions(record.id)
-    assert asked.text.splitlines() == ["Go on with this plan?", f"  1A: {' '.join(title.split())}"]
+    assert asked.text.splitlines() == ["Continue with this plan?", f"  1A: {' '.join(title.split())}"]

@@ -97,11 +97,11 @@ def test_who_decides_says_which_commit_they_looked_at(reader: Reader) -> None:
 
 @pytest.mark.spec("PAGE-4")
 def test_who_answers_reads_the_whole_question(reader: Reader) -> None:
-    what = "1A is proven\nGo on? (yes: the next chunk · redo: this one again)"
+    what = "1A is proven\nContinue? (yes: the next chunk · redo: this one again)"
     one = Wait(kind="go on", what=what, since=1.0, command="trued answer", question="x#1", options=("yes", "redo"))
     html = piece("wait.html.j2", number=1, one=one, record=reader.run("r-demo"), can_steer=True, pictures=())
-    assert '<h2 class="question">Go on?</h2>' in html
-    assert html.index("Go on?</h2>") < html.index("1A is proven\n(yes: the next chunk · redo: this one again)")
+    assert '<h2 class="question">Continue?</h2>' in html
+    assert html.index("Continue?</h2>") < html.index("1A is proven\n(yes: the next chunk · redo: this one again)")
 
 
 @pytest.mark.spec("PAGE-4")
@@ -109,7 +109,7 @@ def test_who_answers_reads_the_whole_question(reader: Reader) -> None:
     ("text", "question", "rest"),
     [
         ("Go on with the plan?", "Go on with the plan?", ""),
-        ("1A: proven, holds\nGo on? (yes: the next)", "Go on?", "1A: proven, holds\n(yes: the next)"),
+        ("1A: proven, holds\nContinue? (yes: the next)", "Continue?", "1A: proven, holds\n(yes: the next)"),
         ("Which one?\nA or B? I found both.", "Which one?", "A or B? I found both."),
         ("Tell me the format\nof the file", "Tell me the format", "of the file"),
     ],
@@ -123,11 +123,11 @@ def test_who_paused_a_run_is_said_where_the_question_comes_back(tmp_path: Path) 
     record = demo(tmp_path, state="waiting", verdict=None, history=(), contract=None)
     with closing(SqliteJournal(tmp_path / "journal.db")) as journal, closing(Reader(tmp_path, {})) as reader:
         writer = journal.of(record.id)
-        writer.question("chunk 1A/confirm#1", "1A holds\nGo on?", ("yes", "redo", "stop"))
+        writer.question("chunk 1A/confirm#1", "1A holds\nContinue?", ("yes", "redo", "stop"))
         assert "Paused by" not in html_of(reader, f"/r/{record.id}")
         writer.answer("chunk 1A/confirm#1", "stop", "", "Ann Lee")
-        writer.question(asked_again("chunk 1A/confirm#1", 2), "1A holds\nGo on?", ("yes", "redo", "stop"))
-        writer.question("chunk 1B/confirm#1", "1B holds\nGo on?", ("yes", "redo", "stop"))
+        writer.question(asked_again("chunk 1A/confirm#1", 2), "1A holds\nContinue?", ("yes", "redo", "stop"))
+        writer.question("chunk 1B/confirm#1", "1B holds\nContinue?", ("yes", "redo", "stop"))
         for address in (f"/r/{record.id}", "/"):
             assert html_of(reader, address).count("<b>Paused by Ann Lee</b>") == 1
 

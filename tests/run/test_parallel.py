@@ -168,7 +168,7 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
     merged = events(engine, engine.store.journal.run(name), "merged")[-1]
     assert merged.data["given_up"] == ["logo.bin", "red.txt"]
     assert [said for each in run.steps.state.proof.unverified.values() for said in each] == [
-        f"{path}: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
+        f"{path}: two versions were to be merged: one was kept unchanged, the other dropped (task b)"
         for path in ("logo.bin", "red.txt")
     ]
 

@@ -25,7 +25,7 @@ RECORDED = {
     "Critique": "c33d53e60e7b",
     "Designed": "9eed765fdfe5",
     "Developed": "9eb3feef9da1",
-    "Examined": "ec911e8ebf89",
+    "Examined": "a35867e2a10a",
     "FeatureSpecified": "3c3935217984",
     "Fixed": "2d81ffc49e46",
     "Fixes": "c3eb354461c1",
@@ -58,4 +58,4 @@ def test_no_schema_changes_within_an_edition() -> None:
         importlib.import_module(module.name)
     assert run.ProposedPlan in subclasses(Reply)
     ours = {one for one in subclasses(Reply) if one.__module__.startswith("trued.")}
-    assert (EDITION, {one.__name__: digest(reply_schema(one))[:12] for one in ours}) == (7, RECORDED)
+    assert (EDITION, {one.__name__: digest(reply_schema(one))[:12] for one in ours}) == (8, RECORDED)

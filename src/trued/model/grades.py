@@ -53,7 +53,7 @@ class Status(StrEnum):  # its docstring is in the schemas of replies, whose hash
 
 
 class Severity(IntEnum):
-    """One scale for two sets of names: MINOR, MAJOR and BLOCKER are aliases on it."""
+    """One scale with two sets of names: MINOR is LOW, MAJOR is HIGH, and BLOCKER is CRITICAL."""
 
     NONE = 0
     LOW = 1

@@ -50,7 +50,7 @@ class Ready(Value):
 
 
 class Serve(Value):
-    """A server that the engine starts: from the contract, never from the head."""
+    """A server that the engine starts. Its command comes from the contract, never from the commit under proof."""
 
     command: tuple[str, ...]
     port_env: str = "PORT"

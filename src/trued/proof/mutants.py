@@ -20,9 +20,9 @@ from trued.proof.entry_points import started_program
 
 Shown: TypeAlias = Case | BrowserCheck
 
-CONSTANT = "no entry point is asked for two different results: a program that returns a constant passes them"
+CONSTANT = "no entry point has two different expected results: a program that returns a constant passes all its cases"
 ECHO = "every result is one of the inputs: a program that echoes its input passes them"
-STUB = "no result is asked for: a stub passes them"
+STUB = "no case expects a result: a stub passes all of them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
 SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag in a case → letter in an answer
 JOINED = (" ", "", ",", ", ", "\n")

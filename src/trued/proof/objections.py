@@ -90,4 +90,4 @@ def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
         return why
     if any(declares(line, case) for line in contract.interface) or not unnamed_entry(case, contract.interface, known):
         return ""
-    return f"{entry_point(case)} is not named by the interface, the user's words or the base"
+    return f"neither the interface nor the user's words nor the base names {entry_point(case)}"

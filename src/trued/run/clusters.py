@@ -71,7 +71,7 @@ class Undone(Value):
     """Tells a second agent which of the first agent's changes were undone."""
 
     files: tuple[str, ...]
-    why: str = "not yours to write: it was undone"
+    why: str = "you may not write these files: the changes were undone"
 
 
 class Settled(Protocol):

@@ -323,10 +323,15 @@ class Judgement:
         before, times = self._state.stuck.get(path, (None, 0))
         now = (gaps, self._steps.state.position.changes)
         self._state.stuck[path] = (now, times + 1 if now == before else 0)
-        if self._state.stuck[path][1] < NO_PROGRESS:
+        if not self.has_stalled:
             return False
         self._context.journal.emit(NoProgress(gaps=tuple(gaps)), path.rstrip("/"))
         return True
+
+    @property
+    def has_stalled(self) -> bool:
+        """Whether the loop in this scope stalled in the last round that `check_for_stall` counted."""
+        return self._state.stuck.get(self._steps.path, (None, 0))[1] >= NO_PROGRESS
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
         """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""

@@ -17,9 +17,7 @@ from trued.support.redaction import in_json
 _MARK = re.compile(r"\W*?(?<![<=>|])(?:(<{7})(?!<)|(>{7})(?!>)|(\|{7})(?!\|)|(={7})(?!=)\W*$)")
 _TWO = re.compile(r"[<>|]{2}")
 WIDE = 200  # characters: longer lines are not searched for markers
-GIVEN_UP = (
-    "{path}: of two versions that contradict each other one stands as it was, and the other was given up ({part})"
-)
+GIVEN_UP = "{path}: two versions were to be merged: one was kept unchanged, the other dropped ({part})"
 SIDE_CHARS = 6_000  # most characters of each side of a file in the merging agent's brief; its clone has all of it
 T = TypeVar("T")
 

@@ -111,10 +111,16 @@ class People:
         return next(((rounds, amendments) for after, rounds, amendments in granted if after == finishes), (0, 0))
 
 
-def confirmation(subject: Task, verdict: Verdict) -> str:
-    """The question whether to continue after a task, with what each answer does."""
+def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> str:
+    """The question whether to continue after a task: why its rounds ended, and what each answer does."""
+    if verdict.holds:
+        state, left = "holds", []
+    elif verdict.lacks_only_environment:
+        state, left = "⚠ could not be judged on this machine:", [str(one) for one in verdict.missing_from_environment]
+    else:
+        why = "no progress, the last rounds changed nothing" if stalled else "rounds are used up"
+        state, left = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
     # A gap may be an agent's words: on one line they cannot look like the engine's.
-    gaps = "".join(f"\n  - {single_line(gap.what, GAP)}" for gap in verdict.gaps)
-    state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
+    state += "".join(f"\n  - {single_line(one, GAP)}" for one in left)
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
-    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?{ways}"
+    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nContinue?{ways}"

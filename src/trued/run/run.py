@@ -27,7 +27,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import single_line
 
-TITLE = 600  # at most this many characters of a proposed task in the question whether to go on with a plan
+TITLE = 600  # at most this many characters of a proposed task in the question whether to continue with a plan
 
 
 class ProposedPlan(Reply):
@@ -158,7 +158,7 @@ class Run:
             plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             # an agent's words: on one line they cannot look like the engine's
             listed = "\n".join(f"  {single_line(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
-            answer = await self.people.answer("confirm plan", f"Go on with this plan?\n{listed}")
+            answer = await self.people.answer("confirm plan", f"Continue with this plan?\n{listed}")
             if answer is Answer.GO_ON:
                 return plan
             if answer is Answer.STOP:
@@ -215,6 +215,7 @@ class Run:
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
         """Ask a person whether to continue after a task, and close the scope's sessions."""
-        answer = await self.people.answer("confirm", confirmation(subject, verdict), can_pause=True)
+        text = confirmation(subject, verdict, stalled=self.judgement.has_stalled)
+        answer = await self.people.answer("confirm", text, can_pause=True)
         await self.steps.close_sessions()
         return answer

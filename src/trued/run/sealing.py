@@ -93,5 +93,5 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
 def _question(lacking: Mapping[str, Sequence[MissingFromEnvironment]]) -> str:
     lines = [f"  {name}: {part}" for name, parts in lacking.items() for part in parts]
     many = "1 requirement cannot" if len(lacking) == 1 else f"{len(lacking)} requirements cannot"
-    ways = "yes: go on, and leave them unjudged; redo: it is set right, look again; stop: end the run here"
-    return "\n".join([f"On this machine {many} be judged.", *lines, f"Go on all the same? ({ways})"])
+    ways = "yes: continue, and leave them unjudged; redo: it is fixed, check again; stop: end the run here"
+    return "\n".join([f"On this machine {many} be judged.", *lines, f"Continue anyway? ({ways})"])

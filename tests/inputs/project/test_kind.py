@@ -366,7 +366,7 @@ def test_every_reason_is_said_and_a_missing_command_says_why() -> None:
     files, *_ = SHAPES["uv whose lock has no pytest"]
     assert project_kind(files, files.get).why == (
         "Python: uv.lock, pyproject.toml",
-        "no test command for Python: its tests are pytest's, which uv would not install",
+        "no test command for Python: its tests need pytest, which is not among the dependencies that uv installs",
     )
 
 

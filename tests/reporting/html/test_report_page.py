@@ -280,7 +280,7 @@ def test_a_loop_without_progress_is_not_called_early_because_it_may_have_been_it
     (notice,) = page(replace(material(), events=[*material().events, stuck])).notices
     assert "no progress" in notice.lower()
     assert "count: it fails" in notice
-    assert "early" not in notice  # the question whether to go on says that the rounds are used up
+    assert "early" not in notice  # the question whether to continue says why the rounds ended
 
 
 @pytest.mark.spec("RUN-8")

@@ -167,6 +167,19 @@ async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_th
 
 
 @pytest.mark.slow
+@pytest.mark.spec("PUR-5", "PUR-9")
+async def test_whoever_decides_after_rounds_without_progress_is_not_told_that_they_are_used_up(ground: Ground) -> None:
+    ground.one_chunk()
+    engine, runtime = ground.engine(lazy(99), person=saying(("redo", "try again"), ("stop", "enough")))
+    record = await ground.run(engine, yes=False, rounds=5)
+    first, again = (one.text for one in engine.store.journal.questions(record.id)[:2])
+    assert len(runtime.orders) > 3 * 2
+    for text in (first, again):
+        assert "⚠ no progress" in text
+        assert "used up" not in text
+
+
+@pytest.mark.slow
 @pytest.mark.spec("PUR-10")
 async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_it(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])

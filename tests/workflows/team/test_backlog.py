@@ -399,7 +399,7 @@ def test_a_persons_tick_stops_the_work_and_proves_nothing() -> None:
     assert found.task("F1-T2").by_person
     assert said == (
         "open tasks of F1 are not worked on, as you wrote completed; UAT and evidence still decide",
-        "the UAT of F1 stays pending: no edit passes it",
+        "the UAT of F1 stays pending: an edit cannot mark it as passed",
     )
 
 
@@ -455,7 +455,10 @@ def test_nobody_waits_for_what_is_gone_or_for_each_other() -> None:
     )
     assert found.task("F1-T1").depends_on == ()
     assert found.task("F1-T2").depends_on == ("F1-T1",)
-    assert sum("does not wait for" in one for one in said) == 2
+    assert {*said} >= {
+        "F1-T1 cannot depend on F1-T2: they would depend on each other",
+        "F1-T2 cannot depend on F9-T9: not in the backlog",
+    }
 
 
 @pytest.mark.spec("TEAM-3")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from trued.model import Goal
+from trued.model import Goal, TeamSettings
 from trued.workflows.team.briefs import for_answer, for_dev, for_fixes, for_qa, for_techlead, for_uat, shortened
+from trued.workflows.team.files import FOLDER
 from trued.workflows.team.reply_parts import PlannedFeature, PlannedStory, PlannedTask, Query
 from trued.workflows.team.state import Crew
 
@@ -38,6 +39,27 @@ def test_a_thousand_tasks_are_told_in_as_many_words_as_a_hundred() -> None:
     few, many = sizes(crew(100)), sizes(crew(1000))
     assert all(two <= one * 1.2 for one, two in zip(few[:4], many[:4], strict=True))
     assert max(many) < 40_000
+
+
+@pytest.mark.spec("TEAM-15")
+def test_a_cut_validation_names_the_file_that_has_all_of_it() -> None:
+    team = crew(10)
+    tried = [f"step {number} of a long validation" for number in range(1000)]
+    records = team.records.with_validation("F1", "failed", 0.0, tried=tried)
+    team = team.with_records(records := records.with_validation("", "failed", 0.0, tried=tried))
+    files = records.files("", team.backlog, team.settings)
+    for subject, path in ((team.feature_task("F1"), "uat/results.md"), (team.plan(), "uat/integration-uat.md")):
+        before = for_uat(team, subject)["the_last_validation"]
+        assert before.endswith(f"see {FOLDER}{path})")
+        assert before.partition("\n(… ")[0] in files[f"{FOLDER}{path}"]
+
+
+@pytest.mark.spec("TEAM-15")
+@pytest.mark.parametrize(("off", "role"), [((), "techlead"), (("techlead",), "pm")])
+def test_a_cut_question_names_the_inbox_of_the_role_that_answers(off: tuple[str, ...], role: str) -> None:
+    team = crew(10).model_copy(update={"settings": TeamSettings(off=off)})
+    question = for_answer(team, ("dev", "F1-T5"), Query(to="techlead", text=LONG))["question"]
+    assert question.endswith(f"see {FOLDER}{role}/inbox.md)")
 
 
 @pytest.mark.spec("TEAM-15")

@@ -11,7 +11,7 @@ from trued.workflows.team.backlog import put_away, render, with_archive
 from trued.workflows.team.backlog.items import Backlog
 from trued.workflows.team.backlog.merge import merge_edit
 from trued.workflows.team.backlog.reading import parse_backlog
-from trued.workflows.team.files import FOLDER, Records, changed, feature_status
+from trued.workflows.team.files import FOLDER, LOGS, Records, changed, feature_status
 from trued.workflows.team.log import PAGE
 from trued.workflows.team.reply_parts import Failure
 
@@ -165,3 +165,22 @@ def test_an_edit_of_a_long_backlog_leaves_what_was_put_away() -> None:
     assert said == ("F1 has your name now", "F1 is open again, as you wrote pending")
     assert "### F1-S1: Story" in render(put_away(found))
     assert "### F2-S1: Story" not in render(put_away(found))
+
+
+@pytest.mark.spec("TEAM-2")
+def test_a_later_run_leaves_the_pages_of_an_earlier_one_as_they_are() -> None:
+    def pages(records: Records) -> dict[str, str]:
+        files = records.files("", _shop(), TeamSettings())
+        return {path: files[f"{FOLDER}{path}"] for path, _ in LOGS.values()}
+
+    before = pages(_worked(Records()))
+    assert any("\n\n" in text.partition("\n\n")[2] for text in before.values())
+    assert pages(Records().continued(before)) == before
+    after = pages(_worked(Records().continued(before), "better"))
+    assert all(after[path].startswith(text) and after[path] != text for path, text in before.items())
+    full = Records()
+    for _ in range(PAGE + 1):
+        full = full.with_validation("F1", "failed", WHEN, tried=["all"], issues=["slow"])
+    names = {path.removeprefix(FOLDER): text for path, text in full.files("", _shop(), TeamSettings()).items()}
+    assert "Earlier entries are in results-001.md" in names["uat/results.md"]
+    assert pages(Records().continued(names))["uat/results.md"] == names["uat/results.md"]

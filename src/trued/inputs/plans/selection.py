@@ -43,7 +43,7 @@ def chosen_parts(
     notes = [f"not chosen, so neither built nor checked: {few(left, MOST_NAMED)}"]
     if open_:
         words = few([f"“{one.text}” ({one.source})" for one in open_], MOST_NAMED)
-        notes.append(f"of the whole plan, so not checked by this part of it: {words}")
+        notes.append(f"belongs to the whole plan, so this part does not check it: {words}")
     update = {"tasks": tasks, "criteria": criteria, "unread": unread, "undecided": (*plan.undecided, *notes)}
     return plan.model_copy(update=update)
 

@@ -133,7 +133,8 @@ def _node_test(one: Project, names: set[str], inside: Inside) -> tuple[str, str]
     texts = [inside(one.folder, name) for name in tests[: python_commands.LOOKED]]
     if texts and all("node:test" in text for text in texts):
         typed = any(not name.endswith("js") for name in tests)  # then no command: not every Node runs TypeScript
-        return ("", "its tests are TypeScript's, and no script runs them") if typed else ("node --test", "")
+        why = "its tests are in TypeScript, and package.json has no script that runs them"
+        return ("", why) if typed else ("node --test", "")
     if texts and one.tool == "bun" and all("bun:test" in text for text in texts):
         return "bun test", ""
     return "", "package.json has no script for it"

@@ -72,7 +72,7 @@ class PythonCommands:
         declared = any(_DECLARED.search(self._file_text(name)) for name in self._dependency_files())
         if declared or self._is_pytest_configured() or any(_PYTEST.search(text) for text in texts):
             if self.tool in ("uv", "poetry", "pipenv") and not declared:
-                return "", f"its tests are pytest's, which {self.tool} would not install"
+                return "", f"its tests need pytest, which is not among the dependencies that {self.tool} installs"
             reason = "pytest is one of its dependencies" if declared else "its tests are pytest's"
             return self._runs("pytest"), reason
         if "manage.py" in self.names and any("django.test" in text for text in texts):

@@ -127,7 +127,8 @@ class ExaminerConversation:
         if self.second and weighed.kept:
             weighed = await self.put_to_second_examiner(weighed)
         elif weighed.kept:
-            self.notes.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
+            why = "none is named, and the run has no agent of another vendor"
+            self.notes.append(f"no second examiner answered the cases blind: {why}")
         return self.assemble(weighed)
 
     async def ask_for_cases(self, *gaps: Finding) -> WeighedCases:
@@ -318,7 +319,8 @@ def proposal_text(one: Proposal, run: str) -> str:
 
 def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
     if why == STATUS:
-        return f"{one.requirement}: a second examiner expects {STATUS} of {describe_shown(shown)}: it is held to none"
+        what = describe_shown(shown)
+        return f"{one.requirement}: a second examiner expects {STATUS} of {what}: the status of {what} is not checked"
     if what == "otherwise":
         return f"{one.requirement}: withdrawn, a second examiner answers {describe_shown(shown)} otherwise"
     return f"{one.requirement}: a second examiner is not sure of {describe_shown(shown)}: {why}"

@@ -66,7 +66,7 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
     why = "; ".join(single_line(one, REASON) for one in found.undecided[:REASONS])  # an agent's words, on one line
     agent = _next_agent(steps, found)
     is_known = agent in found.examiners
-    again = f"ask {agent} again, no other agent plays" if is_known else "ask another examiner"
+    again = f"ask {agent} again (the run has no other agent)" if is_known else "ask another examiner"
     text = (
         f"No case could be sealed for {', '.join(names)}, because: {why}\n"
         "Agents would build it, and nothing could prove it.\n"

@@ -45,7 +45,8 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
     """The contract with a new case in place of the disclosed one, or without it if no new case was written."""
     conversation = _conversation(steps, contract, gone.requirement, without=gone.case)
-    words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
+    disclosed = f"the case for the clause “{gone.case.quotes}” was shown to the implementers, so it no longer counts"
+    words = f"{disclosed}: write a new case for the same clause"
     weighed = await conversation.ask_for_cases(Finding(what=words, requirement=gone.requirement))
     return await _seal_again(steps, contract, gone.requirement, await conversation.conclude(weighed))
 

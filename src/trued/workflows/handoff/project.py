@@ -293,7 +293,7 @@ class HandoffProject(Value):
                 error = _first_line(one.agent_notes) or "its attempts are used up"
                 branches = " and ".join(self.side_branches.get(one.id, ()))
                 yield f"{one.id}: {error}; {f'its work is on {branches}' if branches else 'no work is left'}"
-                yield f"{one.id}: with a hint for the next coder: {self.reopening(one.id)}"
+                yield f"{one.id}: to try again with a hint for the next coder: {self.reopening(one.id)}"
         if self.failed:
             yield f"more attempts at all of these: trued resume {quote(self.state.run)} --rounds {ATTEMPTS}"
 

@@ -337,7 +337,7 @@ def note_unchecked_criteria(lead: Orchestrator) -> None:
     file covers the whole request."""
     held = {name for one in lead.run.judgement.contract().requirements for name in (one.id, *one.covers)}
     notes = [
-        f"{one.id} of {FEATURE} is not checked by itself: {one.text}" for one in lead.criteria if one.id not in held
+        f"{one.id} of {FEATURE} has no check of its own: {one.text}" for one in lead.criteria if one.id not in held
     ]
     lead.run.judgement.set_unverified("criteria", notes)
 
@@ -345,7 +345,7 @@ def note_unchecked_criteria(lead: Orchestrator) -> None:
 def _as_note(name: str, critique: Finding) -> str:
     """A critique of the design that its critic upheld after the revision, for the notes of every verdict."""
     severity = "Critical" if critique.severity >= Severity.CRITICAL else "High"
-    return f"no check settles {name}, {severity} by {critique.by} after the design's revision: {critique.what}"
+    return f"no check decides {name}: {critique.by} rated it {severity} after the design's revision: {critique.what}"
 
 
 def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from trued.model import Plan, Task
 from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import MARKS
-from trued.workflows.team.files import FOLDER, NOTES, context_notes
+from trued.workflows.team.files import FOLDER, LOGS, NOTES, context_notes
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 
@@ -87,16 +87,18 @@ def for_qa(crew: Crew, task: str, said: Sequence[str]) -> dict[str, str]:
 def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
     """For UAT: the goal behind one feature, or the list of features if the whole goal is validated."""
     looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
-    log = crew.records.logs.get("accepted" if isinstance(subject, Task) else "integration")
+    name = "accepted" if isinstance(subject, Task) else "integration"
+    log, (path, _) = crew.records.logs.get(name), LOGS[name]
     last = [one for one in (log.entries if log else ())[-1:] if isinstance(subject, Plan) or f"{subject.id}:" in one]
-    before = shortened("\n".join(last), "uat/results.md", WORDS // 2)
+    before = shortened("\n".join(last), path, WORDS // 2)
     return {**looked, "project": _project(crew), "the_last_validation": before}
 
 
 def for_answer(crew: Crew, who: tuple[str, str], query: Query) -> dict[str, str]:
     name = crew.backlog.feature(who[1]).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md", WORDS // 2)
-    asked = {"question": f"{who[0]} asks about {who[1]}: {shortened(query.text, f'{query.to}/inbox.md')}"}
+    inbox = f"{crew.answering(query.to)}/inbox.md"
+    asked = {"question": f"{who[0]} asks about {who[1]}: {shortened(query.text, inbox)}"}
     return {**asked, "goal": _goal(crew), "feature": _feature(crew, name), "specification": spec}
 
 

@@ -122,8 +122,9 @@ async def develop(run: Run, crew: Crew, in_progress: list[TaskInProgress]) -> Cr
 
 
 async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> tuple[Crew, str]:
-    """Have the addressed role answer a question at once; question and answer are written into that role's inbox."""
-    role = query.to if crew.plays(query.to) else "pm"
+    """Have the addressed role answer a question at once, or the PM if that role is off. Question and answer are
+    written into the inbox of the role that answers."""
+    role = crew.answering(query.to)
     crew = await steps.record_question(run, crew, asker, role, query)
     known = briefs.for_answer(crew, asker, query)
     clarified = await consult_until_sure(run, role, Clarified, crew.task(asker[1]), **known)

@@ -21,7 +21,7 @@ class Log(Value):
         """A log that continues the log of an earlier run: `text` is its current page."""
         lines = text.split("\n")
         head = 1 if title and lines[:1] == [f"# {title}"] else 0
-        kept = [one for one in lines[head:] if one not in (NOTHING, _earlier_note(one))]
+        kept = [one for one in lines[head:] if one != NOTHING and not _is_earlier_note(one)]
         body = "\n".join(kept).strip("\n")
         page = f"{body}\n" if body else ""
         if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
@@ -49,10 +49,9 @@ class Log(Value):
         return found
 
 
-def _earlier_note(line: str) -> str:
-    """The line itself if it only says where earlier entries are, else "". The caller drops such a line, because the
-    engine writes a new one."""
-    return line if line.startswith("Earlier entries are in ") else ""
+def _is_earlier_note(line: str) -> bool:
+    """Whether the line only says where earlier entries are. The engine writes a new such line on each page."""
+    return line.startswith("Earlier entries are in ")
 
 
 def _numbered(path: str, page: int) -> str:

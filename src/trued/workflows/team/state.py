@@ -156,6 +156,10 @@ class Crew(Value):
     def plays(self, role: str) -> bool:
         return role not in self.settings.off
 
+    def answering(self, role: str) -> str:
+        """Who answers questions to this role: the role itself or, if it is off, the PM."""
+        return role if self.plays(role) else "pm"
+
     @property
     def attempts(self) -> int:
         return self.settings.attempts if self.settings.heal else 1

@@ -435,7 +435,7 @@ def _with_validation(
     met."""
     validated = replies[0] if replies else None
     own = {one.finding.what: one for reply in replies for one in reply.issues}
-    tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)
+    tried = validated.tried if validated else ("nobody validated it, because UAT is off; only the engine's checks ran",)
     unmet = tuple(dict.fromkeys(one for reply in replies for one in reply.not_met)) if found else ()
     if len(replies) > 1:  # what UAT withdrew after seeing the evidence is not listed
         unmet = tuple(one for one in unmet if any(one in each.what for each in found))

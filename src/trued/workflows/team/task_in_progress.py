@@ -158,7 +158,7 @@ class TaskInProgress:
     def warn_if_unchanged(self, run: Run) -> None:
         """Add a warning to every verdict if a task is done without a change: evidence shows its feature's criteria, but
         nothing shows the task's own text."""
-        idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not its own words"
+        idle = f"nothing was changed for {self.task}: only its feature's criteria were checked, not the task's own text"
         run.judgement.set_unverified(f"task {self.task}", [idle] if self.unchanged else [])
 
     def developer_doubts(self) -> tuple[Finding, ...]:

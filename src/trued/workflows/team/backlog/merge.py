@@ -186,7 +186,7 @@ class _Merge:
                 feature = feature.changed(status="pending", uat="pending", archived=False)
         if after.uat != before.uat and after.uat != feature.uat:
             if after.uat == "passed":
-                self.said.append(f"the UAT of {feature.id} stays {feature.uat}: no edit passes it")
+                self.said.append(f"the UAT of {feature.id} stays {feature.uat}: an edit cannot mark it as passed")
             else:
                 self.said.append(f"the UAT of {feature.id} is {after.uat}, as you wrote")
                 feature = feature.changed(uat=after.uat)
@@ -324,7 +324,10 @@ class _Merge:
         gone = [name for name in wanted if not needs.meets(part.id, name)]
         if not gone:
             return part
-        self.said.append(f"{part.id} does not wait for {_list(gone)}: not there, or they would wait for each other")
+        if missing := [name for name in gone if name not in needs.of]:
+            self.said.append(f"{part.id} cannot depend on {_list(missing)}: not in the backlog")
+        if circular := [name for name in gone if name in needs.of]:
+            self.said.append(f"{part.id} cannot depend on {_list(circular)}: they would depend on each other")
         needs.of[part.id] = tuple(name for name in wanted if name not in gone)
         return part.changed(depends_on=needs.of[part.id])
 
