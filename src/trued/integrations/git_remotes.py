@@ -1,12 +1,9 @@
 """The addresses of a repository's remotes."""
 
-import re
 from pathlib import Path
 
 from trued.errors import BadInput
 from trued.support.user_git import ask_git
-
-_ON_SERVER = re.compile(r"(?:https?|ssh|git|git\+ssh)://.+|[^/:]+:(?!//).+")  # URLs, and `host:path`
 
 
 def remote_address(root: Path, remote: str) -> str:
@@ -14,8 +11,3 @@ def remote_address(root: Path, remote: str) -> str:
     if remote.startswith("-") or not remote.isprintable() or not remote.strip():
         raise BadInput(f"{remote!r} is not a remote", "forge.remote", 'write a name such as "origin"')
     return (ask_git(root, "remote", "get-url", "--push", remote) or b"").decode(errors="replace").strip()
-
-
-def is_on_server(address: str) -> bool:
-    """Whether the address of a remote names a host, which may be an alias of ssh, and not a folder of this machine."""
-    return bool(_ON_SERVER.fullmatch(address))

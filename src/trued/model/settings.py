@@ -64,7 +64,7 @@ class ForgeSettings(Value):
     """Where pull requests go. A repository cannot set `url`, `token_env` or `remote`, because they decide which secret
     is sent where."""
 
-    kind: Literal["auto", "github", "local"] = "auto"  # auto: by `repository`, or by the address of the remote
+    kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
     repository: str = ""  # owner/name; empty: the remote's
     url: str = ""  # address of the API of a GitHub server: https://github.example.com/api/v3
     token_env: str = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)

@@ -112,29 +112,6 @@ def test_of_a_fork_the_branch_is_offered_to_where_it_came_from(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("origin", "name"),
-    [
-        ("github_work:acme/shop.git", "github"),
-        ("git@gh-work:acme/shop.git", "github"),
-        ("ssh://gh-work/acme/shop", "github"),
-        ("https://proxy.example.com/acme/shop", "github"),
-        ("../a:b/shop", "local"),
-        ("/srv/git/shop.git", "local"),
-        ("file:///srv/git/shop.git", "local"),
-        ("", "local"),
-    ],
-)
-def test_a_repository_that_is_set_counts_whatever_the_remotes_host_is_called(
-    origin: str, name: str, tmp_path: Path
-) -> None:
-    clone = cloned(tmp_path / "clone", origin)
-    forge = forge_of(ForgeSettings(repository="acme/shop"), {}, clone, tmp_path / "out")
-    assert forge.name == name
-    if name == "github":
-        assert forge.picture("abc", "a.png").startswith("https://github.com/acme/shop/")
-
-
-@pytest.mark.parametrize(
     ("url", "token", "words"),
     [
         ("http://git.example.com/api/v3", "t", "would get the token unencrypted"),

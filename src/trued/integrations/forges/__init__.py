@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.integrations.git_remotes import is_on_server, remote_address
+from trued.integrations.git_remotes import remote_address
 from trued.integrations.github import API, NAME, check_repository, repository_of
 from trued.integrations.http import service_of
 from trued.model import ForgeSettings
@@ -13,7 +13,7 @@ from trued.protocols import Forge
 
 def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
     """The forge that the settings name. With `kind` "auto": the forge that the remote of the repository at `root`
-    points to, or that has the repository in the settings; if there is none, pull requests become files in `folder`."""
+    points to; if it points to none, pull requests become files in `folder`."""
     if is_without_forge(settings, root):
         return _local(folder, root)
     api = settings.url or API
@@ -29,12 +29,10 @@ def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, fo
 
 
 def is_without_forge(settings: ForgeSettings, root: Path) -> bool:
-    """Whether pull requests of this repository are files: the settings say so, or its remote is not on a forge. If the
-    settings name a repository, any server is taken for its forge: the remote may have an alias of ssh as its host."""
-    if settings.kind != "auto":
-        return settings.kind == "local"
-    address = remote_address(root, settings.remote)
-    return not (is_on_server(address) if settings.repository else repository_of(address, settings.url or API))
+    """Whether pull requests of this repository are files: the settings say so, or its remote is not on a forge."""
+    if settings.kind == "auto":
+        return not repository_of(remote_address(root, settings.remote), settings.url or API)
+    return settings.kind == "local"
 
 
 def _local(folder: Path, root: Path) -> Forge:
