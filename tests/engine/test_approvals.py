@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import REQUIREMENTS, Ground, built, ground, honest, saying
+from tests.workflows.conftest import CODE, REQUIREMENTS, Ground, built, ground, honest, saying
 from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.pending import waits
@@ -85,6 +85,29 @@ async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(g
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
     assert judged(again, record).why[0] == "accepted by ann: now it reads well"
     assert waits(again.store, record) == []
+
+
+@pytest.mark.slow
+@pytest.mark.spec("RUN-8")
+async def test_solo_gets_the_reason_of_a_rejection_whichever_chunk_it_is_about(ground: Ground) -> None:
+    ground.require([*REQUIREMENTS, {**LOOK, "covers": ["1B"]}])
+
+    def alone(order: Order) -> dict[str, Any]:
+        file = Path(order.folder) / "tiny.py"
+        if "ann rejected look: no docstring" in order.brief:
+            file.write_text(f'"""Numbers."""\n\n{file.read_text()}')
+        else:
+            file.write_text("".join(CODE.values()))
+        return {"implemented": ["all"], "files": []}
+
+    engine, _ = ground.engine(alone)
+    record = await ground.run(engine, workflow="solo")
+    assert (record.state, record.code) == ("waiting", 3), record.why
+    decide(engine.store, record.id, ["look"], Decision(who="ann", why="no docstring", rejected=True))
+    again, runtime = ground.engine(alone)
+    record = await again.resume(record.id)
+    assert [order.role for order in runtime.orders] == ["solo"]
+    assert '"""Numbers."""' in ground.file(record, "tiny.py")
 
 
 FEATURES = {

@@ -206,6 +206,11 @@ REST_AS_MARKDOWN = "The total must be rounded.\n\n## Acceptance criteria\n- it i
         ("Run {noformat}\nmake\n{noformat}", "Run \n```\nmake\n```"),
         ("{code}make{code} it", "```\nmake\n```\n it"),
         ("{quote}", "{quote}"),  # nothing ends it
+        ("a {quote} b {{ {quote} }}", "a {quote} b ` {quote} `"),
+        ("a {panel}\n{code}\n{panel}\n{code}", "a {panel}\n```\n{panel}\n```"),
+        ("{quote}a{quote} b {quote}", "> a\n\n b {quote}"),
+        ("* it returns {code}404{code} for x", "- it returns `404` for x"),
+        ("* it returns {noformat}{noformat} for x", "- it returns  for x"),
         ("Write {{a {quote} b}} or \\{quote} or {code}", "Write `a {quote} b` or \\{quote} or {code}"),
     ],
 )

@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
 _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _FENCES = ("code", "noformat")
-_BLOCKS = (*_FENCES, "quote", "panel")
+_QUOTATIONS = ("quote", "panel")
+_BLOCKS = (*_FENCES, *_QUOTATIONS)
+MOST_UNENDED = 20  # at most this many marks of quotations that nothing ends are left as they are
 # The mark of a block, at any place in a line; text in {{code}} is skipped.
 _MARK = re.compile(rf"\{{\{{(?:(?!\{{\{{).){{1,500}}?\}}\}}|(?<!\\)\{{({'|'.join(_BLOCKS)})(?::([^}}]{{0,500}}))?\}}")
 _PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
@@ -20,49 +22,78 @@ _KINDS = {"*": "- ", "-": "- ", "#": "1. "}
 
 
 def markdown_of_wiki(text: str, pictures: Mapping[str, str]) -> str:
-    waiting = deque(enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
-    last = {kind: number for number, line in waiting for kind in _BLOCKS if f"{{{kind}}}" in line}
-    lines: list[str] = []
-    fence = ""  # the block that is open: code or noformat
-    quoted: list[str] = []  # the quotations that are open, the innermost last: quote or panel
-    while waiting:
-        number, line = waiting.popleft()
-        prefix = "> " if quoted else ""
-        if fence:
-            before, closed, after = line.partition(f"{{{fence}}}")
-            lines += [prefix + before] if before or not closed else []
-            lines += [f"{prefix}```"] if closed else []
-            fence = "" if closed else fence
-        elif match := _block_mark(line, quoted, {kind for kind in last if last[kind] > number}):
-            before, kind, after = line[: match.start()], match[1], line[match.end() :]
-            lines += [prefix + _convert_line(before, pictures, lines)] if before.strip() else []
-            if kind in _FENCES:
-                lines.append(f"{prefix}```")
-                fence = kind
-            elif kind in quoted:
-                del quoted[quoted.index(kind) :]
-                lines += [] if quoted else [""]
-            else:
-                title = re.search(r"title=([^|}]+)", match[2] or "")
-                lines += [f"> **{title[1].strip()}**"] if title else []
-                quoted.append(kind)
-                after = after.lstrip()
+    found, literal = _Conversion(text, pictures), set[int]()
+    while found.quoted and len(literal) < MOST_UNENDED:  # a quotation that nothing ends would swallow all that follows
+        literal.add(found.quoted[0][1])
+        found = _Conversion(text, pictures, literal)
+    return "\n".join([*found.lines, "```"] if found.fence else found.lines)
+
+
+class _Conversion:
+    """A text as lines of Markdown, with the blocks that nothing ends."""
+
+    def __init__(self, text: str, pictures: Mapping[str, str], literal: Collection[int] = ()) -> None:
+        """`literal`: the marks, by their number, that open no quotation."""
+        self.pictures, self.literal, self.marks = pictures, literal, 0
+        self.lines: list[str] = []
+        self.fence = ""  # the block that is open: code or noformat
+        self.quoted: list[tuple[str, int]] = []  # open quotations, the innermost last: quote or panel, and its number
+        self.waiting = deque(enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+        self.last = {kind: number for number, line in self.waiting for kind in _FENCES if f"{{{kind}}}" in line}
+        while self.waiting:
+            number, line = self.waiting.popleft()
+            rest = self._end_fence(line) if self.fence else self._convert(number, line)
+            if rest.strip():
+                self.waiting.appendleft((number, rest))
+
+    @property
+    def _prefix(self) -> str:
+        return "> " if self.quoted else ""
+
+    def _end_fence(self, line: str) -> str:
+        """Add the line to the open block. Returns what follows the mark that ends the block, else ""."""
+        before, closed, after = line.partition(f"{{{self.fence}}}")
+        self.lines += [self._prefix + before] if before or not closed else []
+        self.lines += [f"{self._prefix}```"] if closed else []
+        self.fence = "" if closed else self.fence
+        return after
+
+    def _convert(self, number: int, line: str) -> str:
+        """Convert a line up to the first mark of a block. Returns what follows."""
+        match = self._block_mark(number, line)
+        if match is None:
+            self.lines.append(self._prefix + _convert_line(line, self.pictures, self.lines))
+            return ""
+        before, kind, after = line[: match.start()], match[1], line[match.end() :]
+        code, closed, rest = after.partition(f"{{{kind}}}")
+        if kind in _FENCES and closed and before.strip():  # inside a sentence, a list item or a table
+            return f"{before}{{{{{code}}}}}{rest}" if code.strip() else f"{before}{rest}"
+        self.lines += [self._prefix + _convert_line(before, self.pictures, self.lines)] if before.strip() else []
+        kinds = [one for one, _ in self.quoted]
+        if kind in _FENCES:
+            self.lines.append(f"{self._prefix}```")
+            self.fence = kind
+        elif kind in kinds:
+            del self.quoted[kinds.index(kind) :]
+            self.lines += [] if self.quoted else [""]
         else:
-            after = ""
-            lines.append(prefix + _convert_line(line, pictures, lines))
-        if after.strip():
-            waiting.appendleft((number, after))
-    return "\n".join([*lines, "```"] if fence else lines)
+            title = re.search(r"title=([^|}]+)", match[2] or "")
+            self.lines += [f"> **{title[1].strip()}**"] if title else []
+            self.quoted.append((kind, self.marks))
+            after = after.lstrip()
+        return after
 
-
-def _block_mark(line: str, quoted: Collection[str], later: Collection[str]) -> re.Match[str] | None:
-    """The first mark in a line that begins or ends a block. A mark that nothing ends begins no block: the rest of the
-    text would be lost in it. `later`: kinds of blocks with a mark that can end them in a later line."""
-    for match in _MARK.finditer(line):
-        kind = match[1]
-        if kind and (kind in quoted or kind in later or f"{{{kind}}}" in line[match.end() :]):
-            return match
-    return None
+    def _block_mark(self, number: int, line: str) -> re.Match[str] | None:
+        """The first mark in a line that begins or ends a block."""
+        for match in _MARK.finditer(line):
+            kind = match[1]
+            if kind in _FENCES and (self.last.get(kind, 0) > number or f"{{{kind}}}" in line[match.end() :]):
+                return match
+            if kind in _QUOTATIONS:
+                self.marks += 1
+                if self.marks not in self.literal or kind in [one for one, _ in self.quoted]:
+                    return match
+        return None
 
 
 def _convert_line(line: str, pictures: Mapping[str, str], above: list[str]) -> str:
