@@ -117,6 +117,15 @@ def test_a_path_that_no_workflow_can_name_is_refused(path: str) -> None:
         workflow_for(path)
 
 
+@pytest.mark.spec("USE-7")
+def test_a_refused_workflow_leaves_no_gate_in_other_places(yard: Yard) -> None:
+    odd = yard.repository / "a${{b}}.yaml"
+    odd.write_text(yard.requirements.read_text())
+    done = yard.trued("gate", "install", "claude", "github", "--requirements", str(odd), "--from", GIT)
+    assert (done.returncode, "rename the requirements file" in done.stderr) == (2, True), done.stderr
+    assert not (yard.repository / ".claude").exists()
+
+
 def test_a_node_project_gets_node(yard: Yard) -> None:
     yard.write("package.json", '{"name": "shop", "scripts": {"test": "node --test"}}')
     yard.write("shop.test.js", "")

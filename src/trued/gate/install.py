@@ -81,7 +81,7 @@ async def install_gate(site: GateSite, places: Iterable[str], options: GateOptio
             "another contract is already sealed here", then="change it with `trued gate amend`, or remove the gate"
         )
     gate = gate.model_copy(update={"package": package or gate.package})
-    for place in places:
+    for place in _in_order(places):
         installed = {**gate.installed, place: _install_in(site, gate, place, options)}
         gate = gate.model_copy(update={"installed": installed})
         site.store.save(gate, contract, text)
@@ -119,7 +119,7 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
     what = _describe_changes(before, changed)
     note = GateAmendment(who=who, why=why, at=time.time(), what=what, contract=changed.contract)
     changed = changed.model_copy(update={"amendments": (*gate.amendments, note)})
-    places = {place: _install_in(site, changed, place, options) for place in changed.installed}
+    places = {place: _install_in(site, changed, place, options) for place in _in_order(changed.installed)}
     changed = changed.model_copy(update={"installed": places})
     site.store.save(changed, contract, text)
     site.store.record("amended", who=who, why=why, changed=what, contract=changed.contract)
@@ -232,6 +232,12 @@ def _describe_changes(before: Gate, after: Gate) -> str:
         if getattr(before, name) != getattr(after, name)
     ]
     return "; ".join(parts) or "sealed again"
+
+
+def _in_order(places: Iterable[str]) -> list[str]:
+    """The places in the order of their installation. GitHub comes first, because its workflow may be refused, and then
+    nothing has been written yet."""
+    return sorted(places, key=lambda place: place != "github")
 
 
 # -- the places --------------------------------------------------------------------------------------------------------
