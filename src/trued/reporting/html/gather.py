@@ -19,7 +19,7 @@ from trued.reporting.views import as_seen, comparison
 from trued.support.foreign_json import parse_json
 
 DOCUMENTS = 12
-READ = 256 * 1024  # at most this many bytes at the end of an event file are read: more would not be shown anyway
+READ = 256 * 1024  # bytes at the end of an event file whose lines are parsed; of the rest, lines are only counted
 
 
 def gather(store: RunStore, run_id: str) -> Material:
