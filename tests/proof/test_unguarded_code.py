@@ -209,10 +209,12 @@ async def test_short_names_of_the_base_lead_to_code_and_those_of_the_head_do_not
             "kit.mjs": kit,
             "far.test.mjs": "export const far = () => 0;\n",
         },
+        "a name before a pattern": {**with_name("#lib/far", "./lib/near.mjs"), "kit.mjs": kit},
+        "a nearer package.json": {"lib/package.json": "{}", "kit.mjs": kit},
     }
     found = await grades(trial, contract, heads)
-    assert [grade for grade, _ in found.values()] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 4], found
-    named = ["core.mjs", "core.mjs", "package.json", "far.test.mjs"]
+    assert [grade for grade, _ in found.values()] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 6], found
+    named = ["core.mjs", "core.mjs", "package.json", "far.test.mjs", "package.json", "lib/package.json"]
     assert all(name in why for name, (_, why) in zip(named, [*found.values()][2:], strict=True)), found
 
 

@@ -242,7 +242,17 @@ class UnguardedCode:
     async def _leading_elsewhere(self) -> list[str]:
         """The changed package.json files that let names of the base stand for other code than before."""
         before, after = await self._both([path for path in self._changed if is_package_json(path)])
-        return [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
+        found = [path for path, text in before.items() if leads_elsewhere(text, after.get(path, ""))]
+        known = await self.workspace.blobs(self.contract.base)
+        # The nearest package.json above a script says what its names stand for.
+        packages = {posixpath.dirname(path) for path in known if is_package_json(path)}
+        folders = {str(one) for path in known if is_script(path) for one in PurePosixPath(path).parents}
+        for path in after.keys() - before.keys():
+            above = {str(one) for one in PurePosixPath(path).parent.parents}
+            nested = not above.isdisjoint(one or "." for one in packages)
+            if str(PurePosixPath(path).parent) in folders and (nested or leads_elsewhere("", after[path])):
+                found.append(path)
+        return sorted(found)
 
     async def _imported(self, code: Sequence[str], paths: Collection[str]) -> set[str]:
         """Of these paths, the files that the base's code or the head's `code` imports."""

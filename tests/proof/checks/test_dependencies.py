@@ -789,6 +789,26 @@ SHORT_AND_OWN: dict[str, dict[str, str | None]] = {
     "a new one for a folder": {"vite.config.ts": VITE.replace("'@parts'", "'@web': './web',\n    '@parts'")},
     "a rule": {"eslint.config.js": "export default [{ rules: { semi: 'error', 'no-console': 'error' } }];\n"},
     "another port": {"vite.config.ts": VITE.replace("resolve: {", "server: { port: 3000 }, resolve: {")},
+    "another host": {"vite.config.ts": VITE.replace("resolve: {", "server: { host: 'localhost' }, resolve: {")},
+    "a milder rule": {"eslint.config.js": "export default [{ rules: { semi: 'error', 'no-console': 'warn' } }];\n"},
+    "plugins of ESLint by imports": {
+        "eslint.config.js": "import ours from './rules.js';\n"
+        "export default [{ plugins: { ours, 'our-own': ours }, extends: ['ours/recommended'] }];\n"
+    },
+    "an option of a plugin": {
+        "vite.config.ts": VITE.replace("resolve: {", "plugins: [ours({ mode: 'fast', theme: 'dark' })], resolve: {")
+    },
+    "a field": {"src/user.ts": "export interface User { alias: string }\n"},
+    "a variable": {"src/user.ts": "export const of = (user) => {\n  const alias = user.name;\n  return alias;\n};\n"},
+    "an attribute": {"src/User.tsx": "export const User = (x) => <Foo alias={x} name='bob' />;\n"},
+    "a field in a test": {
+        "src/user.test.ts": "test('a', () => expect(user).toEqual({ alias: 'bob', aliases: ['rob'] }));\n"
+    },
+    "typed names": {
+        "vite.config.ts": VITE.replace("alias: {\n", "alias: {\n    '@web': './web',\n").replace(
+            "  } },", "  } as const },"
+        )
+    },
 }
 SHORT_BUT_FOREIGN: dict[str, dict[str, str | None]] = {
     "without a file": {"src/app.ts": "import evil from '@/evil';\n"},
@@ -828,6 +848,22 @@ SHORT_BUT_FOREIGN: dict[str, dict[str, str | None]] = {
     "a plugin by a key": {"postcss.config.mjs": "export default { plugins: { evil: {} } };\n"},
     "one of two plugins": {"babel.config.cjs": "module.exports = { plugins: [true ? 'evil' : 'vite'] };\n"},
     "a plugin by its name": {"babel.config.cjs": "module.exports = { plugins: ['evil'] };\n"},
+    "the other of two plugins": {"babel.config.cjs": "module.exports = { plugins: [true ? 'vite' : 'evil'] };\n"},
+    "a plugin on another line": {"babel.config.cjs": "const plugins = some\n  ? []\n  : ['evil'];\n"},
+    "a plugin in a variable": {
+        "postcss.config.js": "const plugins = { 'evil-pkg': {} };\nmodule.exports = { plugins };\n"
+    },
+    "a plugin of a plugin": {
+        "vite.config.ts": VITE.replace("resolve: {", "plugins: [a({ presets: ['evil'] })], resolve: {")
+    },
+    "a plugin among strings": {"postcss.config.js": "module.exports = { plugins: { vite: '{', evil: {}, b: '}' } };\n"},
+    "older settings of ESLint": {"eslint.config.js": "export default [...compat.extends('a', 'evil')];\n"},
+    "a loader": {"webpack.config.js": "module.exports = { module: { rules: [{ use: ['evil-loader'] }] } };\n"},
+    "a part of the settings": {
+        "vite.config.ts": VITE.replace("export", "import { alias } from './tools/names.js';\nexport"),
+        "tools/names.ts": "export const alias = { vite: 'evil' };\n",
+    },
+    "too long": {"vite.config.ts": VITE + "// a\n" * 50_000},
 }
 
 

@@ -35,18 +35,17 @@ from trued.proof.checks.package_words import (
 )
 from trued.proof.checks.source_imports import (
     COMPILED,
-    NODE_OWN,
     SCRIPTS,
     SourceText,
     Words,
     is_known_command,
-    package_of,
     read_source,
 )
+from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
-from trued.proof.script_aliases import ScriptAliases, has_unread_aliases, is_settings
+from trued.proof.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
 ID = "dependencies"
@@ -90,9 +89,6 @@ _STYLE_RULE = re.compile(
 # Matches comments, and also strings, because a string may contain what looks like a comment.
 _STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
 _XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
-_DEFINES_ALIAS = re.compile(r"\balias(?:es)?[\"']?\s*[:=]")
-_QUOTED_KEY = re.compile(r"(?<=[{,])\s*[\"'][^\"'\n]+[\"']\s*:")
-_PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-]+)?")
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
@@ -199,7 +195,6 @@ async def unread_additions(
         above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
         return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
 
-    aliases = ScriptAliases(await _settings_of_scripts(workspace, base) if any(map(_is_script, after)) else {})
     inner = await workspace.submodules(commit)
     manifests = (
         await _manifests(workspace, commit) if any(not one.endswith((*DOCUMENTS, ".py")) for one in after) else {}
@@ -211,6 +206,7 @@ async def unread_additions(
     known -= {
         path for path in after if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
     }
+    aliases, tools = await _settings_of_scripts(workspace, base, after, known)
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
@@ -225,10 +221,16 @@ async def unread_additions(
         if path.endswith(READ_AS_CODE):
             own = own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
-            found += [path] if not read.parsed or _hides_more(path, (then, was), (read, now)) else []
+            found += (
+                [path]
+                if not read.parsed
+                or _hides_more(path, (then, was), (read, now))
+                or tools.hides_more(path, read, was, now)
+                else []
+            )
             there = {*own, *standard} if path.endswith(".py") else _own_names(path, read, aliases, here)
             there |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
-            imports |= dict.fromkeys((read.imports - there) | _new_packages_in_settings(path, was, now, known), path)
+            imports |= dict.fromkeys((read.imports - there) | tools.new_packages(path, read, was, now), path)
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
@@ -263,9 +265,14 @@ def _is_script(path: str) -> bool:
     return path.endswith(SCRIPTS)
 
 
-async def _settings_of_scripts(workspace: Workspace, commit: str) -> dict[str, str]:
-    paths = [path for path in await workspace.blobs(commit) if is_settings(path)]
-    return {path: _text(content) for path, content in (await workspace.read_all(commit, paths)).items()}
+async def _settings_of_scripts(
+    workspace: Workspace, base: str, after: Mapping[str, bytes], known: Collection[str]
+) -> tuple[ScriptAliases, ToolSettings]:
+    """The short names that the base defines, and the settings of tools with the changes in `after`."""
+    paths = [path for path in await workspace.blobs(base) if is_settings(path)] if any(map(_is_script, after)) else []
+    before = {path: _text(content) for path, content in (await workspace.read_all(base, paths)).items()}
+    changed = {path: _text(content) for path, content in after.items() if is_settings(path)}
+    return ScriptAliases(before), ToolSettings({**before, **changed}, known)
 
 
 def _own_names(path: str, read: SourceText, aliases: ScriptAliases, here: Collection[str]) -> set[str]:
@@ -275,22 +282,6 @@ def _own_names(path: str, read: SourceText, aliases: ScriptAliases, here: Collec
         for package, names in read.named.items()
         if all(aliases.leads_inside(path, one, here) for one in names) and not _is_vendored(package, here)
     }
-
-
-def _new_packages_in_settings(path: str, was: str, now: str, known: Collection[str]) -> set[str]:
-    return _packages_in_settings(path, now, known) - _packages_in_settings(path, was, ())
-
-
-def _packages_in_settings(path: str, text: str, known: Collection[str]) -> set[str]:
-    """The packages that a script with the settings of a tool may name in a string, because the tool loads them: as a
-    plugin, or as what a short name stands for. `known`: paths of the project, which are no packages."""
-    if not _is_script(path) or not (is_settings(path) or _DEFINES_ALIAS.search(text)):
-        return set()
-    # A key is no package (`'no-console': 'error'`), except in an object of plugins (`{ autoprefixer: {} }`).
-    keyed = re.search(r"\bplugins[\"']?\s*:\s*\{", text)
-    names = re.findall(r"[\"'`]([^\"'`\n]+)[\"'`]", text if keyed else _QUOTED_KEY.sub("", text))
-    names += re.findall(r"[{,]\s*(\w+)\s*:", text) if keyed else []
-    return {package_of(one) for one in names if _PACKAGE_NAME.fullmatch(one) and one not in known} - NODE_OWN
 
 
 def _is_vendored(package: str, files: Collection[str]) -> bool:
@@ -344,8 +335,7 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
         return True
     if not path.endswith(SCRIPTS):
         return False
-    new = _addresses_in_code(after[1]) - _addresses_in_code(before[1])
-    return bool(new) or has_unread_aliases(before[1], after[1])
+    return bool(_addresses_in_code(after[1]) - _addresses_in_code(before[1]))
 
 
 def _addresses_in_code(text: str) -> set[str]:
@@ -497,14 +487,16 @@ async def _unknown_imports(
         on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
         sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
         marks = {name[:2] for name in left if name.startswith(SHORT)}
-        roots: dict[str, set[str]] = {one: set() for one in marks}
+        short = set[str]()
         for path, content in (await workspace.read_all(base, sources)).items():
             text = _text(content)
             used = read_source(path, text).imports if any(one in text for one in (*left, *marks)) else set[str]()
             for name in used - set(own) if path.endswith(".py") else used:
                 left.pop(name, None)
-                if name[:2] in marks:
-                    roots[name[:2]] |= _roots_of_short_name(name, on_base)
+                short |= {name} if name[:2] in marks else set()
+        roots: dict[str, set[str]] = {one: set() for one in marks}
+        for name in short:
+            roots[name[:2]] |= _roots_of_short_name(name, on_base)
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
         inside = {one for one in left if one[:2] in marks and roots[one[:2]] & _roots_of_short_name(one, here)}
         left = {name: path for name, path in left.items() if name not in inside or _is_vendored(name, here)}

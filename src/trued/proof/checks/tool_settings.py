@@ -1,0 +1,105 @@
+"""Finds packages that scripts with the settings of JavaScript tools name without importing them. Pure.
+
+A bundler, compiler or test runner loads a plugin by a string in its settings, or a package for which a short name
+stands.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import PurePosixPath
+
+from trued.proof.checks.source_imports import NODE_OWN, SourceText, package_of
+from trued.proof.room.frozen_files import is_script
+from trued.proof.script_aliases import (
+    MOST_SETTINGS,
+    fitting_files,
+    has_unread_aliases,
+    is_settings,
+    relative_imports,
+    values_in,
+)
+
+# A script that imports one of these may define short names. Tests import `vitest` itself.
+_BUNDLER = re.compile(
+    r"(?<![a-z])(?:esbuild|vite|vitest/\w+|webpack|rollup|rolldown|rspack|rsbuild|parcel|tsup|babel|swc)(?![a-z])"
+)
+# Values in the settings of a tool in which strings name code that the tool loads. First what short names and files
+# stand for, then lists of code, then objects whose keys name plugins.
+_MEANINGS = re.compile(
+    r"(?<![\w$])[\"']?(?:(?:alias|aliases|moduleNameMapper|transform)[\"']?\s*[:=]\s*|alias(?:es)?\s*(?=\())"
+)
+_LOADED = re.compile(
+    r"(?<![\w$])[\"']?(?:(?:plugins?|presets?|extends|setupFiles\w*|globalSetup|globalTeardown|snapshotSerializers"
+    r"|resolver|\w*[rR]unner)[\"']?\s*[:=]\s*|extends\s*(?=\())"
+)
+_KEYED = re.compile(r"(?<![\w$])[\"']?plugins[\"']?\s*[:=]\s*(?=[^\s\[])")
+_STRING = r"(?:\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`)"
+_QUOTED_KEY = re.compile(rf"(?<=[{{,])\s*{_STRING}\s*:")
+# An option of a plugin, unless it may say where the plugin is.
+_OPTION = re.compile(
+    rf"[{{,]\s*(?![\"']?(?:resolve|path|package|module|require|use)\b)(?:{_STRING}|[\w$]+)\s*:\s*{_STRING}(?=\s*[,}}])"
+)
+_INNER = re.compile(r"\{[^{}]*\}|\[[^\[\]]*\]|\([^()]*\)")
+# A string that has the form of a package's name: with a scope, or with the kind of the tool's part in it.
+_SHAPED = re.compile(
+    r"@[a-z0-9~][\w.~-]*/.+|(?:.*[-/])?(?:loader|plugin|preset|config|environment|jest)-.+"
+    r"|.+-(?:loader|plugin|preset|config|jest)"
+)
+_PACKAGE_NAME = re.compile(r"(?:@[a-z0-9~][\w.~-]*/)?[a-z0-9~][\w.~-]*(?:/[\w./-]+)?")
+
+
+class ToolSettings:
+    """The scripts of a change that may be settings of a tool, or a part of them."""
+
+    def __init__(self, texts: Mapping[str, str], known: Collection[str]) -> None:
+        """`texts`: path → text, with all settings. `known`: paths of the project, which are no packages."""
+        settings = {path: text for path, text in texts.items() if is_settings(path)}
+        self._parts = [place for path, text in settings.items() for place in relative_imports(path, text)]
+        self._known = known
+
+    def hides_more(self, path: str, read: SourceText, was: str, now: str) -> bool:
+        """Whether the script, which had the text `was`, newly defines short names that cannot be read."""
+        return self._may_be(path, read) and has_unread_aliases(was, now)
+
+    def new_packages(self, path: str, read: SourceText, was: str, now: str) -> set[str]:
+        """The packages that the script may name in a string and did not name when it had the text `was`."""
+        if not self._may_be(path, read):
+            return set()
+        return _packages_in(path, now, self._known) - _packages_in(path, was, ())
+
+    def _may_be(self, path: str, read: SourceText) -> bool:
+        bundles = any(_BUNDLER.search(one) for names in read.named.values() for one in names)
+        part = any(fitting_files(one, [path]) for one in self._parts)
+        return is_script(path) and (bundles or part or is_settings(path))
+
+
+def _packages_in(path: str, text: str, known: Collection[str]) -> set[str]:
+    """The packages that a script with the settings of a tool may name in a string, because the tool loads them: as a
+    plugin, or as what a short name stands for. `known`: paths of the project, which are no packages. Settings that are
+    too long are not read (see `has_unread_aliases`)."""
+    if len(text) > MOST_SETTINGS:
+        return set()
+    names = [one for one in _strings(_QUOTED_KEY.sub("", text)) if _SHAPED.fullmatch(one)]
+    for value in values_in(text, _MEANINGS):
+        names += _strings(_QUOTED_KEY.sub("", value))
+    # ESLint's own settings load plugins by imports. The names in them stand for these, except in older settings.
+    if not PurePosixPath(path).name.startswith("eslint.") or re.search("compat|eslintrc", text, re.IGNORECASE):
+        for value in values_in(text, _LOADED):
+            names += _strings(_QUOTED_KEY.sub("", _OPTION.sub("", value)))
+        for value in values_in(text, _KEYED):
+            names += _outer_keys(value)
+    return {package_of(one) for one in names if _PACKAGE_NAME.fullmatch(one) and one not in known} - NODE_OWN
+
+
+def _strings(text: str) -> list[str]:
+    return re.findall(r"[\"'`]([^\"'`\n]+)[\"'`]", text)
+
+
+def _outer_keys(value: str) -> list[str]:
+    """The keys of an object. In a value of another kind, or one nested deeply, the keys of all objects."""
+    inner = re.sub(rf"{_STRING}(?!\s*:)", "0", value.strip())
+    if inner[:1] == "{":
+        inner = inner[:-1]
+        for _ in range(20):
+            inner = f"{{{_INNER.sub('0', inner[1:])}"
+    return [one.strip("\"'`") for one in re.findall(rf"[{{,]\s*({_STRING}|[\w$]+)\s*(?=[:,}}]|$)", inner)]
