@@ -2,12 +2,15 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from tests.proof.trial import Change, Trial, only, quiet
 from trued.model import Contract, Grade
+from trued.proof.altered_code import imported_modules
 from trued.proof.seal import SealTerms, seal
 from trued.proof.uncollected_tests import uncollected_tests
 from trued.run.examination.existing_tests import with_existing_tests
@@ -229,6 +232,9 @@ NESTED = (
 )
 BELOW_IF = "import core\n\nif core.other() > 5:\n\n    def test_rate():\n        assert core.rate(1) == 2\n\n\n"
 BELOW_IF += "def test_other():\n    assert core.other() == 5\n"
+MANY_BRANCHES = "import core\n\nif core.a:\n    pass\n" + "elif core.a:\n    pass\n" * 1500
+MANY_BRANCHES += "else:\n\n    def test_rate():\n        assert core.rate(1) == 2\n"
+DEEP = "+".join(["'a'"] * 1500)  # too many levels for a recursion
 OWN_BASE = "import core\nfrom checks.base import Base\n\n\nclass Rates(Base):\n    def test_rate(self):\n"
 OWN_BASE += "        self.assertEqual(core.rate(1), 2)\n"
 LOADED = "import unittest\n\nimport core\n\n\nclass Rates(unittest.TestCase):\n    def rate(self):\n"
@@ -268,6 +274,18 @@ async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> lis
             ["tests/test_a.py::test_other"],
             "tests/test_a.py::test_rate",
             id="below a condition",
+        ),
+        pytest.param(
+            {"tests/test_a.py": MANY_BRANCHES},
+            ["tests/test_a.py::test_other"],
+            "tests/test_a.py::test_rate",
+            id="below many conditions",
+        ),
+        pytest.param(
+            {"tests/test_a.py": MARKED.replace("mark.slow", f"mark.usefixtures({DEEP})")},
+            ["tests/test_a.py::test_other"],
+            "tests/test_a.py::test_rate",
+            id="with a fixture",
         ),
         pytest.param(
             {
@@ -421,3 +439,22 @@ async def test_what_collected_tests_use_and_what_is_no_test_is_not_uncollected(
     files: dict[str, str], ids: list[str], tmp_path: Path
 ) -> None:
     assert await uncollected(tmp_path, files, ids) == []
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_file_is_read_once_however_many_files_its_words_may_name(tmp_path: Path) -> None:
+    count, calls = 20, list[str]()
+    files = {f"checks/part{one}/same.py": CASE for one in range(count)}
+    files["tests/test_a.py"] = "import far.same\n\n\ndef test_a():\n    assert far.same\n"
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is imported_modules.__code__:
+            calls.append(frame.f_locals["text"])
+
+    sys.setprofile(note)
+    try:
+        found = await uncollected(tmp_path, files, ["tests/test_a.py::test_a"])
+    finally:
+        sys.setprofile(None)
+    assert len(found) == count
+    assert calls.count(files["tests/test_a.py"]) <= 2  # for its tests, and for the files that it imports

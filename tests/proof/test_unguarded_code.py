@@ -236,3 +236,37 @@ async def test_statements_that_mention_what_only_failing_tests_reach_are_named(t
     found = await grades(trial, contract, heads)
     assert [grade for grade, _ in found.values()] == [*[Grade.TESTED] * 3, Grade.PROVEN], found
     assert ["kit.py (rate)" in why for _, why in found.values()] == [True, True, False, False], found
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_what_only_idle_tests_run_is_not_guarded_by_what_guarding_tests_mention(tmp_path: Path) -> None:
+    core = (
+        "def kinds():\n    return ['total']\n\n\ndef total():\n    return late()\n\n\ndef late():\n    return 2\n\n\n"
+    )
+    core += "def slow():\n    return 2\n\n\ndef far():\n    return 2\n\n\ndef near():\n    return 2\n"
+    contract_tests = "import core\n\n\nclass Contract:\n    def test_a(self):\n        assert core.near() == 2\n\n"
+    contract_tests += "    def test_b(self):\n        assert core.far() == self.expected\n"
+    tests = (
+        "import core\nfrom tests.contract import Contract\n\n\ndef test_kinds():\n    assert core.kinds() == ['total']"
+    )
+    tests += "\n\n\ndef test_total():\n    assert core.total() == 3\n\n\nclass TestPg(Contract):\n    expected = 3\n\n"
+    tests += "    def test_pg_only(self):\n        assert core.slow() == 3\n"
+    base = {
+        "core.py": core,
+        "kit.py": "def two():\n    return 2\n",
+        "tests/__init__.py": "",
+        "tests/contract.py": contract_tests,
+        "tests/test_core.py": tests,
+    }
+    trial = Trial(tmp_path, base, ASKED)
+
+    def with_new(name: str) -> Change:
+        old = core[core.index(f"def {name}()") :].split("\n\n\n")[0]
+        new = old.replace("return ", "return 0 + " if name != "kinds" else "return [] + ")
+        return {"kit.py": f"{base['kit.py']}{THREE}", "core.py": core.replace(old, new)}
+
+    idle, guarded = ["total", "late", "slow", "far"], ["kinds", "near"]
+    found = await grades(trial, await sealed(trial), {name: with_new(name) for name in [*idle, *guarded]})
+    expected = {**dict.fromkeys(idle, Grade.TESTED), **dict.fromkeys(guarded, Grade.PROVEN)}
+    assert {name: grade for name, (grade, _) in found.items()} == expected, found

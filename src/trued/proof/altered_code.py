@@ -8,6 +8,7 @@ base's code.
 
 import ast
 import builtins
+import re
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -62,6 +63,8 @@ DECORATORS = frozenset(
 )
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ASKS_FOR_FIXTURES = ("usefixtures", "getfixturevalue")  # functions of pytest whose arguments are names of fixtures
+_WORD = re.compile(r"\w+")
 
 
 def altered_names(before: str, after: str, exported: Collection[str] = ()) -> frozenset[str]:
@@ -101,16 +104,18 @@ def _kept_order(one: "_Outline", other: "_Outline") -> list[str]:
 
 def new_statements(before: str, after: str) -> frozenset[str]:
     """The names and string literals in a Python file's new statements, and every name that the file's code reaches from
-    them. Definitions that the engine recognises as harmless do not count."""
-    try:
-        was, tree = ast.parse(before), ast.parse(after)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    known = {ast.dump(one) for one in was.body}
+    them. Definitions that the engine recognises as harmless do not count. If the file is no Python, every word of it is
+    returned; if its code is nested too deeply to be read, `MODULE`, because its statements may use any name."""
     first = set[str]()
-    for one in tree.body:
-        if ast.dump(one) not in known and altered_names("", ast.unparse(one)) == {MODULE}:
-            first |= _mentioned(one)
+    try:
+        known = {ast.dump(one) for one in ast.parse(before).body}
+        for one in ast.parse(after).body:
+            if ast.dump(one) not in known and altered_names("", ast.unparse(one)) == {MODULE}:
+                first |= _mentioned(one)
+    except SyntaxError:
+        return frozenset(_WORD.findall(after))
+    except (ValueError, RecursionError, MemoryError):
+        return frozenset({MODULE})
     return reached_names([after], first)
 
 
@@ -163,10 +168,11 @@ def reached_names(texts: Iterable[str], entry_points: Iterable[str]) -> frozense
 
 
 class NameGraph:
-    """Which names of some Python files use which other names, without their scopes."""
+    """Which names of some Python files use which other names, without their scopes. `smaller`: a graph of other files,
+    all of which is part of this one."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._uses: dict[str, set[str]] = {}
+    def __init__(self, texts: Iterable[str], smaller: "NameGraph | None" = None) -> None:
+        self._uses: dict[str, set[str]] = {name: {*used} for name, used in smaller._uses.items()} if smaller else {}
         for text in texts:
             try:
                 outline = _Outline(ast.parse(text))
@@ -233,35 +239,76 @@ def used_names(text: str) -> frozenset[str]:
     return frozenset(found | {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names})
 
 
-def names_of_tests(texts: Mapping[str, str], ids: Iterable[str]) -> frozenset[str]:
+def names_of_tests(texts: Mapping[str, str], ids: Iterable[str], *, strings: bool) -> frozenset[str]:
     """The names that these tests (`file::group::test`, or a whole file) use, directly or through helpers and fixtures
-    in the same files."""
+    in the same files. `strings`: any string in a test may be a name that it uses; otherwise only names of fixtures
+    are read from strings."""
     wanted: dict[str, set[tuple[str, ...]]] = {}
-    for name in ids:
-        path, *inner = name.split("[")[0].split("::")
+    for path, *inner in map(_parts, ids):
         wanted.setdefault(path, set()).add(tuple(inner))
     found = set[str]()
     for path, tests in wanted.items():
         text = texts.get(path, "")
-        found |= used_names(text) if () in tests else reached_names([text], _used_by_tests(text, tests))
+        if () in tests:
+            found |= used_names(text)
+        else:
+            found |= reached_names([text], _used_by_tests(text, tests, strings=strings))
     return frozenset(found)
+
+
+def without_idle_tests(texts: Mapping[str, str], idle: Collection[str], guarding: Collection[str]) -> dict[str, str]:
+    """These Python files without the functions that only idle tests run. A function stays if a guarding test runs it,
+    too: with other parameters, or because a class inherits it. Other files may use helpers of a file that is idle as a
+    whole, so only the functions that are named like tests are removed from it."""
+    off, on = {*map(_parts, idle)}, {*map(_parts, guarding)}
+    files = {one[0] for one in off | on}
+    read = {path: text for path, text in texts.items() if path in files or "def test" in text}
+    known = {(path, *name) for path, text in read.items() if (path,) not in on for name in _function_names(text)}
+    names = {one[-1] for one in known}
+    inherited_off, inherited_on = (
+        {_origin(one[-1], names) for one in ids - known if len(one) > 1} - {""} for ids in (off, on)
+    )
+    removed: dict[str, list[str]] = {}
+    for one in known - on:
+        in_idle_file = (one[0],) in off and one[-1].startswith("test")
+        if (in_idle_file or one in off or one[-1] in inherited_off) and one[-1] not in inherited_on:
+            removed.setdefault(one[0], []).append("::".join(one))
+    return {path: without_tests(text, path, removed.get(path, ())) for path, text in texts.items()}
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """File, classes and function of a test, without its parameters."""
+    return tuple(name.split("[")[0].split("::"))
+
+
+def _origin(name: str, functions: Collection[str]) -> str:
+    """The function of which a class inherits a test of this name, or from which a decorator makes it (`test_a_0` from
+    `test_a`); "" if there is none."""
+    return next((name[:end] for end in range(len(name), 0, -1) if name[:end] in functions), "")
+
+
+def _function_names(text: str) -> Iterable[tuple[str, ...]]:
+    try:
+        return _functions_in(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
 
 
 def without_tests(text: str, path: str, ids: Collection[str]) -> str:
     """The text of a Python file without these tests (`file::group::test`, or a whole file)."""
-    own = {tuple(one.split("[")[0].split("::")[1:]) for one in ids if one.split("::")[0] == path}
+    own = {one[1:] for one in map(_parts, ids) if one[0] == path}
     if () in own:
         return ""
+    if not own:
+        return text
     try:
-        module = ast.parse(text) if own else None
+        module = ast.parse(text)
+        for name, nodes in _functions_in(module).items():
+            for one in nodes if name in own else ():
+                one.body, one.decorator_list = [ast.Pass()], []
+        return ast.unparse(module)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    if module is None:
-        return text
-    for name, nodes in _functions_in(module).items():
-        for one in nodes if name in own else ():
-            one.body, one.decorator_list = [ast.Pass()], []
-    return ast.unparse(module)
 
 
 def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.FunctionDef | ast.AsyncFunctionDef]]:
@@ -280,10 +327,10 @@ def _functions_in(module: ast.Module) -> dict[tuple[str, ...], list[ast.Function
     return found
 
 
-def _used_by_tests(text: str, tests: Collection[tuple[str, ...]]) -> set[str]:
+def _used_by_tests(text: str, tests: Collection[tuple[str, ...]], *, strings: bool) -> set[str]:
     """The names that these tests of a file use, fixtures among them, and the functions that a test framework calls
-    before or after any test. A test that is not found in the file is inherited, or made by a decorator: its own name
-    is returned, and the functions from whose names it may be made."""
+    before or after any test. `strings`: all their strings count as names. A test that is not found in the file is
+    inherited, or made by a decorator: its own name is returned, and the functions from whose names it may be made."""
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -295,7 +342,8 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]]) -> set[str]:
             found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
             found |= {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
             found |= {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
-            found |= {str(one.value) for one in ast.walk(node) if isinstance(one, ast.Constant)}  # `usefixtures("a")`
+            inside = [node] if strings else [one for one in ast.walk(node) if _asks_for_fixtures(one)]
+            found |= {str(one.value) for each in inside for one in ast.walk(each) if isinstance(one, ast.Constant)}
         if test in functions and not test[-1].startswith("test"):
             found.add(test[-1])  # a function with examples in its docstring, which test the function itself
         if test not in functions:
@@ -303,10 +351,15 @@ def _used_by_tests(text: str, tests: Collection[tuple[str, ...]]) -> set[str]:
     return found
 
 
+def _asks_for_fixtures(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _last_name(node.func) in _ASKS_FOR_FIXTURES
+
+
 def _runs_around_tests(node: ast.AST) -> bool:
     """Whether a test framework calls this function by itself: `setUp`, `teardown_module`, an `autouse` fixture."""
     name = getattr(node, "name", "").lower().removeprefix("async")
-    autouse = any("autouse" in ast.dump(one) for one in getattr(node, "decorator_list", ()))
+    decorators = [one for each in getattr(node, "decorator_list", ()) for one in ast.walk(each)]
+    autouse = any(isinstance(one, ast.keyword) and one.arg == "autouse" for one in decorators)
     return autouse or name.startswith(("setup", "teardown", "pytest_"))
 
 

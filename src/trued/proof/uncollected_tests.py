@@ -214,23 +214,28 @@ def _defined_tests(path: str, module: ast.Module, text: str, habits: _Habits) ->
     named = habits.is_named(path)
     framework = not {"pytest", "unittest"}.isdisjoint(one.split(".")[0] for one in imported_modules(text))
 
-    def tests_in(body: Iterable[ast.AST], above: str, *, trusted: bool) -> Iterator[str]:
-        for one in body:
-            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                is_named = one.name.startswith("test") or (named and habits.names_test(one.name))
-                if is_named and not _is_fixture(one) and (trusted or _asserts(one)):
-                    yield f"{above}{one.name}"
-            elif isinstance(one, ast.ClassDef):
-                is_named = named and (one.name.startswith("Test") or habits.names_test(one.name))
-                yield from tests_in(one.body, f"{above}{one.name}::", trusted=is_named or _is_test_case(one))
-            elif isinstance(one, ast.stmt | ast.ExceptHandler):  # tests below `if` or `try`
-                yield from tests_in(ast.iter_child_nodes(one), above, trusted=trusted)
-
-    return list(dict.fromkeys(tests_in(module.body, "", trusted=named or framework)))
+    found: dict[str, None] = {}
+    # A list instead of a recursion, because each of many `elif`s is one level deeper than the one before.
+    left: list[tuple[ast.AST, str, bool]] = [(one, "", named or framework) for one in reversed(module.body)]
+    while left:
+        one, above, trusted = left.pop()
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_named = one.name.startswith("test") or (named and habits.names_test(one.name))
+            if is_named and not _is_fixture(one) and (trusted or _asserts(one)):
+                found[f"{above}{one.name}"] = None
+        elif isinstance(one, ast.ClassDef):
+            is_named = named and (one.name.startswith("Test") or habits.names_test(one.name))
+            inner = f"{above}{one.name}::"
+            left += [(each, inner, is_named or _is_test_case(one)) for each in reversed(one.body)]
+        elif isinstance(one, ast.stmt | ast.ExceptHandler):  # tests below `if` or `try`
+            left += [(each, above, trusted) for each in reversed([*ast.iter_child_nodes(one)])]
+    return [*found]
 
 
 def _is_fixture(one: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any("fixture" in ast.dump(each) for each in one.decorator_list)
+    decorators = [each.func if isinstance(each, ast.Call) else each for each in one.decorator_list]
+    names = [each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in decorators]
+    return any(name.endswith("fixture") for name in names)  # `usefixtures` is the mark of a test
 
 
 def _asserts(node: ast.AST) -> bool:
@@ -309,18 +314,23 @@ def _without_used(
     stems: dict[str, list[str]] = defaultdict(list)
     for path in found:
         stems[PurePosixPath(path).name.partition(".")[0]].append(path)
+    edges = {
+        path: _used_by(
+            path, texts[path], {one: found[one] for stem in words[path] & stems.keys() for one in stems[stem]}
+        )
+        for path in words
+    }
     seen: dict[str, set[str]] = defaultdict(set)  # file of `found` → words of the files that use it
     for user in users:
         own = words[user] | {_bare(one) for one in collected.get(user, ())}
         left, passed = [(user, own)], set[str]()
         while left:
             path, known = left.pop()
-            for stem in words[path] & stems.keys():
-                for one in stems[stem]:
-                    if one not in passed and one != path and _may_use(path, texts[path], one, found[one]):
-                        passed.add(one)
-                        seen[one] |= known
-                        left.append((one, known | words[one]))
+            for one in edges[path]:
+                if one not in passed:
+                    passed.add(one)
+                    seen[one] |= known
+                    left.append((one, known | words[one]))
     used = {*seen}
     kept = {
         path: [one for one in tests if (_bare(one) not in seen[path] if one else path not in used)]
@@ -329,15 +339,20 @@ def _without_used(
     return {path: tests for path, tests in kept.items() if tests}
 
 
-def _may_use(path: str, content: bytes, used: str, tests: list[str]) -> bool:
-    """Whether the file at `path`, which has this content, imports `used`. A file without tests of its own may also be
-    started, by its name."""
-    if tests == [""] and not is_named_like_a_test(used) and PurePosixPath(used).name.encode() in content:
-        return True
-    if path.endswith(".py") and used.endswith(".py"):
-        parts = PurePosixPath(used.removesuffix(".py")).parts
-        ways = {".".join(parts[start:]) for start in range(len(parts))}
-        return not ways.isdisjoint(imported_modules(as_text(content)))
+def _used_by(path: str, content: bytes, found: Mapping[str, list[str]]) -> list[str]:
+    """Of the files in `found`, each with its tests, those that the file at `path` imports. Files without tests of their
+    own may also be started, by their names."""
+    if not found:
+        return []
+    modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()
     named = [one.decode("utf-8", "replace") for one in _RELATIVE.findall(content)] if is_script(path) else []
     places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in named}
-    return used in places or any(used == f"{place}{end}" for place in places for end in SCRIPTS)
+    places |= {f"{place}{end}" for place in places for end in SCRIPTS}
+
+    def is_used(used: str, tests: list[str]) -> bool:
+        if tests == [""] and not is_named_like_a_test(used) and PurePosixPath(used).name.encode() in content:
+            return True
+        parts = PurePosixPath(used.removesuffix(".py")).parts if used.endswith(".py") else ()
+        return used in places or any(".".join(parts[start:]) in modules for start in range(len(parts)))
+
+    return [used for used, tests in found.items() if used != path and is_used(used, tests)]

@@ -24,6 +24,7 @@ from trued.proof.altered_code import (
     reached_names,
     used_attributes,
     used_names,
+    without_idle_tests,
     without_tests,
 )
 from trued.proof.altered_go import altered_declarations, used_declarations
@@ -130,8 +131,10 @@ class UnguardedCode:
         if not altered:
             return {}
         texts = await self._texts_on_base(tests=True)
-        graph = NameGraph(texts.values())
-        watched, idle = graph.reached([*self._entry_points(), *passing]), graph.reached(failing)
+        guarding = self._without_idle_tests(texts)
+        graph = NameGraph(guarding.values())
+        watched = graph.reached([*self._entry_points(), *passing])
+        idle = NameGraph((text for path, text in texts.items() if guarding[path] != text), graph).reached(failing)
         behind = idle - watched
         product = {path: defined_names(text) for path, text in texts.items() if not is_test(path)}
         modules = {_module(path) for path, names in product.items() if not behind.isdisjoint(names)}
@@ -144,7 +147,7 @@ class UnguardedCode:
         before, after = await self._both(moved)
         for path in moved:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
-            found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules))]
+            found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules | {MODULE}))]
         return self._by_requirement(list(dict.fromkeys(found)))
 
     def _only_namesakes_used(
@@ -315,7 +318,15 @@ class UnguardedCode:
             return frozenset(), frozenset()
         files |= {name.split("::")[0] for name in passing}
         texts = {path: examples_of(path, text) for path, text in (await self._read_base(files)).items()}
-        return names_of_tests(texts, failing), names_of_tests(texts, passing)
+        used_by_idle = names_of_tests(texts, failing, strings=True)
+        return used_by_idle, names_of_tests(self._without_idle_tests(texts), passing, strings=False)
+
+    def _without_idle_tests(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """These texts without the functions that only idle tests run. A function of the product that an example in its
+        docstring tests stays."""
+        idle, guarding = self._idle_and_guarding()
+        tests = [one for one in idle if is_test(one.split("::")[0]) or one.split("::")[-1].startswith("test")]
+        return without_idle_tests(texts, [*tests, *(one for one in idle if "::" not in one)], guarding)
 
     def _idle_and_guarding(self) -> tuple[list[str], list[str]]:
         """The idle existing tests, and all others. Idle tests pass neither on the base nor on the head, or no check
