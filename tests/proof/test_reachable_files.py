@@ -89,6 +89,21 @@ async def test_files_are_reached_by_their_names() -> None:
             "rate/calc.go",
             id="a package of Go",
         ),
+        pytest.param(
+            {TEST: "import a\n", "a.py": "'page'\n", "routes/+page.server.ts": ""},
+            "routes/+page.server.ts",
+            id="a name that begins with a sign",
+        ),
+        pytest.param(
+            {TEST: "import a\n", "a.py": "'slug'\n", "routes/[...slug].tsx": ""},
+            "routes/[...slug].tsx",
+            id="a name in brackets",
+        ),
+        pytest.param(
+            {TEST: "import a\n", "a.py": "'mail.ejs'\n", "mail.ejs": "<% include zz %>", "zz.js": ""},
+            "zz.js",
+            id="a template that names code",
+        ),
     ],
 )
 async def test_a_file_without_a_name_of_its_own_is_reached(files: dict[str, str], wanted: str) -> None:
@@ -113,6 +128,21 @@ async def test_a_file_without_a_name_of_its_own_is_reached(files: dict[str, str]
             id="opens a page by a constant of the product",
         ),
         pytest.param(
+            {"e2e/x_test.go": 'package e2e\n\nvar r, _ = http.Get("http://localhost:8080/v1")\n'}, id="a Go client"
+        ),
+        pytest.param({"e2e/x_test.go": "package e2e\n"}, id="a Go test without code beside it"),
+        pytest.param(
+            {"svc/x_test.go": 'package svc\n\nimport "os/exec"\n', "svc/c.go": "package svc\n"}, id="a Go process"
+        ),
+        pytest.param(
+            {
+                "e2e/x_test.go": 'package e2e\n\nimport (\n\t"m/e2e/client"\n\t"m/rate"\n)\n',
+                "e2e/client/c.go": "package client\n\nvar r, _ = http.Post(address, body)\n",
+                "rate/calc.go": "package rate\n",
+            },
+            id="a Go client among helpers",
+        ),
+        pytest.param(
             {TEST: "import load\n", "load.py": "importlib.import_module('pl' + name)\n"}, id="a computed module"
         ),
         pytest.param(
@@ -130,6 +160,13 @@ async def test_a_test_from_outside_and_computed_names_reach_any_file(files: dict
     "files",
     [
         pytest.param({TEST: "import a\nurl = 'http://example.com'\n"}, id="an address elsewhere"),
+        pytest.param(
+            {
+                "svc/x_test.go": "package svc\n\nvar r = httptest.NewRecorder()\nvar requests = fetch()\n",
+                "svc/c.go": "package svc\n\nvar c = http.Client{}\n",
+            },
+            id="a Go test beside a client",
+        ),
         pytest.param({TEST: "from a import (\n    thing,\n)\n"}, id="a parenthesised import"),
         pytest.param({TEST: "import a\nimportlib.import_module('a')\n"}, id="a module by its literal name"),
         pytest.param({"slow/x.test.js": "const a = require('../src/z');\n", "src/z.js": ""}, id="a plain require"),

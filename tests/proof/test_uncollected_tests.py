@@ -217,11 +217,14 @@ async def test_go_code_that_collected_tests_use_is_guarded(tmp_path: Path) -> No
     contract = await sealed(trial)
     assert contract.uncollected == ("slow_test.go",)
     heads = [
-        rates.replace("Rate() int { return 2", "Rate() int { return 1 + 1"),
-        rates.replace("Slow() int { return 2", "Slow() int { return 0"),
+        {"rate.go": rates.replace("Rate() int { return 2", "Rate() int { return 1 + 1")},
+        {"more.go": "package m\n\nfunc More() int { return 3 }\n"},
+        {"rate.go": rates.replace("Slow() int { return 2", "Slow() int { return 0")},
+        {"rate.go": f"{rates}// {'é' * 2**19}\n\nfunc init() {{ println() }}\n"},
+        {"more.go": "package m\n\nfunc init() { println() }\n"},
     ]
-    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, "rate.go": one}))) for one in heads]
-    assert [one.grade for one in found] == [Grade.PROVEN, Grade.TESTED], found
+    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, **one}))) for one in heads]
+    assert [one.grade for one in found] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 3], found
 
 
 COLLECTED = ["tests/test_kit.py::test_two", "tests/test_kit.py::test_other"]

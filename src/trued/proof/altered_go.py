@@ -6,75 +6,137 @@ its text show which ones it does use.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 PACKAGE = "the package"  # something that may alter any declaration of the package
-_START = re.compile(r"^(?=(?:func|type|var|const|import)\b)", re.MULTILINE)
-_FUNCTION = re.compile(r"func\s+(?:\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*)?(\w+)")
-_NAMED = re.compile(r"(type|var|const)\s+(\w+)")
-_PLAIN_IMPORT = re.compile(r"import\s*(?:\(\s*(?:\"[^\"\n]+\"\s*)*\)|\"[^\"\n]+\")\s*")
+# A string, a rune or a comment that is not closed reaches to the end, so that reading takes linear time.
+_STRING = r"\"(?:\\[^\n]|[^\"\\\n])*\"?|`[^`]*`?|'(?:\\[^\n]|[^'\\\n])*'?"
+_STRINGS = re.compile(_STRING)
+_TOKEN = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_STRING}|\w+|[^\S\n]+|\n\s*|.", re.DOTALL)
+_DIRECTIVE = re.compile(r"//(?:go:|export\b|\s*\+build\b)[^\n]*")  # a comment that has an effect
+_STARTS = frozenset(("func", "type", "var", "const", "import"))
+_UNFINISHED = frozenset("=+-*/%&|^<>!,:~([{")  # after these, a declaration continues on the next line
+_FUNCTION = re.compile(r"func\s+(?:\(\s*(?:\w+\s+)?\*?\s*(\w+)\s*(?:\[[^\]]*\])?[\s,]*\)\s*)?(\w+)")
+_NAMED = re.compile(r"(?:type|var|const)\s+(\w+)\b(?!\s*,)")
+_IMPORTED = re.compile(r"([\w.]*)\s*(\"[^\"\n]*\"|`[^`]*`)")
+_CLAUSE = re.compile(r"package\s+\w+")
 _PREDECLARED = frozenset(
     (
         *("append", "cap", "clear", "close", "complex", "copy", "delete", "imag", "len", "make", "max", "min", "new"),
         *("panic", "print", "println", "real", "recover", "any", "bool", "byte", "comparable", "error", "rune"),
-        *("string", "true", "false", "iota", "nil", "init", "int", "uint", "float32", "float64"),
+        *("string", "true", "false", "iota", "nil", "int", "int8", "int16", "int32", "int64", "uint", "uint8"),
+        *("uint16", "uint32", "uint64", "uintptr", "float32", "float64", "complex64", "complex128"),
     )
 )
+_NAMELESS = frozenset(("_", "init"))  # nothing can use them
 _WORD = re.compile(r"\w+")
 
 
+class _GoFile(NamedTuple):
+    declared: dict[str, str]  # name → text of each declaration that has a name of its own
+    imports: frozenset[str]  # the paths of plain imports
+    other: str  # all else, such as groups of variables, renamed imports and build tags
+
+
 def altered_declarations(before: str, after: str) -> frozenset[str]:
-    """The functions, `Type.Method`s and types of a Go file that a change altered or removed. New functions do not
-    count. `PACKAGE` stands for anything else, such as a new variable or a new `init`."""
-    was, now = declarations(before), declarations(after)
-    found = {name for name, text in was.items() if now.get(name) != text and name != PACKAGE}
-    for name in now.keys() - was.keys():
+    """The functions, `Type.Method`s, types, constants and plain values of a Go file that a change altered or removed.
+    New functions, types and constants do not count. `PACKAGE` stands for anything else, such as a new variable, a new
+    `init`, or an import that takes the place of another. `before` is empty for a new file."""
+    was, now = _read(before), _read(after)
+    altered = {name for name in was.declared if now.declared.get(name) != was.declared[name]}
+    found = set(altered)
+    for name in now.declared.keys() - was.declared.keys():
         owner, _, last = name.rpartition(".")
-        if owner:
+        if owner and (owner in was.declared or owner not in now.declared):
             found.add(owner)  # a new method may make the type fit an interface
-        elif last in _PREDECLARED or not now[name].startswith("func"):
+        elif not owner and (last in _PREDECLARED or now.declared[name].startswith("var")):
             found.add(PACKAGE)
-    return frozenset(found | ({PACKAGE} if was.get(PACKAGE) != now.get(PACKAGE) else set()))
+    pieces = [one.declared[name] for name in altered for one in (was, now) if name in one.declared]
+    if any(one.startswith("var") and "(" in one for one in pieces):
+        found.add(PACKAGE)  # its value may do anything when the package is loaded
+    if was.imports - now.imports and now.imports - was.imports:
+        found.add(PACKAGE)  # the new import may have the name of the old one
+    is_new = not before and _CLAUSE.fullmatch(now.other)
+    return frozenset(found | ({PACKAGE} if was.other != now.other and not is_new else set()))
 
 
-def declarations(text: str) -> dict[str, str]:
-    """Name → text of each declaration of a Go file. `PACKAGE` → all that is not understood, such as groups of variables
-    and build tags. Plain imports are left out."""
-    head, *pieces = _START.split(text)
-    found, others = dict[str, str](), [head.strip()]
+def _read(text: str) -> _GoFile:
+    head, *pieces = _pieces(text)
+    declared, imports, others = dict[str, str](), set[str](), [head]
     counts = Counter(map(_name, pieces))
     for piece in pieces:
         name = _name(piece)
         if name and counts[name] == 1:
-            found[name] = piece.strip()
-        elif not _PLAIN_IMPORT.fullmatch(piece):
-            others.append(piece.strip())
-    return found | {PACKAGE: "\n".join(others)}
+            declared[name] = piece
+            others += _DIRECTIVE.findall(piece)
+        elif piece.startswith("import"):
+            for alias, path in _IMPORTED.findall(piece.removeprefix("import")):
+                if alias:
+                    others.append(f"{alias} {path}")
+                else:
+                    imports.add(path[1:-1])
+        else:
+            others.append(piece)
+    if "C" in imports:  # comments hold C code
+        return _GoFile({}, frozenset(), text)
+    return _GoFile(declared, frozenset(imports), "\n".join(others))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """What comes before the first declaration of a Go file, and then each declaration, without comments. A directive
+    belongs to the declaration that follows it."""
+    piece, depth, last, starts = list[str](), 0, "", True
+    only_directives = False
+    for part in _TOKEN.findall(text):
+        if part.startswith(("//", "/*")) and not _DIRECTIVE.match(part):
+            part = "\n" if "\n" in part else " "
+        if part.isspace():
+            starts |= "\n" in part and last != "chan" and last[-1:] not in _UNFINISHED
+            piece.append("\n" if "\n" in part else " ")
+            continue
+        is_directive = part.startswith("//")
+        if not depth and not only_directives and (is_directive or (starts and part in _STARTS)):
+            yield "".join(piece).strip("; \n")
+            piece.clear()
+            only_directives = True
+        only_directives &= is_directive
+        piece.append(part)
+        depth = max(0, depth + (part in "([{") - (part in ")]}"))
+        last, starts = part, part == ";"
+    yield "".join(piece).strip("; \n")
 
 
 def _name(piece: str) -> str:
+    """The name that only this declaration has: `Name`, or `Type.Method`. "" if it has none or several."""
     if match := _FUNCTION.match(piece):
-        return ".".join(one for one in match.groups() if one)
+        return "" if match.group(2) in _NAMELESS else ".".join(one for one in match.groups() if one)
     match = _NAMED.match(piece)
-    return match.group(2) if match else ""
+    is_alias = piece.startswith("type") and "=" in _STRINGS.sub("", piece)
+    return match.group(1) if match and not is_alias and match.group(1) not in _NAMELESS else ""
 
 
 def used_declarations(texts: Mapping[str, str], tests: Iterable[str]) -> frozenset[str]:
-    """The words in these tests (`file::name`) and in the declarations that they name, directly or indirectly.
+    """The words in these tests (`file::name`) and in the declarations that they name, directly or indirectly. Comments
+    and strings do not count.
 
     `texts`: path → text of the Go files whose declarations may be used."""
+    files = {path: _read(text).declared for path, text in texts.items()}
     pieces: dict[str, set[str]] = defaultdict(set)  # last part of a name → words of its declarations
-    for text in texts.values():
-        for name, piece in declarations(text).items():
-            pieces[name.rpartition(".")[2]].update(_WORD.findall(piece))
+    for declared in files.values():
+        for name, piece in declared.items():
+            pieces[name.rpartition(".")[2]].update(_words(piece))
     found = set[str]()
     for test in tests:
         path, _, name = test.partition("::")
-        own = declarations(texts.get(path, ""))
-        left = _WORD.findall(own.get(name.split("::")[0].split("/")[0], ""))
+        left = _words(files.get(path, {}).get(name.split("::")[0].split("/")[0], ""))
         while left:
             word = left.pop()
             if word not in found:
                 found.add(word)
                 left += pieces.get(word, ())
     return frozenset(found)
+
+
+def _words(piece: str) -> list[str]:
+    return _WORD.findall(_STRINGS.sub(" ", piece))

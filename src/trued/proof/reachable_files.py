@@ -7,15 +7,13 @@ from pathlib import PurePosixPath
 
 from trued.proof.room.frozen_files import is_script, is_test
 from trued.proof.unverified import CODE
+from trued.proof.used_by_tests import NAMING
 
 Read = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]  # paths → their texts on the base
 
 MOST_READ = 5000  # if words lead to more files than this, any file counts as reached
 # Files that are not code, and may name others: settings, templates, manifests, documents with examples.
-_LEADING = (
-    *(".json", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".xml", ".html", ".j2", ".jinja", ".jinja2", ".sql"),
-    *(".md", ".rst", ".txt", ".graphql", ".css", ".scss", ".pth", ""),
-)
+_LEADING = (*NAMING, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
 _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give a file another name
 _UNNAMED = frozenset(("__init__", "__main__", "index", "main", "mod", "lib", "package"))  # known by a folder's name
 _WORD = re.compile(r"[\w-]+")
@@ -25,11 +23,17 @@ _LISTS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)
 _COMPUTED_PYTHON = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"'][\w.]+[\"']\s*[,)])")
 _COMPUTED_SCRIPT = re.compile(r"(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])")
 # Ways by which a test uses a product from outside: an address, a browser, a process.
+_ADDRESS_OR_BROWSER = r"\blocalhost\b|127\.0\.0\.1|\b(?:playwright|puppeteer|selenium|webdriver)\b"
 _FROM_OUTSIDE = re.compile(
-    r"\blocalhost\b|127\.0\.0\.1|\b(?:requests|httpx|urllib\.request|axios)\b|\bfetch\("
-    r"|\b(?:playwright|puppeteer|selenium|webdriver)\b|\.goto\(|\bcy\.visit\("
+    rf"{_ADDRESS_OR_BROWSER}|\b(?:requests|httpx|urllib\.request|axios)\b|\bfetch\(|\.goto\(|\bcy\.visit\("
     r"|\b(?:subprocess|child_process|pexpect|os\.system)\b"
 )
+_GO_FROM_OUTSIDE = re.compile(
+    rf"{_ADDRESS_OR_BROWSER}|\bchromedp\b|\bos/exec\b|\bos\.StartProcess\b|\bnet\.Dial|\bgrpc\.(?:Dial|NewClient)"
+    r"|\bhttp\.(?:Get|Head|Post|NewRequest|Client|DefaultClient)"
+)
+_GO_IMPORT = re.compile(r"^[ \t]*import\b\s*(?:\([^)]*\)|[^\n]*)", re.MULTILINE)
+_QUOTED = re.compile(r"[\"`]([^\"`\n]+)[\"`]")
 
 
 async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]) -> frozenset[str] | None:
@@ -68,9 +72,9 @@ class _Reach:
 
     async def is_from_outside(self, test: str) -> bool:
         """Whether a test imports no code of the product, not even through other tests and their helpers, or uses the
-        product from outside. Go tests are in the package that they test."""
+        product from outside."""
         if test.endswith(".go"):
-            return False
+            return await self._is_go_from_outside(test)
         left, found, folder = [test], set[str](), PurePosixPath(test).parent
         while left:
             wave = [path for path in dict.fromkeys(left) if path not in found]
@@ -82,6 +86,25 @@ class _Reach:
             lines = ["\n".join(_IMPORTING.findall(texts[path])) for path in near if path == test or is_test(path)]
             left = [one for text in lines for one in self._named_in(text)]
         return not any(path.endswith(CODE) and path != test and not is_test(path) for path in found)
+
+    async def _is_go_from_outside(self, test: str) -> bool:
+        """The same for a Go test, which uses the code in its folder without an import."""
+        folder = PurePosixPath(test).parent
+        beside = self.inside.get(f"{folder}/", set[str]())
+        own = any(not is_test(path) for path in beside)
+        near = {test, *(path for path in beside if is_test(path))}
+        imported = {one for text in (await self.texts_of(near)).values() for one in self._imported_by_go(text)}
+        # Without code of its own, a folder holds tests and their helpers.
+        near |= {one for one in imported if is_test(one) or (not own and PurePosixPath(one).is_relative_to(folder))}
+        if any(_GO_FROM_OUTSIDE.search(text) for text in (await self.texts_of(near)).values()):
+            return True
+        return not own and imported <= near
+
+    def _imported_by_go(self, text: str) -> set[str]:
+        """The files of all Go packages that a text may import."""
+        parts = [PurePosixPath(one).parts for one in _QUOTED.findall("\n".join(_GO_IMPORT.findall(text)))]
+        folders = ["/".join(one[start:]) for one in parts for start in range(len(one))]
+        return {path for folder in folders for path in self.inside.get(f"{folder}/", ())}
 
     async def closure(self, starts: Collection[str]) -> frozenset[str] | None:
         """The files that the words of these files lead to."""
@@ -137,4 +160,5 @@ def _names_of_file(path: str) -> set[str]:
     stem = name.partition(".")[0] or name
     if stem in _UNNAMED:
         return {stem, *folders}
-    return {stem, *folders[-1:]} if path.endswith(".go") or not path.endswith(CODE) else {stem}
+    names = {stem, *(_WORD.findall(stem) or _WORD.findall(PurePosixPath(name).stem))}  # `+page.ts`, `[...id].ts`
+    return {*names, *folders[-1:]} if path.endswith(".go") or not path.endswith(CODE) else names

@@ -98,7 +98,7 @@ class UnguardedCode:
         known = await self.workspace.blobs(self.contract.base)
         # New files count, too: code of the base may find them by their names or by their folder.
         reached = await reachable_files(self._read_base, {*known, *self._changed}, self.contract.uncollected)
-        guarded = await self._guarded_go([one for one in code if one.endswith(".go") and one in known])
+        guarded = await self._guarded_go([one for one in code if one.endswith(".go")])
         code = [one for one in code if one not in guarded]
         if reached is None:
             return code
@@ -114,8 +114,11 @@ class UnguardedCode:
         texts = await self._texts_on_base(tests=True, suffixes=(".go",))
         used = used_declarations({path: text for path, text in texts.items() if path not in idle}, tests)
         before, after = await self._both(paths)
-        altered = {one: altered_declarations(before.get(one, ""), after.get(one, "")) for one in paths}
-        return [path for path in paths if all(used.issuperset(one.split(".")) for one in altered[path])]
+        both = {one: (before.get(one, ""), after.get(one, "")) for one in paths}
+        # Files that are too long were not read whole.
+        read = [path for path in paths if all(len(one.encode()) < MOST_CODE_BYTES for one in both[path])]
+        altered = {path: altered_declarations(*both[path]) for path in read}
+        return [path for path in read if all(used.issuperset(one.split(".")) for one in altered[path])]
 
     async def _read_base(self, paths: Collection[str]) -> dict[str, str]:
         texts = await self.workspace.read_all(self.contract.base, paths)

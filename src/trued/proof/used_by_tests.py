@@ -35,7 +35,7 @@ NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
 # Other files that name code of the product: pages, templates, manifests and settings.
-_NAMING = (
+NAMING = (
     *(".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb", ".xml"),
     *(".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"),
 )
@@ -63,7 +63,7 @@ async def altered_helpers(
     code = [path for path in known if path.endswith(CODE)]
     if not suspects or not contract.suites or len(code) > MOST_FILES:
         return {}
-    naming = [path for path in known if path.endswith(_NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
+    naming = [path for path in known if path.endswith(NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
     tests = {path for path in code if is_test(path) or is_configuration(path)}
     others = [path for path in texts if path not in tests and not is_test(path)]
