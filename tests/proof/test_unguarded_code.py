@@ -43,6 +43,7 @@ def with_kit(text: str) -> dict[str, str]:
 LIARS: dict[str, tuple[Change, str]] = {
     "a comprehension": (with_kit("\n\nX = [None for core.rate in (lambda x: 0,)]\n"), "kit.py"),
     "a default of a lambda": (with_kit("\n\nX = lambda a=setattr(core, 'rate', None): 0\n"), "kit.py"),
+    "behind a long text": (with_kit(f"\n\n# {'é' * 2**19}\ncore.rate = None\n"), "kit.py"),
     "an import removed": ({"kit.py": KIT.replace("import json\n", "") + THREE}, "kit.py (export)"),
     "a field": ({"kit.py": KIT.replace("    x: int\n", "    x: int\n    y: int\n") + THREE}, "kit.py (Point)"),
     "type checking": (with_kit("\n\nTYPE_CHECKING = True\nif TYPE_CHECKING:\n    core.rate = None\n"), "kit.py"),

@@ -47,3 +47,8 @@ async def added_lines(workspace: Workspace, base: str, texts: Mapping[str, str])
 def as_text(content: bytes) -> str:
     """The beginning of a file's content as text."""
     return content[:MOST_CODE_BYTES].decode("utf-8", "replace")
+
+
+def is_cut(text: str) -> bool:
+    """Whether a text that `as_text` returned may be only the beginning of its file."""
+    return len(text.encode()) >= MOST_CODE_BYTES

@@ -32,7 +32,7 @@ from trued.proof.case_status import Base, Head, on_base, on_head
 from trued.proof.checks.dependencies import DOCUMENTS
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.checks.package_words import INERT
-from trued.proof.commit_texts import MOST_CODE_BYTES, MOST_FILES, as_text
+from trued.proof.commit_texts import MOST_FILES, as_text, is_cut
 from trued.proof.judge import is_superseded
 from trued.proof.reachable_files import reachable_files
 from trued.proof.red_suites import TurnedTests, turned_tests
@@ -116,7 +116,7 @@ class UnguardedCode:
         before, after = await self._both(paths)
         both = {one: (before.get(one, ""), after.get(one, "")) for one in paths}
         # Files that are too long were not read whole.
-        read = [path for path in paths if all(len(one.encode()) < MOST_CODE_BYTES for one in both[path])]
+        read = [path for path in paths if not any(map(is_cut, both[path]))]
         altered = {path: altered_declarations(*both[path]) for path in read}
         return [path for path in read if all(used.issuperset(one.split(".")) for one in altered[path])]
 
@@ -364,9 +364,7 @@ class UnguardedCode:
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
             names = altered_names(was, now, exported)
             names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
-            names |= (
-                {MODULE} if max(len(was), len(now)) >= MOST_CODE_BYTES else frozenset()
-            )  # too long to be read whole, so it counts as altered
+            names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
             found += [(path, name) for name in sorted(names)]
         return found
 
