@@ -43,7 +43,7 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
         *(f"{path}: the base's version was used; the change edits or removes it" for path in based),
         *(f"{path}: added by the change, not used for checks" for path in added),
         *(f"{path}: its test scripts and settings are the base's, the rest the change's" for path in graft.merged),
-        *(f"{path}: added by the change, not run" for path in graft.added),
+        *(f"{path}: added or edited by the change, not run" for path in graft.added),
         *(f"{path}: only a build writes it; a placeholder was used" for path in graft.made_up),
     ]
     return [*map(FactNote, used), *graft.lacking]

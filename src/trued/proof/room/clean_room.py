@@ -52,7 +52,7 @@ class Graft:
 
     restored: tuple[str, ...] = ()  # files that the head changed or removed; the base's are used
     removed: tuple[str, ...] = ()  # new test configuration, files among tests and compiled code of the head; not used
-    added: tuple[str, ...] = ()  # the head's new test files; not run, but kept, because the product may use them
+    added: tuple[str, ...] = ()  # new or changed test files that are not run, but kept: the product may use them
     merged: tuple[str, ...] = ()  # package.json files: scripts and test settings are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # placeholders for files that only a build writes, on base and head
     # those of `removed` that Python would load in a checkout: compiled code, and modules that shadow others
@@ -184,7 +184,7 @@ async def _restore_base_files(
             restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
                 copy_into(original, room, path)
-    added = [path for path in strange if is_test(path) and path not in surplus]
+    added = [path for path in strange if is_test(path) and path not in surplus and on_base.get(path) != here[path]]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added), not_loaded=loaded)
 
 
