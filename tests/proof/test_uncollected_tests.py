@@ -73,6 +73,7 @@ PROJECTS: dict[str, tuple[dict[str, str], str]] = {
         "core.py::rate",
     ),
 }
+QUICK = ("outside of testpaths", "deselected", "doctests")
 
 
 async def sealed(trial: Trial) -> Contract:
@@ -82,7 +83,9 @@ async def sealed(trial: Trial) -> Contract:
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
-@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROJECTS]
+)
 async def test_code_that_only_uncollected_tests_check_is_not_proven(name: str, tmp_path: Path) -> None:
     files, uncollected = PROJECTS[name]
     base = {"core.py": CORE, "kit.py": KIT, **files}
@@ -172,6 +175,7 @@ async def test_what_is_collected_or_no_test_is_not_called_uncollected(more: dict
     assert (await sealed(trial)).uncollected == ()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_method_is_not_guarded_by_tests_of_another_class(tmp_path: Path) -> None:
     boxes = "class A:\n    def save(self):\n        return 1\n\n\nclass B:\n    def save(self):\n        return 2\n"
@@ -185,6 +189,7 @@ async def test_a_method_is_not_guarded_by_tests_of_another_class(tmp_path: Path)
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tmp_path: Path) -> None:
     tests = MARKED.replace("import core\n", "import core\nimport tax\n", 1)
@@ -201,6 +206,7 @@ async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tm
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 @pytest.mark.skipif(shutil.which("go") is None, reason="NO GO HERE")
 async def test_go_code_that_collected_tests_use_is_guarded(tmp_path: Path) -> None:
