@@ -37,6 +37,7 @@ def test_a_program_that_this_machine_lacks_blocks_nobody_and_hides_nothing_else(
     assert yard.stop(prompt_id="elsewhere", cwd=str(other))["decision"] == "block"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "DAY-10", "LAW-2")
 def test_a_package_that_the_work_declares_and_nobody_can_install_excuses_no_work(yard: Yard) -> None:
     settings = yard.top / "home" / ".config" / "pip" / "pip.conf"

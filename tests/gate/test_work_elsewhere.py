@@ -140,6 +140,7 @@ def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
     assert answer.get("decision") == ("block" if hide else None)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_work_on_a_branch_is_judged_though_an_older_branch_is_checked_out(yard: Yard) -> None:
     yard.install("claude")
@@ -189,6 +190,7 @@ def test_whoever_only_commits_fetches_or_ignores_what_was_there_is_not_blocked(y
         assert "decision" not in yard.stop(prompt_id=f"p{number}"), act.__name__
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_repositories_inside_that_are_not_looked_at_are_named_where_a_turn_seems_to_change_nothing(yard: Yard) -> None:
     yard.install("claude")

@@ -107,6 +107,7 @@ async def test_what_may_alter_unguarded_code_is_tested_at_most(tmp_path: Path) -
     assert [name for name, (_, named) in LIARS.items() if named not in found[name][1]] == [], found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, ASKED)
