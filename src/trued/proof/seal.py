@@ -192,7 +192,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         interface=asked.interface,
         carried=asked.carried,
         frozen=files_to_freeze(judging, blobs, scripts.values())
-        | await _tests_beside_code(workspace, judging, blobs)
+        | await _every_test_file(workspace, judging, blobs)
         | await _plugins(workspace, judging, blobs)
         | await _runner_modules(workspace, judging, blobs, scripts.values()),
         held_out=terms.held_out,
@@ -235,7 +235,7 @@ def _endings(check: Check, scripts: Mapping[str, str]) -> tuple[str, ...]:
     return {"pytest": (".py",), "unittest": (".py",), "go": (".go",)}.get(call.runner, SCRIPTS) if call else ()
 
 
-async def _tests_beside_code(
+async def _every_test_file(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
     """Path → blob of all files that are tests by name and content, wherever they are; {} if no check is a command. They
