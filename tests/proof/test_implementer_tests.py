@@ -9,6 +9,7 @@ from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Outcomes, Tried, Verdict
 from trued.proof import reasons
 from trued.proof.implementer_tests import TriedOnBothSides
+from trued.proof.missing import lacked_by_base
 from trued.proof.runners.command_parser import files_in_command, recognise_runner
 from trued.proof.without_requirements import _judged
 
@@ -115,6 +116,34 @@ async def test_a_test_file_that_shows_nothing_of_the_change_proves_nothing_and_i
     assert judged.grade.rank < Grade.SELF_TESTED.rank
     assert not verdict.holds
     assert any(told in gap.what for gap in judged.gaps), judged
+
+
+NEEDY = {"shop.py": "import no_such_package\n\n\ndef price():\n    return 1\n"}
+PRICE = "from shop import price\n\n\ndef test_price():\n    assert price() == 2\n"
+
+
+@pytest.mark.spec("DAY-2")
+@pytest.mark.parametrize("is_used_on_base", [True, False])
+async def test_a_module_that_the_bases_own_code_needs_and_the_machine_lacks_is_no_failure_of_the_change(
+    tmp_path: Path, is_used_on_base: bool
+) -> None:
+    base = NEEDY if is_used_on_base else {"shop.py": "def price():\n    return 1\n"}
+    check = {"kind": "tests", "command": "python -m pytest tests/test_price.py"}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "the price is 2", "checks": [check]}])
+    contract = await trial.seal()
+    head = await trial.head({"shop.py": NEEDY["shop.py"].replace("1", "2"), "tests/test_price.py": PRICE})
+    (judged,) = (await trial.prove(contract, head)).requirements
+    assert bool(judged.gaps) is not is_used_on_base  # a change may not bring an import that nobody declares
+    assert [one.name for one in judged.missing] == (["no_such_package"] if is_used_on_base else [])
+
+
+@pytest.mark.spec("DAY-2")
+def test_a_test_that_only_claims_to_lack_a_module_of_the_base_is_not_believed() -> None:
+    lost = Tried(id="t.py", outcome=Outcomes.UNJUDGED, kind="module flask")
+    facts = [fact("base", 1, lost)]
+    assert [*lacked_by_base(facts, ["import flask"], ["pytest"])] == ["module flask"]
+    assert lacked_by_base(facts, ["import flask"], ["Flask"]) == {}  # it is installed
+    assert lacked_by_base(facts, ["import json", "from .flask import app"], ["pytest"]) == {}
 
 
 @pytest.mark.spec("DAY-2")

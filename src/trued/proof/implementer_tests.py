@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
 from trued.proof.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.checks.tests import files_of_check, package_scripts
+from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.judge import OwnTests
-from trued.proof.missing import awaited_packages, each_once, missing_part
+from trued.proof.missing import awaited_packages, each_once, lacked_by_base, missing_part
 from trued.proof.own_modules import own_modules
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
@@ -128,7 +129,7 @@ class TriedOnBothSides:
 
     facts: Sequence[Evidence]
     own_modules: frozenset[str]  # modules that only the head has: on the base, a test file that imports one is red
-    awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package that could not be installed
+    awaited: Mapping[str, MissingFromEnvironment]  # kind of failure → package or module that the machine lacks
     ran: frozenset[str] = frozenset()  # files of the head that the tests loaded
 
     @property
@@ -167,4 +168,13 @@ async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: T
     before = [one for one in found if one.side == "base"]
     own = await own_modules(sides.workspace, contract, before, modules)
     ran = frozenset[str]().union(*(fact.ran for fact in green))
-    return TriedOnBothSides(found, own, awaited_packages(added, found), ran)
+    awaited = {**await _lacked_by_base(sides, before), **awaited_packages(added, found)}
+    return TriedOnBothSides(found, own, awaited, ran)
+
+
+async def _lacked_by_base(sides: BothSides, before: Sequence[Evidence]) -> dict[str, MissingFromEnvironment]:
+    if not any(one.kind.startswith("module ") for fact in before for one in fact.tried):
+        return {}
+    python = [path for path in await sides.workspace.blobs(sides.contract.base) if path.endswith(".py")]
+    texts = await sides.workspace.read_all(sides.contract.base, python[:MOST_FILES])
+    return lacked_by_base(before, map(as_text, texts.values()), sides.interpreter.versions)

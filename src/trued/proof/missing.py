@@ -28,6 +28,7 @@ from trued.proof.room.bench import WHOLE_CHECK, check_hash
 from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
+from trued.proof.room.python_names import modules_asked
 
 TRY_AGAIN = "verify or resume again"
 _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
@@ -125,6 +126,21 @@ def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict
     kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
     modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
     return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
+
+
+def lacked_by_base(
+    evidence: Iterable[Evidence], texts: Iterable[str], installed: Collection[str]
+) -> dict[str, MissingFromEnvironment]:
+    """Kind of failure → the third-party Python module that the base's own code imports and the machine lacks.
+
+    A head's test may import or claim to lack anything. So it counts only what base files (`texts`) import, and what no
+    `installed` package provides.
+    """
+    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
+    names = {one: one.removeprefix("module ") for one in kinds if one.startswith("module ")}
+    wanted = {one: name for one, name in names.items() if not any(provides_module(each, name) for each in installed)}
+    imported = set[str]().union(*map(modules_asked, texts)) if wanted else set[str]()
+    return {one: missing_module(name, node=False) for one, name in wanted.items() if name.split(".")[0] in imported}
 
 
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:

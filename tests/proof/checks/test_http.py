@@ -146,6 +146,7 @@ async def test_a_server_that_stops_its_forwarder_is_refuted_and_ended(tmp_path: 
         (["python", "server.py"], "missing", Outcomes.MISSING),
         (["no-such-program"], "program no-such-program", Outcomes.UNJUDGED),
         (["python", "-m", "needy"], "module flask", Outcomes.UNJUDGED),
+        (["python", "-m", "flask", "--app", "needy", "run"], "module flask", Outcomes.UNJUDGED),  # nothing declares it
         (["python", "-m", "silent"], "time", Outcomes.FAILED),
         pytest.param(["python", "-m", "brief"], "server", Outcomes.FAILED, marks=pytest.mark.slow),
     ],

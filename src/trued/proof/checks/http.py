@@ -15,9 +15,12 @@ from urllib.parse import quote
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
 from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
 from trued.proof.checks.values import MOST_ANSWERED, matches_json, size_flaw, value_flaw
+from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import temporary_files
 from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
+from trued.proof.room.frozen_files import is_test
+from trued.proof.room.python_names import modules_asked
 from trued.proof.room.services import with_services
 from trued.protocols import CommandResult, Server
 
@@ -109,7 +112,7 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
     if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
     target = missing_target(argv, bench, error.strip())
-    if target and _is_declared(target, bench):  # the target is a declared package, as in `python -m flask`
+    if target and _is_foreign(target, bench):  # as in `python -m flask`
         return Outcomes.UNJUDGED, f"module {target}", f"module {target} is not installed"
     if target:
         return Outcomes.MISSING, "missing", detail
@@ -118,11 +121,23 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
     return Outcomes.FAILED, "time" if why == "time" else "server", detail
 
 
-def _is_declared(module: str, bench: Bench) -> bool:
-    """Whether a manifest in the room declares the package that provides this module."""
+def _is_foreign(module: str, bench: Bench) -> bool:
+    """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
+    module although the project does not have it."""
     files = [path for path in bench.room.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
     declared = read_declarations({path.name: path.read_text(errors="replace") for path in files})
-    return any(provides_module(name, module) for name in declared.names)
+    if any(provides_module(name, module) for name in declared.names):
+        return True
+    top = module.split(".")[0]
+    return top not in bench.modules and top in _imported_by_project(bench)
+
+
+def _imported_by_project(bench: Bench) -> set[str]:
+    """The modules that the project's code imports, without its tests: by files at the top, in `src` or one level
+    deeper."""
+    files = [path for depth in ("*", "*/*", "src/*/*") for path in bench.room.glob(f"{depth}.py") if path.is_file()]
+    code = [path for path in files if not is_test(path.relative_to(bench.room).as_posix())][:MOST_FILES]
+    return set[str]().union(*(modules_asked(as_text(path.read_bytes())) for path in code))
 
 
 def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:

@@ -96,16 +96,34 @@ class Interpreter:
 
 async def find_interpreter() -> Interpreter:
     """The active virtual environment's Python, else the first on the path, else the engine's own."""
-    return await asyncio.to_thread(_probe, chosen_python(os.environ))
+    return await asyncio.to_thread(_find)
+
+
+def _find() -> Interpreter:
+    chosen = chosen_python(os.environ)
+    found = _probe(chosen)
+    return _probe(sys.executable) if found.lacks and chosen != sys.executable and _is_ours(sys.prefix) else found
 
 
 def chosen_python(environment: Mapping[str, str]) -> str:
-    """The path of the Python that these variables choose."""
+    """The path of the Python that these variables choose.
+
+    Whoever runs trued from its source may have the programs of its checkout on the path. Their environment has trued's
+    packages, and none of the project's, so it is chosen only if it is the active one.
+    """
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"
         if python.exists():
             return str(python)
-    return shutil.which("python3", path=environment.get("PATH", os.defpath)) or sys.executable
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    others = [one for one in folders if not (one and _is_ours(Path(one).parent))]
+    return shutil.which("python3", path=os.pathsep.join(others)) or sys.executable
+
+
+def _is_ours(environment: str | Path) -> bool:
+    """Whether a virtual environment lies in the checkout from which trued itself is run."""
+    checkout = Path(__file__).parents[4]
+    return (checkout / "pyproject.toml").is_file() and Path(environment).resolve().parent == checkout.resolve()
 
 
 def _probe(python: str) -> Interpreter:

@@ -6,6 +6,14 @@ from collections.abc import Sequence
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+def modules_asked(text: str) -> set[str]:
+    """The first parts of the names of all modules that this text imports, relative imports left out."""
+    nodes = [each for one in _statements(text) for each in ast.walk(one)]
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.split(".")[0] for name in found}
+
+
 def names_asked(text: str, module: str) -> set[str]:
     """The names that this text uses from a module: `from module import name`, `module.name`."""
     asked, known = set[str](), set[str]()
