@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,12 @@ def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax tree. Parsing the whole source takes seconds, and several tests read it."""
+    return ast.parse(path.read_text())
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -112,7 +119,7 @@ def test_every_module_says_what_it_is_for() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in tracked("src/*.py", "bench/*.py", "tools/*.py")
-        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+        if path.read_text().strip() and not ast.get_docstring(parsed(path))
     ]
     assert silent == []
 
@@ -121,7 +128,7 @@ def test_names_are_the_domains_own() -> None:
     tired = re.compile(r"\w(Manager|Handler|Service|Helper|Utils?|Base)$")
     found = []
     for path in tracked("src/*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef) and tired.search(node.name):
                 found.append(f"{path.name}:{node.lineno} {node.name}")
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("get_"):
@@ -219,7 +226,7 @@ def shared_code() -> Iterator[tuple[str, ast.AST]]:
     """Every node outside of the workflows' own folders, with its file."""
     own = {path.parent for path in SOURCE.glob("workflows/*/__init__.py")}
     for path in (one for one in tracked("src/*.py") if not own & set(one.parents)):
-        yield from ((str(path.relative_to(SOURCE)), node) for node in ast.walk(ast.parse(path.read_text())))
+        yield from ((str(path.relative_to(SOURCE)), node) for node in ast.walk(parsed(path)))
 
 
 @pytest.mark.spec("DAY-15")
@@ -231,7 +238,7 @@ def test_shared_code_names_no_workflow() -> None:
 
 def test_our_own_code_imports_nothing_from_the_top_of_the_package() -> None:
     """`from trued import …` is for workflows of others; from below, it would be an import upward."""
-    modules = [(path, ast.walk(ast.parse(path.read_text()))) for path in tracked("src/*.py")]
+    modules = [(path, ast.walk(parsed(path))) for path in tracked("src/*.py")]
     found = [(path, one.module) for path, nodes in modules for one in nodes if isinstance(one, ast.ImportFrom)]
     assert [str(path) for path, module in found if module == "trued"] == []
 

@@ -75,6 +75,7 @@ def slugify(text):
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.slow
 def test_an_agent_that_asks_the_gate_itself_is_not_told_what_its_code_quotes(yard: Yard) -> None:
     yard.write(
         "tests/test_kept.py", "from slug import slugify\n\n\ndef test_kept():\n    assert slugify('kept') == 'kept'\n"

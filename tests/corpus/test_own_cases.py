@@ -10,9 +10,8 @@ from tests.proof.trial import Sealed, Trial, git
 from trued.model import Grade
 from trued.proof.contract import is_success
 
-SAMPLE = {
-    *("t04-inkwell", "c01-inkwell", "r06-inkwell", "h05-inkwell", "s06-inkwell", "k01-inkwell"),
-}  # of one contract: sealing is what takes long. All others are slow
+# Of one contract, because sealing takes long. All others are slow.
+SAMPLE = {"t04-inkwell", "s06-inkwell", "k01-inkwell"}
 
 
 def listed() -> list[object]:

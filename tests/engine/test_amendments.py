@@ -97,6 +97,7 @@ async def test_who_approved_a_contract_has_not_approved_its_amendment(ground: Gr
 
 
 @pytest.mark.spec("LAW-3", "USE-7")
+@pytest.mark.slow
 async def test_amendments_that_make_no_sense_are_one_sentence_and_change_nothing(ground: Ground) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, plan_only=True)

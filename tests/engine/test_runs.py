@@ -162,6 +162,7 @@ async def test_a_daemon_that_an_agent_leaves_behind_is_gone_with_it(world: World
 
 
 @pytest.mark.spec("RUN-3")
+@pytest.mark.slow
 def test_of_two_processes_that_resume_one_run_one_drives_and_the_other_says_so(world: World) -> None:
     world.make_slow(-1)
     first, run = begun(world)

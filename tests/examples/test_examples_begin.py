@@ -62,6 +62,7 @@ def test_the_reading_lists_own_test_is_green_before_and_after_and_both_forms_are
     assert "Invisible Cities,Italo Calvino,1972" in ran(place, "-m", "reading", "csv", "books.json")
 
 
+@pytest.mark.slow
 def test_the_expenses_own_tests_are_green_before_and_after_and_it_says_who_owes_whom(tmp_path: Path) -> None:
     place = begun("expenses", tmp_path)
     assert "1 passed" in ran(place, *PYTEST)

@@ -16,6 +16,7 @@ PACKAGE = "quuxslugs"
 
 
 @pytest.mark.spec("DAY-2", "DAY-10")
+@pytest.mark.slow
 def test_a_program_that_this_machine_lacks_blocks_nobody_and_hides_nothing_else(yard: Yard) -> None:
     yard.requirements.write_text(REQUIREMENTS + LACKING)
     yard.install("claude")

@@ -132,6 +132,7 @@ def test_a_liar_cannot_put_another_repository_in_the_place_of_its_commit(yard: Y
 
 
 @pytest.mark.spec("USE-5")
+@pytest.mark.slow
 def test_a_push_is_judged_by_the_repository_that_pushes(yard: Yard, bare_remote: Path) -> None:
     yard.install("git")
     wrong_commit(yard, "liar")

@@ -22,6 +22,7 @@ def judged(yard: Yard) -> int:
 
 
 @pytest.mark.spec("DAY-10")
+@pytest.mark.slow
 def test_only_turns_that_changed_files_are_blocked(yard: Yard) -> None:
     yard.install("claude")
     yard.write("notes.txt", "the user's own unfinished work")
@@ -47,6 +48,7 @@ def test_only_turns_that_changed_files_are_blocked(yard: Yard) -> None:
 
 
 @pytest.mark.spec("DAY-10")
+@pytest.mark.slow
 def test_a_liar_does_not_pass_its_work_off_as_talk(yard: Yard) -> None:
     yard.install("claude")
     yard.prompt("work")
@@ -73,6 +75,7 @@ def test_a_liar_does_not_pass_its_work_off_as_talk(yard: Yard) -> None:
 
 
 @pytest.mark.spec("DAY-10")
+@pytest.mark.slow
 def test_only_a_subagent_that_changed_files_is_judged(yard: Yard) -> None:
     yard.install("claude")
     yard.prompt()

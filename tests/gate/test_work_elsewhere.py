@@ -98,6 +98,7 @@ def caught(yard: Yard, ways: tuple[Callable[[Yard], None], ...]) -> None:
 
 
 @pytest.mark.spec("DAY-10")
+@pytest.mark.slow
 def test_a_liar_does_not_hide_its_work_where_the_working_tree_does_not_show_it(yard: Yard) -> None:
     caught(yard, SEEN_FIRST)
 

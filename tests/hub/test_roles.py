@@ -183,6 +183,7 @@ def refused(login: str, *statements: str) -> None:
                 db.execute(statement)
 
 
+@pytest.mark.slow
 def test_a_login_without_a_role_and_a_hub_that_is_not_prepared_are_one_sentence(
     url: str, prepared: str, postgres: PostgresServer, waiting: Warm, tmp_path: Path
 ) -> None:

@@ -147,6 +147,7 @@ def test_19_and_20_markup_in_every_field_of_every_event_kind_stays_text(
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(min_size=1, max_size=60))
+@pytest.mark.slow
 def test_19_no_text_at_all_becomes_an_element(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         reader = written(Path(folder), text.encode("utf-8", "replace").decode())

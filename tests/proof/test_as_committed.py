@@ -121,6 +121,7 @@ def compiled(mode: py_compile.PycInvalidationMode) -> Callable[[Path], None]:
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
+@pytest.mark.slow
 async def test_tests_that_ran_without_what_python_loads_in_a_checkout_show_tested_at_most(tmp_path: Path) -> None:
     """A stale file in a `__pycache__`, which many commit by mistake, is not loaded, and lowers nothing."""
     test = "import json\n\nimport kit\n\n\ndef test_two():\n    assert kit.two() == 2\n"
@@ -134,6 +135,7 @@ async def test_tests_that_ran_without_what_python_loads_in_a_checkout_show_teste
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
+@pytest.mark.slow
 async def test_tests_that_ran_without_a_module_that_hides_another_show_tested_at_most(tmp_path: Path) -> None:
     """The base's test imports Python's own `colorsys`. A new module of that name is left out when tests run, although
     the product loads it in an ordinary checkout. In a package it hides nothing."""

@@ -32,6 +32,7 @@ def asked(**check: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.slow
 async def test_data_beside_the_tests_is_frozen_and_handed_to_no_runner(tmp_path: Path) -> None:
     command = "python -m pytest -q tests/test_kit.py"
     trial = Trial(tmp_path, BASE, asked(command=command, files=["tests/test_kit.py", "tests/cases.json"]))

@@ -115,6 +115,7 @@ async def test_tests_that_the_head_adds_are_listed_and_not_run(tmp_path: Path) -
 
 
 @pytest.mark.spec("LAW-5")
+@pytest.mark.slow
 async def test_kept_work_needs_guards_that_run_what_the_diff_touches(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required({"kind": "tests", "command": "pytest"}, keep=True))
     contract = await trial.seal()

@@ -54,6 +54,7 @@ async def test_two_turns_at_once_count_where_the_first_left_nothing(tmp_path: Pa
 
 
 @pytest.mark.spec("LAW-6")
+@pytest.mark.slow
 async def test_turns_follow_each_other_where_no_core_is_idle(tmp_path: Path) -> None:
     found = await verdict(tmp_path, idle=lambda: 1)
     assert found.requirements[0].grade is Grade.PROVEN

@@ -104,6 +104,7 @@ async def test_code_that_only_uncollected_tests_check_is_not_proven(name: str, t
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.slow
 async def test_a_package_that_the_roots_test_script_leaves_out_is_unguarded(tmp_path: Path) -> None:
     test = "import test from 'node:test';\nimport { NAME } from './FILE.mjs';\n"
     test += "test('it', () => { if (NAME() !== 2) throw 1; });\n"

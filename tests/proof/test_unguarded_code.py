@@ -121,6 +121,7 @@ async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.slow
 async def test_ordinary_work_beside_unguarded_code_is_proven(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, ASKED)
     found = await grades(trial, await sealed(trial), HONEST)

@@ -209,6 +209,7 @@ async def test_where_nothing_is_held_out_a_failing_test_is_told_whole(tmp_path: 
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
+@pytest.mark.slow
 async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tmp_path: Path) -> None:
     """The head reads the held-out test while it runs, stores it, and makes visible tests fail according to it."""
     suite = (

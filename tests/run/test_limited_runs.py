@@ -33,6 +33,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 
 
 @pytest.mark.spec("RUN-6", "RUN-7", "AGT-6", "USE-3")
+@pytest.mark.slow
 async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(ground: Ground) -> None:
     engine, runtime = ground.engine(costing(1.0))
     record = await ground.run(engine, limits=["usd=2.5"])

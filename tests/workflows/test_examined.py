@@ -65,6 +65,7 @@ def grades(engine: Engine, record: RunRecord) -> dict[str, Grade]:
 
 
 @pytest.mark.spec("LAW-7", "LAW-8", "LAW-12")
+@pytest.mark.slow
 async def test_cases_of_an_examiner_that_hold_are_examined_and_a_persons_word_makes_them_proven(ground: Ground) -> None:
     engine, record, orders = await solo(ground, playing())
     assert (record.state, record.code, record.grade) == ("waiting", 3, Grade.EXAMINED)
@@ -77,6 +78,7 @@ async def test_cases_of_an_examiner_that_hold_are_examined_and_a_persons_word_ma
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.slow
 async def test_the_examiner_works_at_the_base_and_leaves_nothing_and_the_others_see_only_the_interface(
     ground: Ground,
 ) -> None:
@@ -214,6 +216,7 @@ class Vendors(Engine):
 
 
 @pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.slow
 async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_a_person(ground: Ground) -> None:
     runtime = ScriptedRuntime(playing(second=ALIKE))
     engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)

@@ -19,6 +19,7 @@ def roles(orders: list[Order]) -> list[str]:
 
 
 @pytest.mark.spec("DAY-11", "LAW-5")
+@pytest.mark.slow
 async def test_another_agent_examines_once_more_and_its_cases_count_as_any_examiners(ground: Ground) -> None:
     def examiner(order: Order) -> dict[str, Any]:
         return EXAMINED if order.key.startswith("seal/again/") else VACUOUS
@@ -73,6 +74,7 @@ async def test_at_a_terminal_it_is_asked_before_anything_is_built(
 
 
 @pytest.mark.spec("DAY-11")
+@pytest.mark.slow
 async def test_without_another_agent_a_person_is_asked_at_once_and_the_contract_says_who_was_asked_again(
     ground: Ground,
 ) -> None:

@@ -7,6 +7,7 @@ from trued.model import Grade
 
 
 @pytest.mark.spec("LAW-2", "DAY-12")
+@pytest.mark.slow
 async def test_a_run_that_is_stopped_after_its_first_proven_chunk_is_not_proven(ground: Ground) -> None:
     engine, _ = ground.engine(person=saying(("stop", "")))
     record = await ground.run(engine, yes=False)

@@ -458,6 +458,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.spec("RUN-4")
+@pytest.mark.slow
 async def test_killed_anywhere_the_second_try_comes_to_the_same_end(repo: Path, tmp_path: Path) -> None:
     base = git_in(repo, "rev-parse", "HEAD")
     before = snapshot(repo / "lib")

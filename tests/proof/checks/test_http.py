@@ -81,6 +81,7 @@ def kinds(verdict: Verdict) -> dict[str, str]:
 
 
 @pytest.mark.spec("LAW-5", "LAW-6", "LAW-7")
+@pytest.mark.slow
 async def test_exchanges_go_in_order_to_a_fresh_server_twice_and_prove_what_was_red(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, CASES, serve=SERVE)
     contract = await trial.seal()

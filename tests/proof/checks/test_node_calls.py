@@ -75,6 +75,7 @@ ALL = [
 
 
 @pytest.mark.spec("LAW-5", "LAW-7")
+@pytest.mark.slow
 async def test_values_of_node_are_compared_by_what_they_are(tmp_path: Path) -> None:
     asked = cases(
         {"call": "src/all.js:everything", "args": [[{"$set": [1, 2]}, {"$bytes": "abc"}]], "returns": ALL},

@@ -19,6 +19,7 @@ UP = "import evil\n\n\ndef up(word):\n    return word{}\n"
 
 
 @pytest.mark.spec("LAW-4", "DAY-2", "USE-6")
+@pytest.mark.slow
 async def test_what_a_package_runs_at_every_start_of_python_runs_in_the_sandbox_only(
     tmp_path: Path,
     registry: Path,  # noqa: F811
@@ -38,6 +39,7 @@ async def test_what_a_package_runs_at_every_start_of_python_runs_in_the_sandbox_
 
 
 @pytest.mark.spec("DAY-2")
+@pytest.mark.slow
 async def test_versions_that_must_be_exact_are_not_taken_from_an_environment_that_relaxed_them(
     tmp_path: Path,
     registry: Path,  # noqa: F811

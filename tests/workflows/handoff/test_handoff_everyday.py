@@ -142,6 +142,7 @@ LINTED = {
 
 
 @pytest.mark.spec("DAY-2", "DAY-6")
+@pytest.mark.slow
 async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_where_people_look(
     tmp_path: Path, stack: ExitStack
 ) -> None:
@@ -166,6 +167,7 @@ async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_whe
 
 
 @pytest.mark.spec("DAY-6", "DAY-7")
+@pytest.mark.slow
 async def test_a_failed_feature_names_its_branch_and_its_error_and_is_opened_again_by_its_command(
     tmp_path: Path, stack: ExitStack
 ) -> None:

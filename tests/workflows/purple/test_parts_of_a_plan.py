@@ -166,6 +166,7 @@ def with_examiner(code: dict[str, str]) -> Any:
 
 
 @pytest.mark.spec("DAY-6", "DAY-7")
+@pytest.mark.slow
 async def test_a_plan_whose_first_phase_is_done_ends_with_one_question_and_builds_the_rest(ground: Ground) -> None:
     """An ordinary user's run: no requirements file, and nothing written for the engine."""
     ground.write("PLAN.md", DONE_FIRST)
@@ -408,6 +409,7 @@ async def test_proven_chunks_land_without_the_rest_and_unproven_ones_do_not(grou
 
 
 @pytest.mark.spec("DAY-6", "LAW-9", "LAW-2")
+@pytest.mark.slow
 async def test_a_chunk_that_no_requirement_is_about_alone_does_not_land_on_what_else_is_proven(ground: Ground) -> None:
     """The user's only case covers both chunks and fails; the first chunk alone has nothing but a constraint."""
     plan = ground.repository / "PLAN.md"

@@ -379,6 +379,7 @@ async def test_work_that_could_not_be_handed_over_is_no_success_until_it_is(grou
 
 
 @pytest.mark.spec("RUN-3", "RUN-5")
+@pytest.mark.slow
 async def test_a_run_that_somebody_began_to_cancel_is_cancelled_and_not_driven_on(ground: Ground) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, yes=False)

@@ -168,6 +168,7 @@ def accepting(_: Order) -> dict[str, Any]:
 
 
 @pytest.mark.spec("TEAM-7")
+@pytest.mark.slow
 async def test_the_clone_of_uat_is_dropped_when_it_has_accepted_a_feature(teams: Teams) -> None:
     members, folders, left = Members(), list[Path](), list[Path]()
 
@@ -310,6 +311,7 @@ OLD = """# Numbers
 
 
 @pytest.mark.spec("TEAM-11", "TEAM-12")
+@pytest.mark.slow
 async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_original_is_kept(one: Teams) -> None:
     one.write("plan.md", OLD)
     (one.repository / ".sheen").mkdir()

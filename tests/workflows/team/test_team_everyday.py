@@ -75,6 +75,7 @@ async def test_a_task_without_a_change_is_not_done_whatever_was_changed_before_i
 
 
 @pytest.mark.spec("DAY-4")
+@pytest.mark.slow
 async def test_a_task_that_was_done_with_another_one_is_done_by_the_evidence_on_its_feature(teams: Teams) -> None:
     double = covering("is-double", DOUBLE, example("double", 7, 14), example("double", 5, 10))
     teams.require([double])
@@ -94,6 +95,7 @@ async def test_a_task_that_was_done_with_another_one_is_done_by_the_evidence_on_
 
 
 @pytest.mark.spec("DAY-4")
+@pytest.mark.slow
 async def test_criteria_that_the_contract_does_not_hold_are_not_checked_and_one_command_takes_them_in(
     teams: Teams,
 ) -> None:
@@ -273,6 +275,7 @@ async def test_a_second_goal_for_which_nothing_is_done_is_not_completed_by_the_f
 
 
 @pytest.mark.spec("DAY-7")
+@pytest.mark.slow
 async def test_nobody_of_a_team_is_offered_a_question_to_a_person(teams: Teams) -> None:
     members = Members(planned("double"))
     members.play("dev", lambda _: {"summary": "I wait", "question": "may I use numbers?"}, members.dev)
@@ -305,6 +308,7 @@ async def test_a_backlog_and_a_context_of_an_older_tool_reach_the_pm(teams: Team
 
 
 @pytest.mark.spec("DAY-4", "DAY-7")
+@pytest.mark.slow
 async def test_people_see_who_works_and_completed_tasks_name_the_files_that_git_shows(teams: Teams) -> None:
     seen: list[str] = []
 
@@ -361,6 +365,7 @@ def test_what_only_the_environment_lacks_is_no_gap_in_anybodys_work() -> None:
 
 
 @pytest.mark.spec("LAW-5", "LAW-7", "DAY-4")
+@pytest.mark.slow
 async def test_a_command_in_the_pms_own_words_is_no_check_of_the_persons(teams: Teams) -> None:
     """The person takes the PM's criterion into the contract. What would show it is still the PM's word."""
 

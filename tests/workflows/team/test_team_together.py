@@ -39,6 +39,7 @@ def both(order: Order) -> dict[str, Any]:
 
 
 @pytest.mark.spec("TEAM-14", "RUN-9")
+@pytest.mark.slow
 async def test_independent_tasks_run_side_by_side_and_a_conflict_goes_back_to_the_later_with_both_sides(
     one: Teams,
 ) -> None:

@@ -56,6 +56,7 @@ def remote_of(ground: Ground) -> Path:
 
 
 @pytest.mark.spec("DAY-3")
+@pytest.mark.slow
 async def test_the_branch_is_pushed_and_its_preview_waited_for_and_handed_on(ground: Ground) -> None:
     (ground.folder / "ticket.md").write_text(TICKET)
     ground.require([REQUIRED])

@@ -155,6 +155,7 @@ async def test_without_success_nothing_is_offered_the_branch_is_kept_and_a_draft
 
 
 @pytest.mark.spec("TIC-8", "TIC-2")
+@pytest.mark.slow
 async def test_no_progress_ends_the_rounds_early_and_claims_that_git_refutes_are_gaps(desk: Ground) -> None:
     lying: dict[str, Any] = {"branch_name": "main", "commit_sha": "0" * 40, "files_changed": ["tiny.py", "other.py"]}
     engine, runtime = desk.engine(

@@ -77,6 +77,7 @@ async def test_an_issue_becomes_one_pull_request_and_a_merged_one_is_not_touched
 
 
 @pytest.mark.spec("TIC-9", "RUN-2", "RUN-7")
+@pytest.mark.slow
 async def test_whatever_breaks_between_push_and_record_there_is_one_pull_request(
     ground: Ground, github: GitHub
 ) -> None:
