@@ -43,8 +43,7 @@ class GitFailed(StateFailed):
 
     def __init__(self, arguments: Sequence[str], stderr: str) -> None:
         self.stderr = stderr
-        last = stderr.strip().splitlines()[-1:] or ["no message"]
-        super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
+        super().__init__(f"git {arguments[0] if arguments else ''} failed: {last_line(stderr)}")
 
 
 def git_environment() -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import SETTINGS, git_command, git_environment
+from trued.workspace.git.command import SETTINGS, git_command, git_environment, last_line
 from trued.workspace.git.commit_lookup import holds_git
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
@@ -40,7 +40,7 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     root, common = _root_and_common(folder)
     code, head, stderr = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if code != 0 and stderr.strip():
-        raise BadInput(f"git cannot read {root}: {stderr.strip().splitlines()[-1]}")
+        raise BadInput(f"git cannot read {root}: {last_line(stderr)}")
     if code != 0 and not empty:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -71,7 +71,7 @@ def create_root_commit(repository: Repository, branch: str, when: float) -> str:
     if code == 0:
         code, _, stderr = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
     if code != 0:
-        raise BadInput(f"git cannot create the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise BadInput(f"git cannot create the branch {branch}: {last_line(stderr)}")
     return commit.strip()
 
 
@@ -116,7 +116,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
     if code != 0:
-        return BranchStart(why=f"git cannot list its commits: {(stderr.strip().splitlines() or ['no message'])[-1]}")
+        return BranchStart(why=f"git cannot list its commits: {last_line(stderr)}")
     lines = listed.split()
     if not lines:
         return BranchStart(why="all of its commits are already on a branch of yours", landed=True)

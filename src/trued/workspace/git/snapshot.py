@@ -211,8 +211,7 @@ def _check_git(code: int, stderr: str, worktree: Worktree) -> None:
     if code == TIMED_OUT:
         raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
     if code != 0 or "Permission denied" in stderr:
-        last = (stderr.strip().splitlines() or ["no message"])[-1]
-        raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
+        raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last_line(stderr)}")
 
 
 def _printable_path(path: str) -> str:
