@@ -174,6 +174,11 @@ def last_line(stderr: str) -> str:
     return (stderr.strip().splitlines() or ["no message"])[-1]
 
 
+def printable_path(path: str | Path) -> str:
+    """The path as text that can be stored and shown, whatever its bytes."""
+    return str(path).encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def as_alternate(objects: Path) -> str:
     """The folder as a value of GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted, because a colon would separate two folders."""
     escaped = str(objects).replace("\\", "\\\\").replace('"', '\\"')

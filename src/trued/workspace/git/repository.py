@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import SETTINGS, git_command, git_environment, last_line
+from trued.workspace.git.command import SETTINGS, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.commit_lookup import holds_git
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
@@ -197,7 +197,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder of the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="run `git init` and commit, then try again")
-    if len(answers) != 4 or _readable(out) != out:
+    if len(answers) != 4 or printable_path(out) != out:
         raise BadInput(
             f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
         )
@@ -211,7 +211,7 @@ def _dirty(root: Path) -> tuple[str, ...]:
     # The user's own filters may run here, as in any `git status`. Nothing is written, not even the index.
     words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     code, out, _ = _git(root, *words, variables=_only_users_filters(root))
-    return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+    return tuple(printable_path(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
@@ -232,11 +232,6 @@ def _only_users_filters(root: Path) -> dict[str, str]:
     given = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(pairs)}
     given |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)}
     return {**given, "GIT_CONFIG_COUNT": str(len(pairs))}
-
-
-def _readable(name: str) -> str:
-    """The name as text that can be stored and shown, whatever its bytes."""
-    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
