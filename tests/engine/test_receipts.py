@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +232,29 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     assert (found.code, found.again) == (0, ())
     assert "the approval by Ada cannot be checked again" in found.said
     assert any("cannot check again that the cases were held out" in one for one in found.said)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-10")
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (None, "not in the bundle"),
+        (("plan.md", b"# A plan\n"), "cannot be read"),
+        (("asked.yaml", b"requirements: [{id: double, text: double(x) is x twice}]\n"), "has no cases"),
+        (("asked.yaml", ASKED.replace("8", "9").encode()), "the contract does not have"),
+        (("asked.yaml", ASKED.encode()), ""),
+    ],
+)
+async def test_it_says_why_a_bundle_does_not_show_that_the_cases_were_held_out(
+    world: World, tmp_path: Path, asked: tuple[str, bytes] | None, why: str
+) -> None:
+    sealed = receipts.read_bundle(world.bundle)
+    lay_bytes(tmp_path / "bundle", bundles.bundle_files(replace(sealed, asked=asked)))
+    found = await checked(world, bundle=tmp_path / "bundle", repository=world.place / "repo")
+    assert found.again == ()
+    unchecked = [one for one in found.said if "cannot check again that the cases were held out" in one]
+    assert [why in one for one in unchecked] == ([True] if why else [])
 
 
 def lay_bytes(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -15,7 +15,7 @@ from trued.engine.landing.records import LandingRequest
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Question
-from trued.page.actions import Actions, visible
+from trued.page.actions import Actions, terminal_line
 from trued.page.confirmation import TRIES, Confirmations, ProposedDecision
 from trued.proof.contract import contract_hash
 
@@ -247,10 +247,10 @@ def test_a_form_that_says_too_little_or_nonsense_is_refused_in_one_sentence(
     "blank", ["\u2800", "\u3164", "\u034f", "\u115f", "\uffa0", "\u200d", "\u3000", "\n", "e" + "\u0301" * 9]
 )
 def test_nothing_that_is_not_seen_pushes_words_away_or_makes_a_line(store: RunStore, blank: str) -> None:
-    shown = visible(f"Ann{blank * 300}Lee")
-    assert visible("Zoë Müller-Łuk, 李 👍: fine?") == "Zoë Müller-Łuk, 李 👍: fine?"
+    shown = terminal_line(f"Ann{blank * 300}Lee")
+    assert terminal_line("Zoë Müller-Łuk, 李 👍: fine?") == "Zoë Müller-Łuk, 李 👍: fine?"
     assert shown in ("Ann Lee", "AnnLee") or blank.startswith("e")
-    assert blank.startswith("e") or visible(blank * 9) == ""
+    assert blank.startswith("e") or terminal_line(blank * 9) == ""
     forged = f"nothing{blank * 40}The page asks you to record, at 14:10:00:{blank}Ann Lee lands r-1"
     with pytest.raises(BadInput, match="criterion has several lines"):
         _actions(store).prepare(store, "amend", {"run": RUN, "criterion": [forged], "reason": "x"})

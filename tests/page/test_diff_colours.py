@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.page.test_attempts_text import ATTACKS, Elements
 from trued.page.diff_colours import LANGUAGES, LONGEST, WORDS, coloured
-from trued.page.render import environment, visible
+from trued.page.render import environment, with_visible_signs
 from trued.page.work_diff import DiffParts, diff_parts
 
 DIFF = '''diff --git a/slug.py b/slug.py
@@ -95,7 +95,7 @@ def test_no_line_of_a_file_is_taken_for_a_heading_of_git_or_for_two_lines() -> N
         ("-", "--- drop nothing\n"),
         ("+", "+++ i;\n+harmless\u2028-hidden\n"),
     )
-    assert "⟨U+2028⟩" in visible(text_of(parts))
+    assert "⟨U+2028⟩" in with_visible_signs(text_of(parts))
 
 
 def test_colours_that_take_too_long_are_left_out() -> None:

@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Cellar, Sealed, Trial, only, quiet
-from trued.model import Contract, Grade
-from trued.proof.seal import SealTerms, seal
-from trued.run.examination.existing_tests import with_existing_tests
+from tests.proof.trial import Cellar, Sealed, Trial, only
+from trued.model import Grade
 
 OLD = "def test_old():\n    assert True\n"
 BASE = {
@@ -63,15 +61,9 @@ TELLS: dict[str, tuple[dict[str, str | None], str]] = {
 }
 
 
-async def with_guards(trial: Trial) -> Contract:
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
-
-
 @pytest.fixture
 async def sealed(cellar: Cellar) -> Sealed:
-    return await cellar.sealed("place", BASE, ASKED, with_guards)
+    return await cellar.sealed("place", BASE, ASKED, Trial.seal_with_existing_tests)
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")
@@ -101,10 +93,8 @@ async def test_without_existing_tests_compiled_code_counts_too(tmp_path: Path) -
     trial = Trial(tmp_path, {"twice.py": BASE["twice.py"]}, ASKED)
     files, seen = TELLS["compiled code"]
     contract = await trial.seal()
-    found = [
-        only(await trial.prove(contract, await trial.head({**files, "twice.py": CODE.format(seen=one)}, force=True)))
-        for one in (seen, "True")
-    ]
+    heads = [{**files, "twice.py": CODE.format(seen=one)} for one in (seen, "True")]
+    found = await trial.judged(contract, *heads, force=True)
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
 
 
@@ -128,9 +118,9 @@ async def test_tests_that_ran_without_what_python_loads_in_a_checkout_show_teste
     case = {"call": "kit:twice", "args": [21], "returns": 42}
     asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": [case]}]}]
     trial = Trial(tmp_path, {"kit.py": "def two():\n    return 2\n", "tests/test_kit.py": test}, asked)
-    contract, modes = await with_guards(trial), py_compile.PycInvalidationMode
+    contract, modes = await trial.seal_with_existing_tests(), py_compile.PycInvalidationMode
     heads = [compiled(one) for one in (modes.UNCHECKED_HASH, modes.CHECKED_HASH, modes.TIMESTAMP)]
-    found = [only(await trial.prove(contract, await trial.head(one, force=True))) for one in heads]
+    found = await trial.judged(contract, *heads, force=True)
     assert [one.grade for one in found] == [Grade.TESTED, Grade.TESTED, Grade.PROVEN], found
 
 
@@ -144,7 +134,7 @@ async def test_tests_that_ran_without_a_module_that_hides_another_show_tested_at
     case = {"call": "kit:twice", "args": [21], "returns": 42}
     asked = [{"id": "r", "text": "twice", "checks": [{"kind": "examples", "cases": [case]}]}]
     trial = Trial(tmp_path, {"kit.py": kit, "tests/test_kit.py": test}, asked)
-    contract = await with_guards(trial)
+    contract = await trial.seal_with_existing_tests()
     work = {"kit.py": f"{kit}\n\ndef twice(x):\n    return x * 2\n"}
     wrong, right = "def rgb_to_hls(*_):\n    return 0, 1, 0\n", "def rgb_to_hls(*_):\n    return 0, 2, 0\n"
     heads = {
@@ -155,7 +145,7 @@ async def test_tests_that_ran_without_a_module_that_hides_another_show_tested_at
         "a name of its own": {**work, "colours.py": wrong},
         "nothing": work,
     }
-    found = {name: only(await trial.prove(contract, await trial.head(one))) for name, one in heads.items()}
+    found = dict(zip(heads, await trial.judged(contract, *heads.values()), strict=True))
     grades = [*[Grade.TESTED] * 3, *[Grade.PROVEN] * 3]
     assert [one.grade for one in found.values()] == grades, {name: one.why for name, one in found.items()}
     assert all("colorsys" in one.why[0] for one in [*found.values()][:3]), found
@@ -169,5 +159,5 @@ async def test_a_copy_beside_the_product_is_not_the_product(tmp_path: Path) -> N
     contract, code = await trial.seal(), CODE.format(seen="True")
     heads: list[dict[str, str | None]] = [{"twice.py": code}, {"src/twice.py": code}]
     heads.append({"twice.py": code, "src/twice.py": None})  # the product is moved
-    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
+    found = await trial.judged(contract, *heads)
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN, Grade.PROVEN], found

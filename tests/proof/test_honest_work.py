@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Trial, only, quiet
+from tests.proof.trial import Trial, only
 from trued.model import EXISTING_TESTS, Grade, TestsCheck
 from trued.proof.runners.made_to_fail import failing_javascript
-from trued.proof.seal import SealTerms, seal
 from trued.run.examination.existing_tests import with_existing_tests
 
 TESTS = """'use strict';
@@ -84,9 +83,7 @@ async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nob
     check = {"kind": "examples", "cases": [{"call": "lib:one", "args": [], "returns": 2}]}
     asked = [{"id": "two", "text": "one() is 2", "supersedes": ["test_lib.py"], "checks": [check]}]
     trial = Trial(tmp_path, base, asked)
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+    contract = await trial.seal_with_existing_tests()
     assert [one.id for one in contract.requirements] == ["two"]
     assert "python -m pytest -q: all its tests that pass on the base are superseded, so it guards nothing" in (
         contract.undecided

@@ -8,12 +8,10 @@ from types import FrameType
 
 import pytest
 
-from tests.proof.trial import Change, Trial, only, quiet
-from trued.model import Contract, Grade
+from tests.proof.trial import Trial, asked_three, only
+from trued.model import Contract, Grade, Judged
 from trued.proof.altered_code import imported_modules
-from trued.proof.seal import SealTerms, seal
 from trued.proof.uncollected_tests import uncollected_tests
-from trued.run.examination.existing_tests import with_existing_tests
 
 CORE = "def rate(x):\n    return x * 2\n\n\ndef other():\n    return 5\n"
 BROKEN = CORE.replace("x * 2", "0")
@@ -32,13 +30,6 @@ HELPED = MARKED.replace("assert core.rate(1) == 2", "check(1, 2)")
 HELPED += "\n\ndef check(given, expected):\n    assert core.rate(given) == expected\n"
 WITH_EXAMPLE = CORE.replace("def rate(x):\n", 'def rate(x):\n    """\n    >>> rate(1)\n    2\n    """\n')
 SLOW = "[pytest]\nmarkers = slow\naddopts = -m 'not slow'\n"
-ASKED = [
-    {
-        "id": "three",
-        "text": "three() is 3",
-        "checks": [{"kind": "examples", "cases": [{"call": "kit:three", "args": [], "returns": 3}]}],
-    }
-]
 PROJECTS: dict[str, tuple[dict[str, str], str]] = {
     "outside of testpaths": (
         {"pytest.ini": "[pytest]\ntestpaths = tests\n", "tests/test_kit.py": PASSES, "checks/test_core.py": RATE},
@@ -76,10 +67,16 @@ PROJECTS: dict[str, tuple[dict[str, str], str]] = {
 QUICK = ("outside of testpaths", "deselected", "doctests")
 
 
-async def sealed(trial: Trial) -> Contract:
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+def trial_of(place: Path, files: dict[str, str]) -> Trial:
+    """A base with `core` and `kit`; a head is asked to add `three` to `kit`."""
+    return Trial(place, {"core.py": CORE, "kit.py": KIT, **files}, asked_three())
+
+
+async def judged(place: Path, files: dict[str, str], *heads: dict[str, str]) -> tuple[Contract, list[Judged]]:
+    """The base's contract, and how it judges heads that do what was asked for, and change these files besides."""
+    trial = trial_of(place, files)
+    contract = await trial.seal_with_existing_tests()
+    return contract, await trial.judged(contract, *({"kit.py": THREE, **one} for one in heads))
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
@@ -88,13 +85,11 @@ async def sealed(trial: Trial) -> Contract:
 )
 async def test_code_that_only_uncollected_tests_check_is_not_proven(name: str, tmp_path: Path) -> None:
     files, uncollected = PROJECTS[name]
-    base = {"core.py": CORE, "kit.py": KIT, **files}
-    trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
+    trial = trial_of(tmp_path, files)
+    contract = await trial.seal_with_existing_tests()
     assert contract.uncollected == (uncollected,)
-    liar = await trial.prove(
-        contract, await trial.head({"kit.py": THREE, "core.py": base["core.py"].replace("x * 2", "0")})
-    )
+    broken = files.get("core.py", CORE).replace("x * 2", "0")
+    liar = await trial.prove(contract, await trial.head({"kit.py": THREE, "core.py": broken}))
     assert (only(liar).grade, only(liar).lacks) == (Grade.TESTED, "attest"), only(liar).why
     assert "core.py" in only(liar).why[0]
     assert any(uncollected in one for one in liar.undecided), liar.undecided
@@ -116,41 +111,28 @@ async def test_a_package_that_the_roots_test_script_leaves_out_is_unguarded(tmp_
         "packages/core/rate.mjs": "export const rate = () => 2;\n",
         "packages/core/rate.test.mjs": test.replace("NAME", "rate").replace("FILE", "rate"),
     }
-    asked = [{**ASKED[0], "checks": [{"kind": "examples", "cases": [CALL]}]}]
-    trial = Trial(tmp_path, base, asked)
-    contract = await sealed(trial)
+    trial = Trial(tmp_path, base, asked_three("./src/kit.mjs:three"))
+    contract = await trial.seal_with_existing_tests()
     assert contract.uncollected == ("packages/core/rate.test.mjs",)
     work = {"src/kit.mjs": f"{base['src/kit.mjs']}export const three = () => 3;\n"}
-    heads: list[Change] = [
-        {**work, "packages/core/rate.mjs": "export const rate = () => 0;\n"},
-        work,
-        {**work, "src/more.mjs": "export const more = 1;\n"},
-    ]
-    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
+    broken = {"packages/core/rate.mjs": "export const rate = () => 0;\n"}
+    more = {"src/more.mjs": "export const more = 1;\n"}
+    found = await trial.judged(contract, {**work, **broken}, work, {**work, **more})
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
-
-
-CALL = {"call": "./src/kit.mjs:three", "args": [], "returns": 3}
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_go_module_below_the_root_is_unguarded(tmp_path: Path) -> None:
     """`go test ./...` at the root leaves such modules out."""
-    base = {
-        "kit.py": KIT,
-        "core.py": CORE,
+    files = {
         "svc/go.mod": "module svc\n",
         "svc/rate.go": "package svc\n",
         "svc/rate_test.go": 'package svc\n\nimport "testing"\n\nfunc TestRate(t *testing.T) {}\n',
         "svc/helpers_test.go": "package svc\n",
         "vendor/x/x_test.go": "package x\n\nfunc TestX(t *testing.T) {}\n",
     }
-    trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
+    contract, found = await judged(tmp_path, files, {"svc/rate.go": "package svc\n\n"}, {"core.py": f"{CORE}\n"})
     assert contract.uncollected == ("svc/rate_test.go",)
-    work = {"kit.py": THREE}
-    heads: list[Change] = [{**work, "svc/rate.go": "package svc\n\n"}, {**work, "core.py": f"{CORE}\n"}]
-    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
@@ -172,8 +154,8 @@ async def test_a_go_module_below_the_root_is_unguarded(tmp_path: Path) -> None:
 )
 async def test_what_is_collected_or_no_test_is_not_called_uncollected(more: dict[str, str], tmp_path: Path) -> None:
     settings = {"pytest.ini": "[pytest]\nnorecursedirs = fixtures vendor\n"}
-    trial = Trial(tmp_path, {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **settings, **more}, ASKED)
-    assert (await sealed(trial)).uncollected == ()
+    trial = trial_of(tmp_path, {"tests/test_kit.py": PASSES, **settings, **more})
+    assert (await trial.seal_with_existing_tests()).uncollected == ()
 
 
 @pytest.mark.slow
@@ -182,11 +164,9 @@ async def test_a_method_is_not_guarded_by_tests_of_another_class(tmp_path: Path)
     boxes = "class A:\n    def save(self):\n        return 1\n\n\nclass B:\n    def save(self):\n        return 2\n"
     tests = "import pytest\n\nimport core\n\n\ndef test_a():\n    assert core.A().save() == 1\n\n\n"
     tests += "@pytest.mark.slow\ndef test_b():\n    assert core.B().save() == 2\n"
-    base = {"core.py": boxes, "kit.py": KIT, "pytest.ini": SLOW, "tests/test_core.py": tests}
-    trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
+    files = {"core.py": boxes, "pytest.ini": SLOW, "tests/test_core.py": tests}
     heads = [boxes.replace("return 2", "return 0"), boxes.replace("return 1", "return 2 - 1")]
-    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, "core.py": one}))) for one in heads]
+    _, found = await judged(tmp_path, files, *({"core.py": one} for one in heads))
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
@@ -196,14 +176,8 @@ async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tm
     tests = MARKED.replace("import core\n", "import core\nimport tax\n", 1)
     tests += "\n\ndef test_tax():\n    assert tax.rate(1) == 3\n"
     tax = "def rate(x):\n    return x * 3\n"
-    trial = Trial(
-        tmp_path,
-        {"core.py": CORE, "tax.py": tax, "kit.py": KIT, "pytest.ini": SLOW, "tests/test_core.py": tests},
-        ASKED,
-    )
-    contract = await sealed(trial)
-    heads = [{"core.py": BROKEN}, {"tax.py": tax.replace("x * 3", "3 * x")}]
-    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, **one}))) for one in heads]
+    files = {"tax.py": tax, "pytest.ini": SLOW, "tests/test_core.py": tests}
+    _, found = await judged(tmp_path, files, {"core.py": BROKEN}, {"tax.py": tax.replace("x * 3", "3 * x")})
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
@@ -213,17 +187,12 @@ async def test_a_function_is_not_guarded_by_tests_of_another_modules_function(tm
 async def test_go_code_that_collected_tests_use_is_guarded(tmp_path: Path) -> None:
     test = 'package m\n\nimport "testing"\n\nfunc TestNAME(t *testing.T) {\n\tif NAME() != 2 {\n\t\tt.Fatal()\n\t}\n}\n'
     rates = "package m\n\nfunc Rate() int { return 2 }\n\nfunc Slow() int { return 2 }\n"
-    base = {
+    files = {
         "go.mod": "module m\n\ngo 1.19\n",
         "rate.go": rates,
         "rate_test.go": test.replace("NAME", "Rate"),
         "slow_test.go": "//go:build slow\n\n" + test.replace("NAME", "Slow"),
-        "kit.py": KIT,
-        "core.py": CORE,
     }
-    trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
-    assert contract.uncollected == ("slow_test.go",)
     heads = [
         {"rate.go": rates.replace("Rate() int { return 2", "Rate() int { return 1 + 1")},
         {"more.go": "package m\n\nfunc More() int { return 3 }\n"},
@@ -231,7 +200,8 @@ async def test_go_code_that_collected_tests_use_is_guarded(tmp_path: Path) -> No
         {"rate.go": f"{rates}// {'é' * 2**19}\n\nfunc init() {{ println() }}\n"},
         {"more.go": "package m\n\nfunc init() { println() }\n"},
     ]
-    found = [only(await trial.prove(contract, await trial.head({"kit.py": THREE, **one}))) for one in heads]
+    contract, found = await judged(tmp_path, files, *heads)
+    assert contract.uncollected == ("slow_test.go",)
     assert [one.grade for one in found] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 3], found
 
 
@@ -259,7 +229,7 @@ TITLED = "describe('x', () => { it('y', () => { cy.visit('/'); }); });\n"
 
 
 async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> list[str]:
-    trial = Trial(place, {"core.py": CORE, "kit.py": KIT, "tests/test_kit.py": PASSES, **files}, ASKED)
+    trial = trial_of(place, {"tests/test_kit.py": PASSES, **files})
     await trial.workspace.begin()
     return await uncollected_tests(trial.workspace, trial.workspace.base, [*COLLECTED, *ids], ())
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.runners.test_suites import ASKED, sealed
-from tests.proof.trial import Change, Trial, only
-from trued.model import Contract, Grade
+from tests.proof.trial import Change, Trial, asked_three, only
+from trued.model import Grade
 
 CORE = "def rate(x):\n    return x * 2\n"
 KIT = (
@@ -34,6 +33,11 @@ BASE = {
     "pyproject.toml": '[project]\nname = "a"\nversion = "1"\n',
 }
 WORK = {"kit.py": KIT + THREE}
+NODE_TEST = {
+    "kit.test.mjs": "import 'nowhere-at-all';\nimport { test } from 'node:test';\nimport { rate } from './core.mjs';\n"
+    "test('rate', () => { if (rate(1) !== 2) throw 1; });\n"
+}
+needs_node = pytest.mark.skipif(not shutil.which("node"), reason="Node.js is not installed")
 
 
 def with_kit(text: str) -> dict[str, str]:
@@ -91,29 +95,37 @@ HONEST: dict[str, Change] = {
 }
 
 
-async def grades(trial: Trial, contract: Contract, heads: dict[str, Change]) -> dict[str, tuple[Grade, str]]:
-    judged = {name: only(await trial.prove(contract, await trial.head(head))) for name, head in heads.items()}
-    return {name: (one.grade, one.why[0]) for name, one in judged.items()}
+async def graded(
+    place: Path, base: dict[str, str], heads: dict[str, Change], *, unguarded: bool = True, call: str = "kit:three"
+) -> dict[str, tuple[Grade, str]]:
+    """The grade of each head and its first reason. `unguarded`: whether a suite of the base cannot be run."""
+    trial = Trial(place, base, asked_three(call))
+    contract = await trial.seal_with_existing_tests()
+    assert bool(contract.unguarded) is unguarded
+    judged = await trial.judged(contract, *heads.values())
+    return {name: (one.grade, one.why[0]) for name, one in zip(heads, judged, strict=True)}
+
+
+def grades(found: dict[str, tuple[Grade, str]]) -> dict[str, Grade]:
+    return {name: grade for name, (grade, _) in found.items()}
 
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_what_may_alter_unguarded_code_is_tested_at_most(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, BASE, ASKED)
-    contract = await sealed(trial)
-    assert contract.unguarded
-    found = await grades(trial, contract, {name: head for name, (head, _) in LIARS.items()})
-    assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(LIARS, Grade.TESTED), found
+    found = await graded(tmp_path, BASE, {name: head for name, (head, _) in LIARS.items()})
+    assert grades(found) == dict.fromkeys(LIARS, Grade.TESTED), found
     assert [name for name, (_, named) in LIARS.items() if named not in found[name][1]] == [], found
 
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, BASE, ASKED)
+    trial = Trial(tmp_path, BASE, asked_three())
     name = "far\nthree: proven.py"
     tests = {"tests/test_a\nb.py": "def test_a():\n    pass\n"}
-    verdict = await trial.prove(await sealed(trial), await trial.head({**WORK, name: "import os\n", **tests}))
+    contract = await trial.seal_with_existing_tests()
+    verdict = await trial.prove(contract, await trial.head({**WORK, name: "import os\n", **tests}))
     assert "far\\nthree: proven.py" in only(verdict).why[0]
     assert [one for one in (*only(verdict).why, *verdict.undecided) if "\n" in one] == []
     assert any("test_a\\nb.py" in one for one in verdict.undecided), verdict.undecided
@@ -123,58 +135,47 @@ async def test_a_file_name_is_written_on_one_line(tmp_path: Path) -> None:
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.slow
 async def test_ordinary_work_beside_unguarded_code_is_proven(tmp_path: Path) -> None:
-    trial = Trial(tmp_path, BASE, ASKED)
-    found = await grades(trial, await sealed(trial), HONEST)
-    assert {name: grade for name, (grade, _) in found.items()} == dict.fromkeys(HONEST, Grade.PROVEN), found
+    found = await graded(tmp_path, BASE, HONEST)
+    assert grades(found) == dict.fromkeys(HONEST, Grade.PROVEN), found
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_without_tests_in_python_files_among_tests_are_code_if_the_product_imports_them(tmp_path: Path) -> None:
     base = {"Cargo.toml": "[package]\n", "tests/all.rs": "#[test]\nfn it() {}\n", "core.py": CORE, "kit.py": KIT}
-    trial = Trial(tmp_path, {**base, "shared.py": ""}, ASKED)
     helper = {"tests/__init__.py": "", "tests/helpers.py": "import core\n\ncore.rate = None\n"}
     heads: dict[str, Change] = {
         "imported": {"kit.py": f"{KIT}from tests import helpers\n{THREE}", **helper},
         "not imported": {"kit.py": KIT + THREE, **helper},
     }
-    found = await grades(trial, await sealed(trial), heads)
-    assert [grade for grade, _ in found.values()] == [Grade.TESTED, Grade.PROVEN], found
+    found = await graded(tmp_path, {**base, "shared.py": ""}, heads)
+    assert [*grades(found).values()] == [Grade.TESTED, Grade.PROVEN], found
 
 
+@needs_node
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_script_that_only_the_heads_import_loads_was_not_checked(tmp_path: Path) -> None:
-    if not shutil.which("node"):
-        pytest.skip("Node.js is not installed")
-    asked = json.loads(json.dumps(ASKED).replace("kit:three", "kit.mjs:three"))
-    test = "import 'nowhere-at-all';\nimport { test } from 'node:test';\nimport { rate } from './core.mjs';\n"
     base = {
         "kit.mjs": "import './near.mjs';\nexport const two = () => 2;\n",
         "near.mjs": "export const near = () => 1;\n",
         "core.mjs": "export const rate = (x) => x * 2;\n",
-        "kit.test.mjs": f"{test}test('rate', () => {{ if (rate(1) !== 2) throw 1; }});\n",
+        **NODE_TEST,
     }
-    trial = Trial(tmp_path, base, asked)
-    contract = await sealed(trial)
-    assert contract.unguarded
     kit = f"{base['kit.mjs']}export const three = () => 3;\n"
     heads: dict[str, Change] = {
         "broken": {"kit.mjs": f"import './core.mjs';\n{kit}", "core.mjs": "export const rate = (x) => 0;\n"},
         "honest": {"kit.mjs": kit, "near.mjs": "export const near = () => 2;\n"},
         "a new file": {"kit.mjs": f"import {{ x }} from './new.mjs';\n{kit}", "new.mjs": "export const x = 1;\n"},
     }
-    found = await grades(trial, contract, heads)
-    assert [grade for grade, _ in found.values()] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
+    found = await graded(tmp_path, base, heads, call="kit.mjs:three")
+    assert [*grades(found).values()] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
     assert "core.mjs" in found["broken"][1]
 
 
+@needs_node
 @pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_short_names_of_the_base_lead_to_code_and_those_of_the_head_do_not(tmp_path: Path) -> None:
-    if not shutil.which("node"):
-        pytest.skip("Node.js is not installed")
-    asked = json.loads(json.dumps(ASKED).replace("kit:three", "kit.mjs:three"))
-    test = "import 'nowhere-at-all';\nimport { test } from 'node:test';\nimport { rate } from './core.mjs';\n"
     names = {"#near": {"default": "./lib/near.mjs"}, "#lib/*": "./lib/*.mjs", "#far": "./lib/far.mjs"}
     base = {
         "package.json": json.dumps({"type": "module", "imports": names}),
@@ -182,11 +183,8 @@ async def test_short_names_of_the_base_lead_to_code_and_those_of_the_head_do_not
         "lib/near.mjs": "export const near = () => 1;\n",
         "lib/far.mjs": "export const far = () => 1;\n",
         "core.mjs": "import { far } from '#far';\nexport const rate = (x) => x * 2 * far();\n",
-        "kit.test.mjs": f"{test}test('rate', () => {{ if (rate(1) !== 2) throw 1; }});\n",
+        **NODE_TEST,
     }
-    trial = Trial(tmp_path, base, asked)
-    contract = await sealed(trial)
-    assert contract.unguarded
     kit = f"{base['kit.mjs']}export const three = () => 3;\n"
     broken = "export const rate = (x) => 0;\n"
 
@@ -215,8 +213,8 @@ async def test_short_names_of_the_base_lead_to_code_and_those_of_the_head_do_not
         "a name before a pattern": {**with_name("#lib/far", "./lib/near.mjs"), "kit.mjs": kit},
         "a nearer package.json": {"lib/package.json": "{}", "kit.mjs": kit},
     }
-    found = await grades(trial, contract, heads)
-    assert [grade for grade, _ in found.values()] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 6], found
+    found = await graded(tmp_path, base, heads, call="kit.mjs:three")
+    assert [*grades(found).values()] == [Grade.PROVEN, Grade.PROVEN, *[Grade.TESTED] * 6], found
     named = ["core.mjs", "core.mjs", "package.json", "far.test.mjs", "package.json", "lib/package.json"]
     assert all(name in why for name, (_, why) in zip(named, [*found.values()][2:], strict=True)), found
 
@@ -227,17 +225,15 @@ async def test_statements_that_mention_what_only_failing_tests_reach_are_named(t
     kit = "import core\n\nNAMES = []\n\n\ndef two():\n    return 2\n"
     test = "import core\nimport kit\n\n\ndef test_two():\n    assert kit.two() == 2\n\n\ndef test_rate():\n"
     test += "    assert core.rate(1) == 3\n"
-    trial = Trial(tmp_path, {"core.py": CORE, "kit.py": kit, "tests/test_kit.py": test}, ASKED)
-    contract = await sealed(trial)
-    assert not contract.unguarded
+    base = {"core.py": CORE, "kit.py": kit, "tests/test_kit.py": test}
     heads: dict[str, Change] = {
         "by name": {"kit.py": f"{kit}{THREE}\n\nsetattr(core, 'rate', lambda x: 0)\n"},
         "in a function": {"kit.py": f"{kit}{THREE}\n\ndef patch():\n    core.rate = None\n\n\npatch()\n"},
         "by module": {"kit.py": f"{kit}{THREE}\n\nsetattr(core, 'ra' + 'te', lambda x: 0)\n"},
         "something else": {"kit.py": f"{kit}{THREE}\n\nNAMES.append('three')\n"},
     }
-    found = await grades(trial, contract, heads)
-    assert [grade for grade, _ in found.values()] == [*[Grade.TESTED] * 3, Grade.PROVEN], found
+    found = await graded(tmp_path, base, heads, unguarded=False)
+    assert [*grades(found).values()] == [*[Grade.TESTED] * 3, Grade.PROVEN], found
     assert ["kit.py (rate)" in why for _, why in found.values()] == [True, True, False, False], found
 
 
@@ -262,7 +258,6 @@ async def test_what_only_idle_tests_run_is_not_guarded_by_what_guarding_tests_me
         "tests/contract.py": contract_tests,
         "tests/test_core.py": tests,
     }
-    trial = Trial(tmp_path, base, ASKED)
 
     def with_new(name: str) -> Change:
         old = core[core.index(f"def {name}()") :].split("\n\n\n")[0]
@@ -270,6 +265,6 @@ async def test_what_only_idle_tests_run_is_not_guarded_by_what_guarding_tests_me
         return {"kit.py": f"{base['kit.py']}{THREE}", "core.py": core.replace(old, new)}
 
     idle, guarded = ["total", "late", "slow", "far"], ["kinds", "near"]
-    found = await grades(trial, await sealed(trial), {name: with_new(name) for name in [*idle, *guarded]})
+    found = await graded(tmp_path, base, {name: with_new(name) for name in [*idle, *guarded]}, unguarded=False)
     expected = {**dict.fromkeys(idle, Grade.TESTED), **dict.fromkeys(guarded, Grade.PROVEN)}
-    assert {name: grade for name, (grade, _) in found.items()} == expected, found
+    assert grades(found) == expected, found

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.proof.runners.test_suites import sealed
 from tests.proof.trial import Trial, only
 from trued.model import Grade, Verdict
 from trued.proof.used_by_tests import uses_file, with_new_definitions
@@ -33,7 +32,7 @@ BLIND = "def same(a, b):\n    pass\n"
 async def verdict(place: Path, base: dict[str, str | None], change: dict[str, str | None]) -> Verdict:
     asked: list[dict[str, Any]] = [{"id": "double", "text": "double(x) is twice x", "checks": [CASES]}]
     trial = Trial(place, base, asked)
-    return await trial.prove(await sealed(trial), await trial.head(change))
+    return await trial.prove(await trial.seal_with_existing_tests(), await trial.head(change))
 
 
 @pytest.mark.slow
@@ -159,7 +158,7 @@ async def test_a_helper_below_a_root_of_its_own_is_found_and_honest_work_there_i
     asked = [{"id": "double", "text": "double(x) is twice x", "checks": [CASES]}]
     trial = Trial(tmp_path, base, asked, path=["lib"])
     change = moved({"kit/core.py": core, **({"kit/testing.py": helper} if helper else {})})
-    found = await trial.prove(await sealed(trial), await trial.head(change))
+    found = await trial.prove(await trial.seal_with_existing_tests(), await trial.head(change))
     assert only(found).grade is grade, only(found).why
 
 
@@ -258,7 +257,7 @@ async def test_a_helper_that_tests_load_by_a_short_name_is_a_helper(
     cases = {"kind": "examples", "cases": [{"call": "kit/core.mjs:double", "args": [4], "returns": 8}]}
     trial = Trial(tmp_path, SCRIPTS, [{"id": "double", "text": "double(x) is twice x", "checks": [cases]}])
     change = {"kit/core.mjs": f"{core}{SCRIPT_DONE}", "kit/same.mjs": helper}
-    found = await trial.prove(await sealed(trial), await trial.head(change))
+    found = await trial.prove(await trial.seal_with_existing_tests(), await trial.head(change))
     assert only(found).grade is grade, only(found).why
     assert grade is not Grade.TESTED or "kit/same.mjs" in only(found).why[0]
 
@@ -306,7 +305,7 @@ async def test_what_defines_a_function_that_the_user_names_is_the_product(
         .replace("sum_of", "sum_from")
         .replace("s):", "s, start=0):"),
     }
-    found = await trial.prove(await sealed(trial), await trial.head({**change, **more}))
+    found = await trial.prove(await trial.seal_with_existing_tests(), await trial.head({**change, **more}))
     assert only(found).grade is grade, only(found).why
 
 
@@ -322,7 +321,7 @@ async def test_a_helper_that_defines_the_same_name_as_the_product_is_a_helper(tm
     asked: list[dict[str, Any]] = [{"id": "double", "text": "double(x) is add(x, x)", "checks": [CASES]}]
     trial = Trial(tmp_path, base, asked)
     wrong = {"kit/core.py": WRONG, "kit/testing.py": f"{BLIND}\n\n{ADD}"}
-    found = await trial.prove(await sealed(trial), await trial.head({**wrong}))
+    found = await trial.prove(await trial.seal_with_existing_tests(), await trial.head({**wrong}))
     assert only(found).grade is Grade.TESTED, only(found).why
 
 
@@ -337,7 +336,7 @@ async def test_a_helper_that_defines_what_the_product_shall_get_is_a_helper(tmp_
     asked: list[dict[str, Any]] = [{"id": "double", "text": words, "checks": [CASES]}]
     trial = Trial(tmp_path, base, asked)
     change: dict[str, str | None] = {"kit/core.py": WRONG, "kit/testing.py": f"{BLIND}{ORACLE}"}
-    found = await trial.prove(await sealed(trial), await trial.head(change))
+    found = await trial.prove(await trial.seal_with_existing_tests(), await trial.head(change))
     assert only(found).grade is Grade.TESTED, only(found).why
 
 

@@ -17,11 +17,18 @@ from trued.proof.case_status import Base, on_base
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
+from trued.run.examination.existing_tests import with_existing_tests
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox.levels import choose_level
 
 Change = Callable[[Path], None] | Mapping[str, str | None]
+
+
+def asked_three(call: str = "kit:three") -> list[dict[str, Any]]:
+    """The requirement that a new function returns 3."""
+    checks = [{"kind": "examples", "cases": [{"call": call, "args": [], "returns": 3}]}]
+    return [{"id": "three", "text": "three() is 3", "checks": checks}]
 
 
 def bare_interpreter(place: Path) -> Path:
@@ -95,6 +102,12 @@ class Trial:
         authors = {check_hash(check): Author(role="examiner", agent="scripted:x") for check in checks}
         return await seal(self.workspace, asked, SealTerms(held_out, why, authors), tell=quiet)
 
+    async def seal_with_existing_tests(self) -> Contract:
+        """Like `seal`, with the base's own tests as guards."""
+        await self.workspace.begin()
+        asked, guards = await with_existing_tests(self.workspace, self.asked)
+        return await seal(self.workspace, asked, SealTerms(held_out=True, guards=guards), tell=quiet)
+
     async def head(self, change: Change, *, force: bool = False) -> str:
         """Commit a head in an untrusted repository, copy it into the store, and return the commit."""
         self.heads += 1
@@ -113,6 +126,10 @@ class Trial:
         return await prove(
             self.workspace, contract, ids, commit, subject="all", objections=objections, tell=quiet, **more
         )
+
+    async def judged(self, contract: Contract, *heads: Change, force: bool = False) -> list[Judged]:
+        """The only requirement, as each head is judged by it."""
+        return [only(await self.prove(contract, await self.head(one, force=force))) for one in heads]
 
     async def verdict(self, change: Change, *, force: bool = False) -> Verdict:
         contract = await self.seal()

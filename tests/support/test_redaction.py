@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.support.redaction import LONGEST_LINE, Redactor, Stream, plain, secrets_in, single_line, subject_line
+from trued.support.redaction import (
+    LONGEST_LINE,
+    Redactor,
+    Stream,
+    line_without_controls,
+    plain,
+    plain_line,
+    printable,
+    printable_line,
+    secrets_in,
+    subject_line,
+    unix_lines,
+    without_controls,
+)
 
 SECRET = 'p@ss "word"/with\\all+kinds=of&things'
 KEYS = [
@@ -217,6 +230,20 @@ def test_a_commits_first_line_says_what_it_is_about_and_is_short_and_harmless(
 
 
 def test_a_text_for_one_line_of_a_file_stays_on_it() -> None:
-    assert single_line("a\r\n\tb\x1b\u2028c\ud800", 80) == "a b c?"
-    assert single_line("abcdef", 6) == "abcdef"
-    assert single_line("abcdef", 4) == "abcd […]"
+    assert line_without_controls("a\r\n\tb\x1b\u2028c\ud800", 80) == "a b c?"
+    assert line_without_controls("abcdef", 6) == "abcdef"
+    assert line_without_controls("abcdef", 4) == "abcd […]"
+
+
+HOSTILE = "\x1b[31ma\u200b\r\n\tb\x85c\ud800"
+
+
+def test_each_way_to_clean_a_text_keeps_what_it_promises() -> None:
+    assert plain_line(HOSTILE) == "a bc"
+    assert plain_line("abcdef", 6) == "abcdef"
+    assert plain_line("abcdef", 4) == "abc…"
+    assert without_controls(HOSTILE, keep="\n") == " [31ma\u200b \n b c?"
+    assert without_controls(HOSTILE, keep="\n", instead="") == "[31ma\u200b\nbc?"
+    assert printable_line(HOSTILE) == "[31ma b c"
+    assert printable("a\r\nb") == "a  b"
+    assert unix_lines("a\r\nb\rc\n") == "a\nb\nc\n"

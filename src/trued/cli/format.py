@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trued.model.titles import cut_title
 from trued.support.durations import duration
-from trued.support.redaction import plain
+from trued.support.redaction import plain, plain_line
 
 if TYPE_CHECKING:
     from trued.model import Case
@@ -35,7 +35,7 @@ STATES = {
 
 def line(text: object, length: int = 0) -> str:
     """The text on one line, without control characters, cut to `length` characters (0: not cut)."""
-    flat = " ".join(plain(str(text)).split())
+    flat = plain_line(str(text))
     return cut_title(flat, length) if length else flat
 
 

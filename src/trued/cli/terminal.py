@@ -16,7 +16,7 @@ from trued.errors import BadInput, StateFailed
 from trued.inputs.settings.folders import state_folder
 from trued.model import Question
 from trued.support.processes import inside_agent
-from trued.support.redaction import plain
+from trued.support.redaction import plain, plain_line
 
 if TYPE_CHECKING:  # at run time, only the functions that print colours import it: `logs` and --json do without
     from rich.console import Console
@@ -99,7 +99,7 @@ def whoami() -> str:
     command = ["git", "-c", "core.fsmonitor=false", "config", "--get", "user.name"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(command, capture_output=True, check=False, timeout=10)
-        if name := " ".join(plain(done.stdout.decode("utf-8", "replace")).split()):
+        if name := plain_line(done.stdout.decode("utf-8", "replace")):
             return name
     try:
         return pwd.getpwuid(os.getuid()).pw_name

@@ -12,7 +12,7 @@ from trued.model.events.proof import NoProgress, VerdictReached
 from trued.model.events.run import WorkSetAside
 from trued.support import atomic_files
 from trued.support.plurals import counted
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")
@@ -145,4 +145,4 @@ def _section(title: str, lines: tuple[str, ...], nothing: str) -> str:
 
 
 def _short_line(text: str, longest: int = LONGEST) -> str:
-    return single_line(text, longest)
+    return line_without_controls(text, longest)

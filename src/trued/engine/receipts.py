@@ -12,7 +12,7 @@ from trued.engine.run_store import RunStore
 from trued.engine.verify import VerifyRequest, temporary_workspace
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
-from trued.model import Approval, Contract, Grade, Verdict
+from trued.model import Approval, Contract, Grade, Requirement, Verdict
 from trued.proof.contract import apply_approvals
 from trued.proof.prove import prove
 from trued.proof.receipts import bundle as bundles
@@ -88,8 +88,8 @@ async def check_receipt(
         new = await prove_again(found.statement, sealed, repository or Path(), home=home, tell=tell)
         differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
-        if found.statement.predicate.trued.held_out and not _cases_of(sealed):
-            said.append("cannot check again that the cases were held out: their file is not in the bundle")
+        if found.statement.predicate.trued.held_out and (why := _why_unchecked(sealed)):
+            said.append(f"cannot check again that the cases were held out: {why}")
     else:
         said.append("nothing was run; pass --bundle in a clone to prove everything again")
     return ReceiptCheck(
@@ -143,14 +143,33 @@ async def _contract_with_visibility(sealed: Bundle, *both: NamedCommit) -> Contr
 def _cases_of(sealed: Bundle) -> set[str]:
     """Git's blob ids of the bundle's requirements file. Empty if the bundle has no such file, if it cannot be read, or
     if it has checks that were not sealed."""
-    name, data = sealed.asked or ("", b"")
     sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
-    try:
-        asked = parse_requirements(data.decode(), name).requirements
-    except (BadInput, UnicodeDecodeError):
+    asked = _requirements_of(sealed)
+    if not sealed.asked or asked is None:
         return set()
     own = all(set(map(check_hash, one.checks)) <= sealed_checks.get(one.id, set()) for one in asked)
-    return set(git_blob_names(data)) if own else set()
+    return set(git_blob_names(sealed.asked[1])) if own else set()
+
+
+def _requirements_of(sealed: Bundle) -> tuple[Requirement, ...] | None:
+    """The requirements in the bundle's requirements file; None if they cannot be read."""
+    name, data = sealed.asked or ("", b"")
+    try:
+        return parse_requirements(data.decode(), name).requirements
+    except (BadInput, UnicodeDecodeError):
+        return None
+
+
+def _why_unchecked(sealed: Bundle) -> str:
+    """Why the bundle does not show whether the cases were held out; "" if it does."""
+    if not sealed.asked:
+        return "their file is not in the bundle"
+    asked = _requirements_of(sealed)
+    if asked is None:
+        return "the file in the bundle cannot be read as requirements"
+    if not any(one.checks for one in asked):
+        return "the file in the bundle has no cases"
+    return "" if _cases_of(sealed) else "the file in the bundle has cases that the contract does not have"
 
 
 def _sealing(contract: Contract) -> SealTerms:

@@ -53,12 +53,12 @@ class Checkout:
         return self._git_output("cat-file", "-t", name)
 
     def read(self, commit: str, path: str) -> bytes | None:
-        code, out = ask_git(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
+        code, out = _ask_git(self.root, self.environ, "cat-file", "blob", f"{commit}:{path}")
         return out if code == 0 else None
 
     def paths(self, commit: str) -> list[str]:
         """All files of a commit."""
-        code, out = ask_git(self.root, self.environ, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+        code, out = _ask_git(self.root, self.environ, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
         return [name.decode(errors="replace") for name in out.split(b"\0") if name] if code == 0 else []
 
     def is_pushed_by(self, hook: Mapping[str, str]) -> bool:
@@ -67,15 +67,15 @@ class Checkout:
         if not (given := hook.get("GIT_DIR", "")):
             return True
         words = (f"--git-dir={Path(given).absolute()}", "rev-parse", "--path-format=absolute", "--git-common-dir")
-        code, out = ask_git(self.root, self.environ, *words)
+        code, out = _ask_git(self.root, self.environ, *words)
         return code == 0 and os.path.realpath(out.rstrip(b"\n")) == os.path.realpath(os.fsencode(self.common))
 
     def is_ignored(self, path: Path) -> bool:
         """Whether git ignores this file of the working tree."""
-        return ask_git(self.root, self.environ, "check-ignore", "--quiet", "--", str(path))[0] == 0
+        return _ask_git(self.root, self.environ, "check-ignore", "--quiet", "--", str(path))[0] == 0
 
     def contains(self, commit: str, ancestor: str) -> bool:
-        return ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+        return _ask_git(self.root, self.environ, "merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
     def common_base(self, one: str, other: str) -> str:
         return self._git_output("merge-base", one, other)
@@ -130,7 +130,7 @@ class Checkout:
         return None if taken.commit == named else taken.tree
 
     def _git_output(self, *words: str) -> str:
-        code, out = ask_git(self.root, self.environ, *words)
+        code, out = _ask_git(self.root, self.environ, *words)
         return out.decode(errors="replace").strip() if code == 0 else ""
 
 
@@ -138,7 +138,7 @@ def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
     """The working tree that contains the folder. Raises BadInput if there is none."""
     found = open_repository(folder, status=False)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
-    code, out = ask_git(found.root, environ, "rev-parse", *paths)
+    code, out = _ask_git(found.root, environ, "rev-parse", *paths)
     lines = out.decode(errors="surrogateescape").split("\n")
     if code != 0 or len(lines) != 3:
         raise BadInput(f"git cannot tell where the hooks of {found.root} are", then="look at core.hooksPath")
@@ -147,14 +147,14 @@ def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
 
 
 def _excludes(root: Path, environ: Mapping[str, str]) -> Path | None:
-    code, out = ask_git(root, environ, "config", "--type=path", "--get", "core.excludesFile")
+    code, out = _ask_git(root, environ, "config", "--type=path", "--get", "core.excludesFile")
     if code == 0:
         return Path(out.decode(errors="surrogateescape").rstrip("\n"))
     config = environ.get("XDG_CONFIG_HOME") or (f"{environ['HOME']}/.config" if environ.get("HOME") else "")
     return Path(config) / "git" / "ignore" if config else None
 
 
-def ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
+def _ask_git(root: Path, environ: Mapping[str, str], *words: str) -> tuple[int, bytes]:
     """Run git with the user's environment, except GIT_* variables that a calling git hook may have set."""
     variables = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false", *words]

@@ -17,7 +17,7 @@ from trued.gate.turn_work import beginning_now, work_since
 from trued.model import Value
 from trued.proof.contract import is_success
 from trued.support.plurals import few
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 SETTINGS_CHANGED = "ConfigChange"
 TURN_BEGINS, AGENT_BEGINS = "UserPromptSubmit", "SubagentStart"
@@ -161,7 +161,7 @@ def _message(*notes: str) -> dict[str, Any]:
 
 
 def _unseen_note(unseen: Sequence[str]) -> str:
-    named = few([single_line(one, LONGEST_PATH) for one in unseen], NAMED)
+    named = few([line_without_controls(one, LONGEST_PATH) for one in unseen], NAMED)
     return (
         f"trued gate: it is unknown whether this turn changed repositories inside this one: {named}" if unseen else ""
     )

@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
-from trued.support.redaction import plain
+from trued.support.redaction import plain_line
 
 TIMEOUT_S = 20.0  # timeout of one request
 TRIES = 2  # at most this many tries of a request that changes nothing
@@ -35,7 +35,7 @@ class Service:
 
     def safe_message(self, words: object) -> str:
         """The server's message on one line, without control characters and without the token."""
-        flat = " ".join(plain(str(words or "")).split())
+        flat = plain_line(str(words or ""))
         if self.token:
             flat = flat.replace(self.token, "[token]")
         return flat if len(flat) <= WORDS_LIMIT else f"{flat[:WORDS_LIMIT]}…"

@@ -83,7 +83,7 @@ class Fields:
 
     def line(self, name: str, default: str = "") -> str:
         """The field as one visible line: it cannot imitate another line of the terminal, or scroll others away."""
-        found, most = visible(self.text(name) or default), NAME if name == "who" else LINE
+        found, most = terminal_line(self.text(name) or default), NAME if name == "who" else LINE
         if len(found) > most:
             raise BadInput(f"{name} is longer than {most} characters", then="shorten it")
         if not found:
@@ -101,7 +101,7 @@ class Fields:
     def lines(self, name: str) -> tuple[str, ...]:
         """The field's values. Raises BadInput unless each is one line that the terminal shows unchanged."""
         found = self.texts(name)
-        if any(one != visible(one) or len(one) > LINE for one in found):
+        if any(one != terminal_line(one) or len(one) > LINE for one in found):
             raise BadInput(f"{name} has several lines, has invisible characters, or is longer than {LINE} characters")
         return found
 
@@ -161,7 +161,7 @@ class Actions:
             return f"{question.who} answered: {question.answer}; {then}"
 
         words = ("trued", "answer", record.id, "--question", key, answer)
-        said = visible(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
+        said = terminal_line(f"{self.who} answers {key} of {record.id}: {answer}{f' ({comment})' if comment else ''}")
         return Action(said, (*words, *_option("--comment", comment)), do, needs_confirmation=answer == WITHOUT)
 
     def _comment(self, store: RunStore, fields: Fields) -> Action:
@@ -272,8 +272,8 @@ class Actions:
         if what.digest != digest:
             raise BadInput(f"the files there have another digest: {what.digest}", then="look at them again")
         refuse_if_agent_could_answer(store, record)
-        names = visible(", ".join(map(str, what.files)))
-        words = f"{self.who} trusts {names} of {visible(record.repository)}, digest {digest}"
+        names = terminal_line(", ".join(map(str, what.files)))
+        words = f"{self.who} trusts {names} of {terminal_line(record.repository)}, digest {digest}"
         return self._command_action(
             words, ("trued", "trust", digest, "--repo", record.repository), needs_confirmation=True
         )
@@ -332,7 +332,7 @@ class Actions:
         return f"done: {join(command)}" if code == 0 else lines[-1]
 
 
-def visible(text: str) -> str:
+def terminal_line(text: str) -> str:
     """The text on one line; each stretch of characters that a terminal does not show becomes one space.
 
     Letters, numbers, punctuation and symbols are kept, each with a few accents at most. Characters that Unicode calls
@@ -380,7 +380,7 @@ def _decision_words(
     lines = []
     for one in wanted:
         at = latest[one].commit[:10] if one in latest else "no commit"
-        text = visible(asked[one].text)
+        text = terminal_line(asked[one].text)
         text = text if len(text) <= LINE else f"{text[: LINE - 1]}…"
         lines.append(f"{decision.who} {verb} {one} of {record.id} at {at}: {decision.why} [{text}]")
     return "\n".join(lines)

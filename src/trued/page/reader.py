@@ -369,6 +369,10 @@ class Reader:
             [] if record.has_ended else self._once(lambda: self._read_waits(record), "waits", record.id, record.state)
         )
 
+    def wait_count(self) -> int:
+        """How many things all runs together need from a person."""
+        return sum(len(self.waits(one)) for one in self.runs())
+
     def _read_waits(self, record: RunRecord) -> list[Wait]:
         journal = self.store.journal
         to_decide = self._once(journal.runs_to_decide, "to decide")

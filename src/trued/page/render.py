@@ -75,7 +75,7 @@ def _document(**values: object) -> str:
     return environment().get_template("document.html.j2").render(**values)
 
 
-def visible(text: str) -> str:
+def with_visible_signs(text: str) -> str:
     """The text with every control and bidirectional character replaced by a visible, harmless symbol."""
     return _UNSEEN.sub(_sign, text.replace("\r\n", "\n"))
 
@@ -84,7 +84,7 @@ def visible(text: str) -> str:
 def escaped(text: str) -> Markup:
     """A text from outside as escaped markup, with invisible characters made visible. Cached, because the same text is
     rendered again after every event."""
-    return escape(visible(text))
+    return escape(with_visible_signs(text))
 
 
 def _sign(found: re.Match[str]) -> str:
@@ -93,7 +93,7 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def _escape_value(value: object) -> object:
-    return visible(value) if type(value) is str else value
+    return with_visible_signs(value) if type(value) is str else value
 
 
 # -- addresses and times ---------------------------------------------------------------------------------------------

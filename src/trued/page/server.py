@@ -418,7 +418,7 @@ def _news(after: int | None, reader: Reader) -> dict[str, object]:
         newest = reader.newest_event()
         found = notifications(reader.store, after)[-NEWS:] if after is not None and after < newest else []
         return {
-            "waits": sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended),
+            "waits": reader.wait_count(),
             "event": newest,
             "news": [{"id": one.id, "run": one.run, "text": one.text} for one in found],
         }

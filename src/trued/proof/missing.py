@@ -39,7 +39,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     """What kept this case from being judged."""
     kind, _, name = tried.kind.partition(" ")
     if kind == "module" and name:
-        return _missing_go_module(name) if _is_go(check) else missing_module(name, node=_is_node(check))
+        return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
         return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
@@ -93,7 +93,7 @@ def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
     return first in ("program", "prepare", "environment", "path")
 
 
-def missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
+def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
     """A Python module or Node package that no installed package provides."""
     if node:
         what, fix = (

@@ -270,7 +270,7 @@ async def _work_until_reported(
         wanted = CallRequest(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
         if context.is_begun_elsewhere(exchange.name, attempt):
             report = await _settle_lost(context, wanted, ask)
-        elif await _is_given_up(context, ask, exchange, wanted, record_event):
+        elif await _stop_if_repeated_elsewhere(context, ask, exchange, wanted, record_event):
             report = _died(wanted, ask, "another machine made the call again meanwhile")
         else:
             async with context.budget.reserve(wanted) as reserved:
@@ -315,12 +315,12 @@ async def _settle_lost(context: RunContext, request: CallRequest, ask: AgentRequ
     return context.budget.existing_reservation(request).settle(lost)
 
 
-async def _is_given_up(
+async def _stop_if_repeated_elsewhere(
     context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
 ) -> bool:
-    """Whether another machine has settled this attempt, which began here, and made the next one. If so, the agent of
-    this attempt is stopped and must not be started again. False if the attempt's report is already here, because the
-    report can still be used."""
+    """Stop the agent of this attempt, which began here, if another machine has settled the attempt and made the next
+    one. Returns whether it was stopped: then it must not be started again. It is not if the attempt's report is already
+    here, because the report can still be used."""
     runtime = context.runtime
     if not context.is_begun_elsewhere(request.call, request.attempt + 1) or not isinstance(runtime, StoppableRuntime):
         return False

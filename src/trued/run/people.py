@@ -8,7 +8,7 @@ from trued.run.judgement import Judgement
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 GAP = 600  # at most this many characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
@@ -121,6 +121,6 @@ def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> s
         why = "no progress, the last rounds changed nothing" if stalled else "rounds are used up"
         state, left = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
     # A gap may be an agent's words: on one line they cannot look like the engine's.
-    state += "".join(f"\n  - {single_line(one, GAP)}" for one in left)
+    state += "".join(f"\n  - {line_without_controls(one, GAP)}" for one in left)
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nContinue?{ways}"

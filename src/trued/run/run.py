@@ -25,7 +25,7 @@ from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 TITLE = 600  # at most this many characters of a proposed task in the question whether to continue with a plan
 
@@ -157,7 +157,7 @@ class Run:
             proposed = await session.ask(goal, gaps=verdict.gaps)
             plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             # an agent's words: on one line they cannot look like the engine's
-            listed = "\n".join(f"  {single_line(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
+            listed = "\n".join(f"  {line_without_controls(f'{task.id}: {task.title}', TITLE)}" for task in plan.tasks)
             answer = await self.people.answer("confirm plan", f"Continue with this plan?\n{listed}")
             if answer is Answer.GO_ON:
                 return plan

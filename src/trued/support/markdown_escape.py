@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from trued.support.plurals import counted
-from trued.support.redaction import plain
+from trued.support.redaction import plain, plain_line
 
 LONGEST = 500  # at most this many characters of one cell
 MOST_LINES = 80  # at most this many lines of a quotation
@@ -18,8 +18,7 @@ _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
 def escaped(words: str, longest: int = LONGEST) -> str:
     """The text escaped, on one line, cut at `longest` characters."""
-    flat = " ".join(plain(words).split()) or "…"
-    flat = flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+    flat = plain_line(words, longest) or "…"
     quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", _CLOSING.sub("\\1\u200b", flat)))
     return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 

@@ -1,6 +1,18 @@
 """Sets of paths: single files, and whole folders, which end in "/" (`docs/feature/x/`)."""
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
+
+
+def outermost_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths, each once, without those that lie inside another one."""
+    every = tuple(dict.fromkeys(paths))
+    return tuple(path for path in every if not any(lies_inside(path, other) for other in every))
+
+
+def lies_inside(path: str, folder: str) -> bool:
+    """Whether the path lies below the folder. No path lies inside itself."""
+    return path != folder and Path(path).is_relative_to(folder)
 
 
 def includes_path(owned: Collection[str], path: str) -> bool:

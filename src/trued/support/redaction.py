@@ -52,7 +52,7 @@ _CONTROL = re.compile(
     "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
 )
 
-_BLANKS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+_CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 SUBJECT, SCOPE = 72, 24  # at most this many characters of a commit's first line, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
@@ -63,11 +63,38 @@ def plain(text: str) -> str:
     return _CONTROL.sub("", text)
 
 
-def single_line(text: str, longest: int) -> str:
-    """The text on one line, with blanks for control characters; cut after `longest` characters and marked with
-    `[…]`."""
-    flat = " ".join(text.translate(_BLANKS).encode("utf-8", "replace").decode().split())
+def plain_line(text: str, longest: int = 0) -> str:
+    """`plain`, on one line; cut to `longest` characters (0: not cut), the last of which is then "…"."""
+    flat = " ".join(plain(text).split())
+    return f"{flat[: longest - 1]}…" if 0 < longest < len(flat) else flat
+
+
+def without_controls(text: str, keep: str = "", instead: str = " ") -> str:
+    """The text, fit to be encoded, with `instead` for each control character that is not in `keep`. Invisible
+    characters and the rest of an escape sequence stay."""
+    table = {code: instead for code in _CONTROL_CODES if chr(code) not in keep}
+    return text.translate(table).encode("utf-8", "replace").decode()
+
+
+def line_without_controls(text: str, longest: int) -> str:
+    """`without_controls`, on one line; cut after `longest` characters and marked with `[…]`."""
+    flat = " ".join(without_controls(text).split())
     return flat if len(flat) <= longest else f"{flat[:longest]} […]"
+
+
+def printable(text: str) -> str:
+    """The text with a blank for each character that Python does not call printable, such as line ends."""
+    return "".join(one if one.isprintable() else " " for one in text)
+
+
+def printable_line(text: str) -> str:
+    """`printable`, on one line."""
+    return " ".join(printable(text).split())
+
+
+def unix_lines(text: str) -> str:
+    """The text with `\\n` at the end of each line."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def inert(text: str) -> str:
@@ -78,7 +105,7 @@ def inert(text: str) -> str:
 def subject_line(kind: str, scope: str, title: str) -> str:
     """The first line of a commit message: `feat(F2-T2): what it is about`. The title may be hostile."""
     about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
-    words = inert(" ".join(plain(title).split()).lstrip("# ")).strip() or "work"
+    words = inert(plain_line(title).lstrip("# ")).strip() or "work"
     head = f"{kind}({about}): " if about else f"{kind}: "
     room = SUBJECT - len(head)
     cut = words[: room - 1]

@@ -480,6 +480,12 @@ def asked_for(store: JournalStore) -> dict[str, list[Any]]:
     }
 
 
+async def test_letters_of_any_alphabet_are_found_in_either_case(journal: JournalStore) -> None:
+    journal.of("r-one").emit(ContractSealed(contract="k", requirements=3, held_out=True, why="ÜBER Größe: Страница"))
+    found = [journal.search_events("r-one", words)[0] for words in (["über"], ["GRÖẞE", "СТРАНИЦА"], ["uber"])]
+    assert found == [1, 1, 0]
+
+
 async def test_both_stores_answer_every_question_alike(tmp_path: Path, postgres: PostgresServer) -> None:
     answers = []
     for opened in (sqlite_store(tmp_path), postgres_store(postgres)):

@@ -3,17 +3,24 @@
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 import pytest
 
-from tests.proof.trial import Trial, only, quiet
+from tests.proof.trial import Trial, quiet
 from trued.model import DependenciesCheck, Grade
 from trued.proof.checks.dependencies import newly_declared, unread_additions
 from trued.proof.checks.package_manifests import declared_in, is_package_manifest
 from trued.proof.contract import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Workspace
+
+Heads: TypeAlias = dict[str, dict[str, str | None]]
+
+
+def each(heads: Heads) -> pytest.MarkDecorator:
+    """Run a test once for each of these heads."""
+    return pytest.mark.parametrize("head", heads.values(), ids=heads)
 
 
 @pytest.mark.spec("DAY-9")
@@ -107,7 +114,7 @@ PROJECT = {
 }
 SETUP, CODE, PACKAGES = PROJECT["setup.py"], PROJECT["tiny.py"], PROJECT["package.json"]
 MAKE, CI = PROJECT["Makefile"], PROJECT["ci.yml"]
-HONEST: dict[str, dict[str, str | None]] = {
+HONEST: Heads = {
     "code, tests and words": {
         "tiny.py": CODE.replace("'1'", "'2'"),
         "tests/test_more.py": "import unittest\n\nimport tiny\n",
@@ -140,7 +147,7 @@ HONEST: dict[str, dict[str, str | None]] = {
     "what only git reads": {".gitignore": "evil\n"},
     "a new page of its own": {"page.html": "<script src='tools.js'></script>\n", "tools.js": "require('node:os');\n"},
 }
-REFUTED: dict[str, dict[str, str | None]] = {
+REFUTED: Heads = {
     "a list that another one names": {"more.list": "flask\nevil\n"},
     "a list in a folder of lists": {"requirements/base.txt": "flask\nevil\n"},
     "a list under a name": {"setup.py": SETUP.replace("['flask']", "['flask', 'evil']")},
@@ -148,7 +155,7 @@ REFUTED: dict[str, dict[str, str | None]] = {
     "an alias": {"package.json": PACKAGES.replace('"4"', '"npm:evil@1"')},
     "an override": {"package.json": PACKAGES.replace('"x": "1"', '"x": "npm:evil@1"')},
 }
-UNREAD: dict[str, dict[str, str | None]] = {
+UNREAD: Heads = {
     "a recipe that installs": {"Makefile": f"{MAKE}\tpython -m pip install evil\n"},
     "a target called like it": {"Makefile": f"{MAKE}\nevil:\n\tpython -m pip install evil\n"},
     "a file called like it": {"ci.yml": CI.replace("flask", "flask evil"), "evil": "\n", "x/evil.py": "a = 1\n"},
@@ -206,13 +213,14 @@ UNREAD: dict[str, dict[str, str | None]] = {
 }
 
 
-async def graded(place: Path, heads: dict[str, dict[str, str | None]], **check: bool) -> dict[str, Grade]:
+async def graded(place: Path, heads: Heads, **check: bool) -> dict[str, Grade]:
     asked = [{"id": "deps", "text": "No new dependencies", "keep": True, "checks": [{"kind": "dependencies", **check}]}]
     trial = Trial(place, PROJECT, asked)
     await trial.workspace.begin()
     terms = SealTerms(held_out=True, guards=(check_hash(DependenciesCheck(**check)),))
     contract = await seal(trial.workspace, trial.asked, terms, tell=quiet)
-    return {name: only(await trial.prove(contract, await trial.head(head))).grade for name, head in heads.items()}
+    judged = await trial.judged(contract, *heads.values())
+    return {name: one.grade for name, one in zip(heads, judged, strict=True)}
 
 
 @pytest.mark.slow
@@ -324,7 +332,7 @@ BASE = {
     "README.md": "attrs\n",
 }
 MANIFEST, SCRIPT = BASE["pyproject.toml"], BASE["package.json"]
-READ_WHOLE: dict[str, dict[str, str | None]] = {
+READ_WHOLE: Heads = {
     "own sub-packages": {
         "pyproject.toml": MANIFEST.replace("['kit']", "['kit', 'kit.sub']"),
         "setup.cfg": BASE["setup.cfg"].replace("kit", "\n  kit\n  kit.sub"),
@@ -408,7 +416,7 @@ READ_WHOLE: dict[str, dict[str, str | None]] = {
     "a mark of tests": {"pyproject.toml": f"{MANIFEST}[tool.pytest.ini_options]\nmarkers = ['slow: takes long']\n"},
 }
 INSTALL = "pip install evil"
-LEFT_UNREAD: dict[str, dict[str, str | None]] = {
+LEFT_UNREAD: Heads = {
     "a module among tests, called like a package": {"app.py": "import evil\n", "tests/evil.py": ""},
     "a module beside a test": {"app.py": "import evil\n", "lib/test_x.py": "", "lib/evil.py": ""},
     "product beside a test": {"lib/app.py": "import evil\n", "lib/test_x.py": "", "lib/evil.py": ""},
@@ -506,7 +514,7 @@ LEFT_UNREAD: dict[str, dict[str, str | None]] = {
     },
     "data of tests with a list of packages": {"tests/data/a.json": '{"dependencies": {"evil": "1"}}\n'},
 }
-DECLARED: dict[str, dict[str, str | None]] = {
+DECLARED: Heads = {
     "a table of a Pipfile": {"Pipfile": f"{BASE['Pipfile']}[docs]\nevil = '*'\n"},
     "a Pipfile": {"Pipfile": f"{BASE['Pipfile']}evil = '*'\n"},
     "a list that the manifest names": {
@@ -519,21 +527,21 @@ DECLARED: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", READ_WHOLE)
-async def test_an_honest_change_is_read_whole(name: str) -> None:
-    assert await read(READ_WHOLE[name], BASE) == "proven"
+@each(READ_WHOLE)
+async def test_an_honest_change_is_read_whole(head: dict[str, str | None]) -> None:
+    assert await read(head, BASE) == "proven"
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", LEFT_UNREAD)
-async def test_what_may_bring_a_package_is_unread_and_refutes_nothing(name: str) -> None:
-    assert (await read(LEFT_UNREAD[name], BASE)).startswith("unread ")
+@each(LEFT_UNREAD)
+async def test_what_may_bring_a_package_is_unread_and_refutes_nothing(head: dict[str, str | None]) -> None:
+    assert (await read(head, BASE)).startswith("unread ")
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", DECLARED)
-async def test_a_package_is_found_wherever_manifests_declare_it(name: str) -> None:
-    assert (await read(DECLARED[name], BASE)).startswith("declares ")
+@each(DECLARED)
+async def test_a_package_is_found_wherever_manifests_declare_it(head: dict[str, str | None]) -> None:
+    assert (await read(head, BASE)).startswith("declares ")
 
 
 @pytest.mark.spec("LAW-4")
@@ -681,7 +689,7 @@ TOOLS = {
     "tests/helper.py": "def go(session):\n    session.install('-e', '.')\n",
     "vite.config.js": "export default {resolve: {alias: {'@': './src'}}};\n",
 }
-MISREAD: dict[str, dict[str, str | None]] = {
+MISREAD: Heads = {
     "script called changelog": {"scripts/changelog": "#!/bin/sh\npip install evil\n"},
     "list called news": {"deps/news.txt": "evil\n"},
     "wild two levels": {"tests/a/all/x.txt": "evil\n"},
@@ -706,7 +714,7 @@ MISREAD: dict[str, dict[str, str | None]] = {
     "isort": {"pyproject.toml": MANIFEST + "[tool.isort]\nformatter = 'evil'\n"},
     "graphql": {"sql/a.graphql": '#import "evil/a.graphql"\n'},
 }
-FROM_ELSEWHERE: dict[str, dict[str, str | None]] = {
+FROM_ELSEWHERE: Heads = {
     "npm name in python list": {"requirements.txt": "root\n"},
     "npm name as python dep": {
         "pyproject.toml": WORKSPACE["pyproject.toml"].replace(
@@ -746,16 +754,16 @@ FROM_ELSEWHERE: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", MISREAD)
-async def test_no_ordinary_kind_of_file_hides_a_package(name: str) -> None:
-    assert (await read(MISREAD[name], TOOLS)).startswith("unread ")
+@each(MISREAD)
+async def test_no_ordinary_kind_of_file_hides_a_package(head: dict[str, str | None]) -> None:
+    assert (await read(head, TOOLS)).startswith("unread ")
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", FROM_ELSEWHERE)
-async def test_the_name_of_an_own_package_is_not_enough(name: str) -> None:
+@each(FROM_ELSEWHERE)
+async def test_the_name_of_an_own_package_is_not_enough(head: dict[str, str | None]) -> None:
     """A registry may have another package of this name."""
-    assert await read(FROM_ELSEWHERE[name], WORKSPACE) != "proven"
+    assert await read(head, WORKSPACE) != "proven"
 
 
 @pytest.mark.spec("DAY-9")
@@ -780,7 +788,7 @@ SHORT_NAMES = {
     "web/pages/index.ts": "import a from '~/store/a';\n",
     "web/store/a.ts": "export default 1;\n",  # the short name `~` is defined by no file that can be read
 }
-SHORT_AND_OWN: dict[str, dict[str, str | None]] = {
+SHORT_AND_OWN: Heads = {
     "of an object": {"src/app.ts": "import pad from '@/pad';\n", "src/pad.ts": ""},
     "like a scope": {"src/app.ts": "import { Pad } from '@parts/Pad';\n", "src/parts/Pad/index.tsx": ""},
     "of paths": {"src/app.ts": "import { User } from '$models/user';\n", "src/models/user.ts": ""},
@@ -810,7 +818,7 @@ SHORT_AND_OWN: dict[str, dict[str, str | None]] = {
         )
     },
 }
-SHORT_BUT_FOREIGN: dict[str, dict[str, str | None]] = {
+SHORT_BUT_FOREIGN: Heads = {
     "without a file": {"src/app.ts": "import evil from '@/evil';\n"},
     "a decoy elsewhere": {"src/app.ts": "import evil from '@/evil';\n", "lib/evil.ts": ""},
     "a decoy, elsewhere than the base's code shows": {
@@ -868,12 +876,12 @@ SHORT_BUT_FOREIGN: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", SHORT_AND_OWN)
-async def test_a_short_name_for_a_file_of_the_project_is_no_new_dependency(name: str) -> None:
-    assert await read(SHORT_AND_OWN[name], SHORT_NAMES) == "proven"
+@each(SHORT_AND_OWN)
+async def test_a_short_name_for_a_file_of_the_project_is_no_new_dependency(head: dict[str, str | None]) -> None:
+    assert await read(head, SHORT_NAMES) == "proven"
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
-@pytest.mark.parametrize("name", SHORT_BUT_FOREIGN)
-async def test_a_short_name_hides_no_package(name: str) -> None:
-    assert (await read(SHORT_BUT_FOREIGN[name], SHORT_NAMES)).startswith("unread ")
+@each(SHORT_BUT_FOREIGN)
+async def test_a_short_name_hides_no_package(head: dict[str, str | None]) -> None:
+    assert (await read(head, SHORT_NAMES)).startswith("unread ")

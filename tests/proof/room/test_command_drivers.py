@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Trial, only, quiet
+from tests.proof.trial import Trial, only
 from trued.model import EXISTING_TESTS, Grade
 from trued.proof.room.command_drivers import find_drivers
-from trued.proof.seal import SealTerms, seal
-from trued.run.examination.existing_tests import with_existing_tests
 
 MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
 LINT = (
@@ -74,9 +72,7 @@ async def test_honest_work_beside_a_command_that_stays_green_is_tested_and_no_mo
 ) -> None:
     asked = [{"id": "lint", "text": "the linter stays clean"}]
     trial = Trial(tmp_path, BASE, asked)
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+    contract = await trial.seal_with_existing_tests()
     found = only(await trial.prove(contract, await trial.head(head)))
     assert (found.grade, found.holds) == (Grade.TESTED, True), found.why
 
@@ -111,9 +107,7 @@ async def test_equal_to_everything_is_tested_where_existing_tests_are_asked_for(
         "test_lib.py": "import lib\n\n\ndef test_it():\n    assert lib.two() == 2\n",
     }
     trial = Trial(tmp_path, base, [{"id": "green", "text": "All existing tests still pass."}])
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+    contract = await trial.seal_with_existing_tests()
     same = "class Same:\n    def __eq__(self, other):\n        return bool(repr(other))\n\n    __hash__ = None\n\n\n"
     verdict = await trial.prove(contract, await trial.head({"lib.py": f"{same}def two():\n    return Same()\n"}))
     assert only(verdict).grade is Grade.TESTED

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Change, Trial, lay, only, quiet
+from tests.proof.trial import Change, Trial, lay, only
 from trued.model import Grade
-from trued.proof.seal import SealTerms, seal
-from trued.run.examination.existing_tests import with_existing_tests
 
 pytestmark = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
 
@@ -76,9 +74,7 @@ async def test_no_head_brings_what_runs_a_command(tmp_path: Path, head: Change) 
 async def test_honest_work_that_declares_packages_and_extends_the_script_is_tested(tmp_path: Path) -> None:
     trial = Trial(tmp_path / "t", BASE, [{"id": "lint", "text": "the linter stays clean"}])
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
+    contract = await trial.seal_with_existing_tests()
     more = {"scripts/words.js": "exports.forbidden = ['eval(', 'with ('];\n"}
     found = only(await trial.prove(contract, await trial.head({**CLEAN, **more, **DECLARED})))
     assert (found.grade, found.holds) == (Grade.TESTED, True), found.why

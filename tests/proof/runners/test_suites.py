@@ -8,32 +8,20 @@ from pathlib import Path
 import pytest
 
 from tests.proof.runners.test_real import locked
-from tests.proof.trial import Trial, git, lay, only, quiet
-from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
-from trued.proof.seal import SealTerms, seal
+from tests.proof.trial import Trial, asked_three, git, lay, only
+from trued.model import EXISTING_TESTS, CommandCheck, Grade, TestsCheck
 from trued.run.examination.existing_tests import with_existing_tests
 
 PYTHON = "def test_it():\n    assert True\n"
 TWO, BROKEN = (f"def two():\n    return {number}\n" for number in (2, 1))
 NAMED_OTHERWISE = '[tool.pytest.ini_options]\npython_files = ["*_spec.py"]\n'
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
-ASKED = [
-    {
-        "id": "three",
-        "text": "three() is 3",
-        "checks": [{"kind": "examples", "cases": [{"call": "kit:three", "args": [], "returns": 3}]}],
-    }
-]
+ASKED = asked_three()
+THREE = "\n\ndef three():\n    return 3\n"
 
 
 def manifest(**fields: object) -> str:
     return json.dumps(fields)
-
-
-async def sealed(trial: Trial) -> Contract:
-    await trial.workspace.begin()
-    made, guards = await with_existing_tests(trial.workspace, trial.asked)
-    return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
 
 
 @pytest.mark.spec("LAW-6")
@@ -130,11 +118,8 @@ async def test_tests_of_other_names_guard_like_all_others(files: dict[str, str],
     test = "import unittest\n\nimport kit\n\n\nclass Kit(unittest.TestCase):\n    def test_two(self):\n"
     test += "        self.assertEqual(kit.two(), 2)\n"
     trial = Trial(tmp_path, {"kit.py": TWO, **{name: text or test for name, text in files.items()}}, ASKED)
-    contract = await sealed(trial)
-    three = "\n\ndef three():\n    return 3\n"
-    found = [
-        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
-    ]
+    contract = await trial.seal_with_existing_tests()
+    found = await trial.judged(contract, *({"kit.py": f"{text}{THREE}"} for text in (BROKEN, TWO)))
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
 
 
@@ -170,13 +155,12 @@ async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_po
     trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
     test = "import kit\n\n\ndef test_two():\n    assert kit.two() == 2\n"
     add_submodule(trial, "tests", {"test_kit.py": test})
-    contract = await sealed(trial)
+    contract = await trial.seal_with_existing_tests()
     gutted = moved(trial, "tests", {"test_kit.py": "def test_two():\n    pass\n"})
-    three = "\n\ndef three():\n    return 3\n"
 
     def work(kit: str, pointer: Callable[[Path], None]) -> Callable[[Path], None]:
         def change(folder: Path) -> None:
-            lay(folder, {"kit.py": f"{kit}{three}"})
+            lay(folder, {"kit.py": f"{kit}{THREE}"})
             pointer(folder)
 
         return change
@@ -187,7 +171,7 @@ async def test_tests_in_a_submodule_are_the_bases_wherever_the_head_moves_its_po
         work(TWO, moved(trial, "tests", {"test_more.py": test})),
         work(TWO, lambda _: None),
     ]
-    found = [only(await trial.prove(contract, await trial.head(one))) for one in heads]
+    found = await trial.judged(contract, *heads)
     assert [one.grade for one in found] == [Grade.REFUTED, Grade.REFUTED, Grade.PROVEN, Grade.PROVEN], found
 
 
@@ -196,8 +180,8 @@ async def test_what_was_checked_without_the_heads_own_submodule_is_tested_at_mos
     """Once somebody fetches the submodule, a module in it replaces one of Python's own; no clean room has it."""
     trial = Trial(tmp_path, {"kit.py": TWO}, ASKED)
     add_submodule(trial, "vendor", {"lib.py": "VALUE = 7\n"})
-    contract = await sealed(trial)
-    three = f"{TWO}\n\ndef three():\n    return 3\n"
+    contract = await trial.seal_with_existing_tests()
+    three = f"{TWO}{THREE}"
     honest = await trial.prove(contract, await trial.head({"kit.py": three}))
     assert only(honest).grade is Grade.PROVEN, only(honest).why
     pointer = moved(trial, "vendor", {"lib.py": "VALUE = 8\n"})
@@ -216,12 +200,12 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     base = {
         "Cargo.toml": "[package]\n",
         "tests/all.rs": "#[test]\nfn it() {}\n",
-        "kit.py": "def two():\n    return 2\n",
+        "kit.py": TWO,
         "far.py": "def far():\n    return 1\n",
     }
     trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
-    work = {"kit.py": "def two():\n    return 2\n\n\ndef three():\n    return 3\n"}
+    contract = await trial.seal_with_existing_tests()
+    work = {"kit.py": f"{TWO}{THREE}"}
     near = await trial.prove(contract, await trial.head(work))
     assert only(near).grade is Grade.PROVEN, only(near).why
     assert near.undecided[0].startswith("existing tests not run: tests by cargo test")
@@ -242,18 +226,15 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
 async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: str, tmp_path: Path) -> None:
     """The cases run the file in which the liar broke a function that only a suite which cannot guard would test."""
     trial = Trial(tmp_path, {"kit.py": f"{TWO}", "inner/test_kit.py": test}, ASKED)
-    contract = await sealed(trial)
+    contract = await trial.seal_with_existing_tests()
     assert len(contract.unguarded) == 1, contract.undecided
-    three = "\n\ndef three():\n    return 3\n"
-    found = [
-        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
-    ]
+    found = await trial.judged(contract, *({"kit.py": f"{text}{THREE}"} for text in (BROKEN, TWO)))
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
     assert "kit.py (two)" in found[0].why[0]
 
 
 STUB = "def one():\n    return 1\n\n\ndef two():\n    raise NotImplementedError\n"
-FILLED = STUB.replace("raise NotImplementedError", "return 2") + "\n\ndef three():\n    return 3\n"
+FILLED = STUB.replace("raise NotImplementedError", "return 2") + THREE
 
 
 @pytest.mark.slow
@@ -275,10 +256,10 @@ async def test_tests_that_were_written_first_watch_over_what_they_ask_for_once_t
     """All tests of the base are red. The honest head implements what they ask for. One liar leaves them red; another
     makes them pass and breaks code that no test asks for."""
     trial = Trial(tmp_path, {"kit.py": STUB, "tests/test_kit.py": test}, ASKED)
-    contract = await sealed(trial)
+    contract = await trial.seal_with_existing_tests()
     more = {"more.py": "import kit\n\n__all__ = ['kit']\n"} if "more" in test else {}
     heads = [FILLED, FILLED.replace("return 2", "return 5"), FILLED.replace("return 1", "return 7")]
-    found = [only(await trial.prove(contract, await trial.head({**more, "kit.py": text}))) for text in heads]
+    found = await trial.judged(contract, *({**more, "kit.py": text} for text in heads))
     assert [one.grade for one in found] == [Grade.PROVEN, Grade.TESTED, Grade.TESTED], found
     assert ["kit.py (two)" in found[1].why[0], "kit.py (one)" in found[2].why[0]] == [True, True]
 
@@ -301,10 +282,9 @@ async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_not
     )
     test += f"\n\ndef test_two():\n    {lacks}\n    assert kit.zero() < second() == 2\n"
     trial = Trial(tmp_path, {"kit.py": f"{TWO}{zero}", "tests/test_kit.py": test}, ASKED)
-    contract = await sealed(trial)
-    three = "\n\ndef three():\n    return 3\n"
-    heads = [f"{BROKEN}{zero}{three}", f"{TWO}{zero}{three}", f"{TWO}{zero.replace('return 0', 'return 1 - 1')}{three}"]
-    found = [only(await trial.prove(contract, await trial.head({"kit.py": text}))) for text in heads]
+    contract = await trial.seal_with_existing_tests()
+    heads = [f"{BROKEN}{zero}{THREE}", f"{TWO}{zero}{THREE}", f"{TWO}{zero.replace('return 0', 'return 1 - 1')}{THREE}"]
+    found = await trial.judged(contract, *({"kit.py": text} for text in heads))
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN, Grade.PROVEN], found
     assert (found[0].lacks, "kit.py (two)" in found[0].why[0]) == ("attest", True), found[0].why
 
@@ -316,11 +296,8 @@ async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_p
         "import pytest\n\nimport kit\n\n\ndef test_two():\n    pytest.skip('no service')\n    assert kit.two() == 2\n"
     )
     trial = Trial(tmp_path, {"kit.py": TWO, "tests/test_kit.py": test}, ASKED)
-    contract = await sealed(trial)
-    three = "\n\ndef three():\n    return 3\n"
-    found = [
-        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
-    ]
+    contract = await trial.seal_with_existing_tests()
+    found = await trial.judged(contract, *({"kit.py": f"{text}{THREE}"} for text in (BROKEN, TWO)))
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
@@ -329,11 +306,10 @@ async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
     two = "def two():\n    return 2\n"
     trial = Trial(tmp_path, {**base, "kit.py": two}, ASKED)
-    contract = await sealed(trial)
-    three = "\n\ndef three():\n    return 3\n"
-    honest = await trial.prove(contract, await trial.head({"kit.py": f"{two}{three}"}))
+    contract = await trial.seal_with_existing_tests()
+    honest = await trial.prove(contract, await trial.head({"kit.py": f"{two}{THREE}"}))
     assert only(honest).grade is Grade.PROVEN, only(honest).why
-    broken = await trial.prove(contract, await trial.head({"kit.py": f"{two.replace('2', '1')}{three}"}))
+    broken = await trial.prove(contract, await trial.head({"kit.py": f"{two.replace('2', '1')}{THREE}"}))
     assert only(broken).grade is Grade.REFUTED
 
 
@@ -342,12 +318,9 @@ async def test_code_that_ends_uncounted_tests_itself_is_tested_at_most(tmp_path:
     """Tests whose results cannot be counted have no canaries: whoever shares their process can end it with 0."""
     base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
     trial = Trial(tmp_path, {**base, "kit.py": TWO}, ASKED)
-    contract = await sealed(trial)
-    three = "\n\ndef three():\n    return 3\n"
+    contract = await trial.seal_with_existing_tests()
     leaves = "import os\n\n\ndef two():\n    os._exit(0)\n"
-    found = [
-        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (leaves, TWO)
-    ]
+    found = await trial.judged(contract, *({"kit.py": f"{text}{THREE}"} for text in (leaves, TWO)))
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
     assert found[0].lacks == "attest"
 
@@ -360,7 +333,7 @@ async def test_a_head_that_breaks_the_only_test_of_the_base_is_refuted(runner: s
         pytest.skip(f"{runner} cannot be had here")
     trial = Trial(tmp_path / "trial", {"kit.py": "", **_project(runner, tmp_path)}, ASKED)
     trial.workspace.environments = tmp_path / "kept"
-    contract = await sealed(trial)
+    contract = await trial.seal_with_existing_tests()
     assert [one.id for one in contract.suites] == [EXISTING_TESTS], contract.unguarded
     work = {"kit.py": "def three():\n    return 3\n"}
     honest = await trial.prove(contract, await trial.head(work))

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trued.support.path_sets import lies_inside, outermost_paths
+
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
 LINKS = 40  # at most this many links are followed, as in the kernel
@@ -36,14 +38,11 @@ def find_program(program: str, path: str | None = None, home: str | None = None)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
     # Start the link, not its target, where possible: a script resolves the link itself to find its package.
     start = next(
-        (one for one in chain if _is_in_bin_folder(one, user) or any(_is_below(one, folder) for folder in shown)),
+        (one for one in chain if _is_in_bin_folder(one, user) or any(lies_inside(one, folder) for folder in shown)),
         chain[-1],
     )
     shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _is_in_bin_folder(one, user)]
-    wanted = [one for one in dict.fromkeys(shown) if not one.startswith(SYSTEM)]
-    return InstalledProgram(
-        start, tuple(one for one in wanted if not any(_is_below(one, two) for two in wanted)), variables
-    )
+    return InstalledProgram(start, outermost_paths(one for one in shown if not one.startswith(SYSTEM)), variables)
 
 
 def program_version(path: str) -> str:
@@ -182,7 +181,3 @@ def _behind_shim(there: str, program: str, home: Path) -> tuple[str, dict[str, s
 
 def _age(path: Path) -> float:
     return path.stat().st_mtime
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path != folder and Path(path).is_relative_to(folder)

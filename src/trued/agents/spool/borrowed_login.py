@@ -8,7 +8,6 @@ renewal of the old one, and only agents of this run have changed the user's own 
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import time
@@ -19,6 +18,7 @@ from typing import Any
 
 from trued.agents import credentials
 from trued.support import atomic_files
+from trued.support.hashing import content_hash
 
 NOTE, WROTE, LOCK = "lent.json", "lent.wrote", "lent.lock"
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,7 +43,7 @@ def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], pla
     found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
         _write_record(
-            folder, LoanRecord(str(user), str(home), {name: _hash(content) for name, content in found.items()})
+            folder, LoanRecord(str(user), str(home), {name: content_hash(content) for name, content in found.items()})
         )
     for name, content in found.items():
         place(name, content)
@@ -113,11 +113,11 @@ def _sync_file(
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:
-        return known if agents_copy is None or users_file is None else _hash(users_file), [], ""
-    if _hash(agents_copy) == known:
+        return known if agents_copy is None or users_file is None else content_hash(users_file), [], ""
+    if content_hash(agents_copy) == known:
         if place is not None:
             place(name, users_file)
-            return _hash(users_file), [], ""
+            return content_hash(users_file), [], ""
         return known, [], ""
     why = _why_not_taken_back(folder, known, agents_copy, users_file)
     if not why:
@@ -125,8 +125,8 @@ def _sync_file(
     if why:
         return known, [], why
     with (folder.parent / WROTE).open("a", encoding="ascii") as file:
-        file.write(f"{_hash(agents_copy)}\n")
-    return _hash(agents_copy), [("login refreshed", {"file": name})], ""
+        file.write(f"{content_hash(agents_copy)}\n")
+    return content_hash(agents_copy), [("login refreshed", {"file": name})], ""
 
 
 def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file: bytes) -> str:
@@ -135,9 +135,9 @@ def _why_not_taken_back(folder: Path, known: str, agents_copy: bytes, users_file
         return "it is no longer a JSON object"
     if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was borrowed: {why}"
-    if _hash(users_file) == known:
+    if content_hash(users_file) == known:
         return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
-    if _hash(users_file) not in _hashes_written(folder):
+    if content_hash(users_file) not in _hashes_written(folder):
         return "yours has changed meanwhile"
     return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
 
@@ -201,7 +201,3 @@ def _hashes_written(folder: Path) -> list[str]:
         return (folder.parent / WROTE).read_text("ascii", "replace").split()
     except OSError:
         return []
-
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

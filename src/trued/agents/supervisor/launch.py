@@ -18,6 +18,7 @@ from trued.agents.driver.program import Listener, LogLine, Program, ProgramExit,
 from trued.agents.supervisor.home_files import write_home_files
 from trued.agents.supervisor.record import TAIL_BYTES, CallRecord
 from trued.support import processes
+from trued.support.path_sets import lies_inside, outermost_paths
 from trued.support.redaction import Stream
 from trued.wire import Order
 from trued.workspace.sandbox.command_line import confine
@@ -86,11 +87,13 @@ class Launcher:
 
     def _confine(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
         given, path = order.confinement, os.environ.get("PATH", os.defpath)
-        tools = [one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not _is_below(order.home, one)]
+        tools = [
+            one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not lies_inside(order.home, one)
+        ]
         readable = (*given.readable, *program.readable, *tools)
-        confinement = replace(
-            given, writable=(*given.writable, order.folder, order.home), readable=_outermost(readable)
-        )
+        # Only the outermost: a mounted folder shows what is in it, and a link inside it could not be mounted.
+        outermost = outermost_paths(readable)
+        confinement = replace(given, writable=(*given.writable, order.folder, order.home), readable=outermost)
         path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
@@ -324,13 +327,3 @@ def _scratch_folder(home: str) -> str:
     place = Path(home) / ".tmp"
     place.mkdir(parents=True, exist_ok=True)
     return str(place)
-
-
-def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths without those that lie inside another one: mounting a folder also shows what is in it, and a link
-    inside a mounted folder could not be mounted."""
-    return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path != folder and Path(path).is_relative_to(folder)

@@ -114,9 +114,11 @@ class JournalQueries(ABC):
         own = f"({sql.role} = ? or {sql.position}(key, ?) = 1 or {sql.position}(key, ?) > 0)"
         shown = f"(case when {' or '.join([own] * len(silent)) or 'false'} then {sql.bare} else {sql.lean} end)"
         silent = [one for role in silent for one in (role, f"{role}#", f"/{role}#")]
-        holds = f"{sql.position}(lower(kind || ' ' || key || ' ' || {shown}), lower(?)) > 0"
-        where = " and ".join(["run = ?", *[holds] * len(words)])
-        values: list[object] = [run, *(value for one in words for value in (*silent, one))]
+        where, values = "run = ?", list[object]([run])
+        for word in words:
+            folded, letters = _in_lower_case(f"kind || ' ' || key || ' ' || {shown}", word)
+            where += f" and {sql.position}({folded}, ?) > 0"
+            values += [*silent, *letters, word.lower()]
         total = self._select(f"select count(*) as number from event where {where}", values)[0]["number"]  # noqa: S608
         older, values = (" and id < ?", [*values, before]) if before else ("", values)
         found = self._select(
@@ -246,3 +248,12 @@ class RunQueries(Generic[Store]):
 def _marks(values: Sequence[object]) -> str:
     """A mark for each value, for `in (…)`, which is never true if there are none."""
     return ", ".join("?" * len(values)) or "null"
+
+
+def _in_lower_case(text: str, word: str) -> tuple[str, list[str]]:
+    """SQL for a text in which a word in lower case can be looked for, and its values. `lower` alone folds only ASCII
+    letters in SQLite, and in some locales of Postgres; so the word's other letters are replaced one by one."""
+    others = [one for one in dict.fromkeys(word.lower()) if not one.isascii()]
+    letters = [(capital, one) for one in others if len(capital := one.upper()) == 1 and capital != one]
+    folded = f"{'replace(' * len(letters)}lower({text}){', ?, ?)' * len(letters)}"
+    return folded, [letter for pair in letters for letter in pair]

@@ -9,6 +9,7 @@ from trued.inputs.plans.outline import TEACH, Draft, DraftCriterion, Outline, Pl
 from trued.model import Criterion, Plan, Source, Task
 from trued.support.located import read_text
 from trued.support.markdown import List, parse, split_lines
+from trued.support.redaction import printable_line, unix_lines
 
 PHASE_LIMIT = 4000  # characters of a phase's own text that each of its chunks gets as context, at most
 OWN_LIMIT = 12000  # characters of a chunk's own lines that its agent gets, at most
@@ -78,8 +79,7 @@ def tick_lines(text: str, done: Mapping[int, str]) -> str:
 
 def _harmless(note: str) -> str:
     """The note on one line, without characters that would close the comment around it."""
-    words = "".join(char if char.isprintable() else " " for char in note).split()
-    return " ".join(words).replace("--", "–").replace(">", "").strip("-") or "accepted"
+    return printable_line(note).replace("--", "–").replace(">", "").strip("-") or "accepted"
 
 
 # -- chunks
@@ -209,7 +209,7 @@ def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
 
 
 def _slice(lines: list[str], start: int, end: int) -> str:
-    return "".join(lines[start - 1 : end]).replace("\r\n", "\n").replace("\r", "\n").strip("\n").removeprefix("\ufeff")
+    return unix_lines("".join(lines[start - 1 : end])).strip("\n").removeprefix("\ufeff")
 
 
 def _shorten(text: str, limit: int) -> str:

@@ -10,7 +10,7 @@ from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
-from trued.support.redaction import plain
+from trued.support.redaction import plain_line
 
 LIMIT = 256 * 1024  # at most this many characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes
@@ -83,7 +83,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     BadInput."""
     if not issue.key:
         return parse_ticket(issue.body, issue.url)
-    file, title = issue.url or issue.key, _one_line(issue.title)
+    file, title = issue.url or issue.key, plain_line(issue.title)
     text = f"# {issue.key}: {title}\n\n{issue.body}"
     _check_size("\n".join((text, *issue.fields.values())), file)
     parts = Parts(file, title=title)
@@ -91,7 +91,7 @@ def ticket_from_issue(issue: TrackerIssue) -> Ticket:
     for name, value in issue.fields.items():
         if (part := part_of(name)) and value.strip():
             line = len(split_lines(text)) + (4 if not text.endswith("\n") else 3)
-            text = f"{text}\n\n## {_one_line(name)}\n\n{value}"
+            text = f"{text}\n\n## {plain_line(name)}\n\n{value}"
             parts.read(value, line, part)
     parts.pictures += [one for one in issue.pictures if one not in parts.pictures]
     fix = issue.kind == "bug" or (not issue.kind and bool(_FIX.search(title)))
@@ -110,7 +110,7 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     first = (requirements or tuple(parts.acceptance))[0].text
     return Ticket(
         key=key,
-        summary=(summary or _one_line(first))[:SUMMARY_LIMIT],
+        summary=(summary or plain_line(first))[:SUMMARY_LIMIT],
         kind="fix" if kind == "fix" else "feat",
         requirements=requirements,
         acceptance=tuple(parts.acceptance),
@@ -137,7 +137,7 @@ def _key_and_summary(given: "_NamedFields", parts: Parts, file: str) -> tuple[st
         missing += [] if named or file_key(file) else ["key"]
     summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
     missing += [] if summary else ["summary"]
-    return _one_line(key), _one_line(summary), missing
+    return plain_line(key), plain_line(summary), missing
 
 
 def _check_size(text: str, where: str) -> None:
@@ -145,11 +145,6 @@ def _check_size(text: str, where: str) -> None:
         raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "shorten it, or split it into several")
     if text.count("[") > BRACKETS:
         raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "describe it in plain sentences")
-
-
-def _one_line(text: str) -> str:
-    """The text on one line, without terminal control characters."""
-    return " ".join(plain(text).split())
 
 
 # -- headers and JSON
@@ -173,7 +168,7 @@ class _NamedFields:
             raise BadInput(
                 f"{self.names[part]} is not a line of text", self._where(part), "write it in quotation marks"
             )
-        return _one_line(str(value)) if value is not None else ""
+        return plain_line(str(value)) if value is not None else ""
 
     def kind(self, summary: str) -> str:
         labels = " ".join((self.line("kind"), *(text for text, _ in self.entries("labels")))).lower()

@@ -4,6 +4,8 @@ import re
 from collections import deque
 from collections.abc import Collection, Mapping
 
+from trued.support.redaction import unix_lines
+
 # Lengths are bounded: matching a long text with unclosed markup must not take minutes.
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
 _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
@@ -38,7 +40,7 @@ class _Conversion:
         self.lines: list[str] = []
         self.fence = ""  # the block that is open: code or noformat
         self.quoted: list[tuple[str, int]] = []  # open quotations, the innermost last: quote or panel, and its number
-        self.waiting = deque(enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
+        self.waiting = deque(enumerate(unix_lines(text).split("\n")))
         self.last = {kind: number for number, line in self.waiting for kind in _FENCES if f"{{{kind}}}" in line}
         while self.waiting:
             number, line = self.waiting.popleft()

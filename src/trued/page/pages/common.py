@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from markupsafe import Markup
 
+from trued.engine.pending import Wait
 from trued.model import RunRecord
 from trued.model.titles import cut_title
 from trued.page.reader import Reader
@@ -76,8 +77,23 @@ def number_of(params: Params, name: str, least: int = 0) -> int:
 
 def waiting(reader: Reader) -> str:
     """The piece at the top of every page: how many things wait for a person."""
-    number = sum(len(reader.waits(one)) for one in reader.runs() if not one.has_ended)
-    return piece("waiting.html.j2", number=number)
+    return piece("waiting.html.j2", number=reader.wait_count())
+
+
+def wait_piece(
+    reader: Reader, record: RunRecord, number: int, one: Wait, pictures: Sequence[object] = (), progress: str = ""
+) -> str:
+    """One thing that waits for a person. Each is a piece of its own, so that a half-written answer stays while others
+    change."""
+    return piece(
+        "wait.html.j2",
+        number=number,
+        one=one,
+        record=record,
+        can_steer=reader.can_steer,
+        pictures=pictures,
+        progress=progress,
+    )
 
 
 def made(reader: Reader, title: str, pieces: Mapping[str, str], *path: tuple[str, str], layout: str = "") -> PageView:

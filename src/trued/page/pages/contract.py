@@ -3,7 +3,8 @@ wrote the cases, and every amendment."""
 
 from collections.abc import Sequence
 
-from trued.model import Case
+from trued.model import Case, Contract
+from trued.model.evidence import Author
 from trued.page.pages.common import paged, run_page
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -35,7 +36,7 @@ def contract(reader: Reader, params: Params) -> PageView:
             contract=sealed,
             name=material.contract_hash,
             accept=material.settings.accept,
-            authors=_authors(material.contract),
+            authors=_authors(sealed) if sealed else [],
             caps=list(sealed.caps.items())[:NOTES] if sealed else [],
             notes=() if material.holds_out else notes[:NOTES],
             notes_held_back=len(notes) if material.holds_out else 0,
@@ -60,9 +61,9 @@ def _cases(every: Sequence[Case]) -> list[str]:
     return shown + ([f"… and {len(every) - CASES} more: {WHOLE}"] if len(every) > CASES else [])
 
 
-def _authors(sealed: object) -> list[object]:
-    authors = getattr(sealed, "authors", {})
-    return list({one.model_dump_json(): one for one in authors.values()}.values())
+def _authors(sealed: Contract) -> list[Author]:
+    """Who wrote cases, each once."""
+    return list({one.model_dump_json(): one for one in sealed.authors.values()}.values())
 
 
 ROUTE = PageRoute("/r/{run}/contract", contract)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from trued.page.pages.common import HOME, TABS, made, short_title, story_piece
+from trued.page.pages.common import HOME, TABS, made, short_title, story_piece, wait_piece
 from trued.page.reader import Reader, StillReading
 from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
@@ -26,12 +26,7 @@ def _opening(reader: Reader, still: StillReading, tab: str) -> PageView:
     pieces = {
         "head": piece("run/opening.html.j2", record=record, waits=waits, share=still.share),
         "tabs": piece("run/tabs.html.j2", record=record, tabs=TABS, here=tab),
-        **{
-            f"wait-{number}": piece(
-                "wait.html.j2", number=number, one=one, record=record, can_steer=reader.can_steer, pictures=()
-            )
-            for number, one in enumerate(waits[:20], 1)
-        },
+        **{f"wait-{number}": wait_piece(reader, record, number, one) for number, one in enumerate(waits[:20], 1)},
         "story": story_piece(record, reader.newest_story(record)),
     }
     return made(reader, short_title(record), pieces, HOME)

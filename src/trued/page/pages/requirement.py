@@ -33,7 +33,7 @@ def requirement(reader: Reader, params: Params) -> PageView:
             "requirement/cases.html.j2",
             cases=outcomes_of(material, found)[name],
             most=CASES,
-            held_back=bool(material.contract and material.contract.held_out and not material.ended),
+            held_back=material.holds_out,
         ),
         "claims": piece("requirement/claims.html.j2", record=record, calls=fallen[::-1][:CLAIMS], told=len(told)),
         "history": piece(

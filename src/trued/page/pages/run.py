@@ -2,14 +2,14 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trued.engine.limits import limits_in_force
 from trued.engine.stored_evidence import evidence_about
 from trued.model import Evidence, RunRecord
 from trued.model.step_keys import scope_of
-from trued.page.pages.common import paged, run_page, story_piece
+from trued.page.pages.common import paged, run_page, story_piece, wait_piece
 from trued.page.reader import Reader
 from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
@@ -142,11 +142,11 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
         (
             f"{'~' if sums.estimated and sums.tokens else ''}{amount(sums.tokens)}",
             "tokens",
-            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, amount),
+            "made up by scripts" if sums.are_scripted else _of_limit(limit.tokens, amount(limit.tokens)),
             "",
         ),
     ]
-    figures += [(cost, "spent", _of_limit(limit.usd, money), "")] if cost or limit.usd else []
+    figures += [(cost, "spent", _of_limit(limit.usd, money(limit.usd)), "")] if cost or limit.usd else []
     return {
         "met": sums.met,
         "total": sums.total,
@@ -158,18 +158,16 @@ def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSum
     }
 
 
-def _of_limit(limit: float, shown: object) -> str:
-    return f"of {shown(limit)}" if limit and callable(shown) else "no limit"
+def _of_limit(limit: float, shown: str) -> str:
+    return f"of {shown}" if limit else "no limit"
 
 
 def wait_pieces(reader: Reader, record: RunRecord, material: Material) -> dict[str, str]:
-    """One piece per wait, so that a half-written answer stays while other pieces change."""
+    """What waits for a person in this run, with pictures of the work."""
     found = {}
     for number, one in enumerate(reader.waits(record)[:20], 1):
         pictures = pictures_of(material, one.requirement) if one.requirement else ()
-        found[f"wait-{number}"] = piece(
-            "wait.html.j2", number=number, one=one, record=record, can_steer=reader.can_steer, pictures=pictures
-        )
+        found[f"wait-{number}"] = wait_piece(reader, record, number, one, pictures)
     return found
 
 
@@ -242,26 +240,25 @@ def ledger_piece(record: RunRecord, material: Material, ledger: list[LedgerLine]
         counts=Counter(sorts.values()),
         cases=cases,
         turned=_turned_cases(material, paging.items),
-        held_back=bool(material.contract and material.contract.held_out and not material.ended),
+        held_back=material.holds_out,
         url=requirement_url,
     )
 
 
-def outcomes_of(material: Material, rows: list[LedgerLine]) -> dict[str, list[CaseOutcomes]]:
+def outcomes_of(material: Material, rows: Sequence[LedgerLine]) -> dict[str, list[CaseOutcomes]]:
     """Requirement → its cases on base and head."""
     found: dict[str, list[Evidence]] = {one.id: [] for one in rows}
     base = material.contract.base_facts if material.contract else ()
     head = material.verdict.evidence if material.verdict else ()
-    over = material.record.has_ended
     for one in (*evidence_about(base, found), *evidence_about(head, found)):
         found[one.requirement].append(one)
-    return {name: case_outcomes(facts, over=over) for name, facts in found.items()}
+    return {name: case_outcomes(facts, over=material.ended) for name, facts in found.items()}
 
 
-def _turned_cases(material: Material, rows: object) -> dict[str, str]:
+def _turned_cases(material: Material, rows: Sequence[LedgerLine]) -> dict[str, str]:
     """Requirement → how many of its cases turned from red to green."""
     found = {}
-    for name, cases in outcomes_of(material, list(rows)).items():  # type: ignore[call-overload]
+    for name, cases in outcomes_of(material, rows).items():
         red = [one for one in cases if one.was_red]
         if red:
             green = sum(one.turned for one in red)

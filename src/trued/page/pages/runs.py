@@ -3,7 +3,7 @@
 from trued.engine.comparisons import comparisons
 from trued.engine.verification_log import VerificationLog, VerificationRecord
 from trued.model import RunRecord
-from trued.page.pages.common import made, paged
+from trued.page.pages.common import made, paged, wait_piece
 from trued.page.pages.run import pictures_of
 from trued.page.reader import Reader
 from trued.page.render import piece
@@ -96,7 +96,7 @@ def _search_text(one: VerificationRecord) -> str:
 
 
 def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
-    """One piece per wait, so that a half-written answer stays while other pieces change."""
+    """What waits for a person in these runs; for a person's judgement, with pictures of the work."""
     found: dict[str, str] = {}
     for record in every:
         for one in reader.waits(record):
@@ -105,17 +105,8 @@ def _waits(reader: Reader, every: list[RunRecord]) -> dict[str, str]:
                 return found
             summary = reader.summary(record)
             pictures = pictures_of(reader.material(record), one.requirement) if one.kind == "judge" else ()
-            found[f"wait-{number}"] = piece(
-                "wait.html.j2",
-                number=number,
-                one=one,
-                record=record,
-                can_steer=reader.can_steer,
-                pictures=pictures,
-                progress=f"{summary.met} of {summary.requirements} requirements are met"
-                if summary.requirements
-                else "",
-            )
+            met = f"{summary.met} of {summary.requirements} requirements are met" if summary.requirements else ""
+            found[f"wait-{number}"] = wait_piece(reader, record, number, one, pictures, met)
     return found
 
 

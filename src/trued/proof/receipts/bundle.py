@@ -1,6 +1,5 @@
 """A contract as a bundle of files. With these and a clone of the repository, anybody can prove a commit again. Pure."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from trued.errors import BadInput
 from trued.model import Contract, Evidence
 from trued.proof.contract import canonical_contract, contract_hash
-from trued.support.hashing import git_blob_names
+from trued.support.hashing import content_hash, git_blob_names
 
 MANIFEST = "bundle.json"
 FORMAT = "trued contract bundle 1"
@@ -43,27 +42,23 @@ def bundle_files(bundle: Bundle) -> dict[str, bytes]:
         manifest["asked"] = {"name": bundle.asked[0], "file": _kept(content, bundle.asked[1])}
     for path, data in sorted((bundle.frozen or {}).items()):
         manifest["frozen"][path] = _kept(content, data)
-    manifest["files"] = {name: _sha256(data) for name, data in content.items()}
+    manifest["files"] = {name: content_hash(data) for name, data in content.items()}
     return {**content, MANIFEST: _sealed(manifest)}
 
 
 def _kept(content: dict[str, bytes], data: bytes) -> str:
     """Add the data under its hash, and return that name. The project's own paths are never used as file names."""
-    name = f"files/{_sha256(data)}"
+    name = f"files/{content_hash(data)}"
     content[name] = data
     return name
 
 
 def _sealed(manifest: Mapping[str, Any]) -> bytes:
-    return _json({**manifest, "sha256": _sha256(_json(manifest))}) + b"\n"
+    return _json({**manifest, "sha256": content_hash(_json(manifest))}) + b"\n"
 
 
 def _json(data: Any) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def listed_files(manifest: bytes) -> tuple[str, ...]:
@@ -77,7 +72,7 @@ def open_bundle(content: Mapping[str, bytes]) -> Bundle:
     for name, digest in manifest["files"].items():
         if name not in content:
             raise _refused(f"{name} is missing")
-        if _sha256(content[name]) != digest:
+        if content_hash(content[name]) != digest:
             raise _refused(f"{name} was changed")
     contract = _contract(content)
     asked = manifest["asked"]
@@ -98,7 +93,7 @@ def _read(data: bytes) -> dict[str, Any]:
         raise _refused(f"{MANIFEST} is missing, or is not a manifest") from error
     if not known or not set(map(str, pointed)) <= manifest["files"].keys():
         raise _refused(f"{MANIFEST} has another format")
-    if digest != _sha256(_json(manifest)) or _sealed(manifest) != data:
+    if digest != content_hash(_json(manifest)) or _sealed(manifest) != data:
         raise _refused(f"{MANIFEST} was changed")
     if odd := [name for name, found in manifest["files"].items() if not _plain(name, found)]:
         raise _refused(f"{MANIFEST} names {odd[0]!a}")

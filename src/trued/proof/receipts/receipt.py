@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.proof.receipts.statement import SIGNED, UNSIGNED, Statement, canonical_bytes, tally
+from trued.support.hashing import content_hash
 
 PAYLOAD = "application/vnd.in-toto+json"
 LARGEST = 64 * 1024 * 1024
@@ -56,7 +56,7 @@ def signed_message(payload: bytes) -> bytes:
 
 def key_id(public: bytes) -> str:
     """The SHA-256 of a public key, which serves as its name."""
-    return hashlib.sha256(public).hexdigest()
+    return content_hash(public)
 
 
 def _enveloped(one: Receipt) -> bytes:
@@ -67,7 +67,7 @@ def _enveloped(one: Receipt) -> bytes:
         "payloadType": PAYLOAD,
         "signatures": [signature] if one.signature else [],
     }
-    digest = hashlib.sha256(canonical_bytes(envelope)).hexdigest()
+    digest = content_hash(canonical_bytes(envelope))
     return canonical_bytes({**envelope, "sha256": digest}) + b"\n"
 
 
@@ -80,7 +80,7 @@ def parse_receipt(data: bytes) -> Receipt:
         raise _refused("it is not a receipt")
     payload = _decoded(envelope["payload"])
     signature = _signature(envelope.get("signatures"))
-    if envelope.get("sha256") != hashlib.sha256(canonical_bytes(_without(envelope, "sha256"))).hexdigest():
+    if envelope.get("sha256") != content_hash(canonical_bytes(_without(envelope, "sha256"))):
         raise _refused("its digest is wrong: it was changed after it was made")
     found = Receipt(_statement(payload), payload, signature)
     if bool(found.signer) != bool(signature):

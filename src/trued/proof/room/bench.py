@@ -19,6 +19,7 @@ from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
+from trued.support.redaction import unix_lines
 
 PREPARED = ".virtualenvs/prepared"  # path below HOME at which the sandbox shows the environment of `prepare`
 INSIDE = Path(__file__).parents[1] / "probes"
@@ -239,7 +240,7 @@ def cap_output(*streams: bytes) -> str:
 
 def strip_controls(text: str) -> str:
     """The text without control sequences and invisible characters, with plain line ends."""
-    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CONTROLS.sub("", unix_lines(text))
 
 
 def keepable_text(text: str) -> str:

@@ -8,7 +8,7 @@ _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTIL
 _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
-def imported_modules(texts: Iterable[str]) -> frozenset[str]:
+def top_level_imports(texts: Iterable[str]) -> frozenset[str]:
     """Top-level modules that these test files import."""
     found: set[str] = set()
     for text in texts:
@@ -24,7 +24,7 @@ def shadowing_files(
     """The added files that would be imported instead of a module from `others` (standard library, installed packages)
     that a frozen test imports.
     """
-    wanted = imported_modules(tests.values()) & frozenset(others)
+    wanted = top_level_imports(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in wanted] if wanted else []
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from trued.model import FactNote, Outcomes, Tried
@@ -150,10 +151,10 @@ class RunnerFacts:
     nothing: str = "no test was collected"
 
 
-def file_text(bench: Bench, path: str) -> str:
+def file_text(room: Path, path: str) -> str:
     """The text of a file in the clean room; "" if it cannot be read."""
     try:
-        return (bench.room / path).read_bytes().decode("utf-8", "replace")
+        return (room / path).read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
 

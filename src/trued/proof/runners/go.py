@@ -21,6 +21,7 @@ from trued.proof.runners.counting import (
     CountedTest,
     RunnerFacts,
     counted_fact,
+    file_text,
     nothing_collected,
     worst_outcomes,
 )
@@ -165,15 +166,8 @@ class GoTestFiles:
         self.modules = {
             str(PurePosixPath(path).parent): name
             for path in known
-            if PurePosixPath(path).name == "go.mod" and (name := module_name(self.text(path)))
+            if PurePosixPath(path).name == "go.mod" and (name := module_name(file_text(self.room, path)))
         }
-
-    def text(self, path: str) -> str:
-        """The content of a file in the room; "" if it cannot be read."""
-        try:
-            return (self.room / path).read_bytes().decode("utf-8", "replace")
-        except OSError:
-            return ""
 
     def folder(self, package: str) -> str:
         """A package's folder in the checkout."""
@@ -196,14 +190,14 @@ class GoTestFiles:
     def holding(self, path: str, test: str) -> int:
         """How many files of the package define a test of this name. There may be several, chosen by build tags."""
         beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
-        return sum(test in _TEST.findall(self.text(one)) for one in beside)
+        return sum(test in _TEST.findall(file_text(self.room, one)) for one in beside)
 
     def file(self, package: str, test: str) -> str:
         """The file that contains this test of this package; the package's folder if none does."""
         folder = self.folder(package.removesuffix("_test"))
         name = test.split("/")[0]
         for path in self.files:
-            if str(PurePosixPath(path).parent) == folder and name in _TEST.findall(self.text(path)):
+            if str(PurePosixPath(path).parent) == folder and name in _TEST.findall(file_text(self.room, path)):
                 return path
         return folder
 
@@ -227,7 +221,7 @@ def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: 
     files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
     if not wanted.red:
         files = [path for path in files if any(is_below(path, one) for one in check.files)] or files
-    able = {path: held.text(path) for path in files if failing_go(held.text(path)).titles}
+    able = {path: file_text(held.room, path) for path in files if failing_go(file_text(held.room, path)).titles}
     chosen = files_to_copy(able, (one.split("::")[0] for one in wanted.red))
     packages = {path: _PACKAGE.search(able[path]) for path in chosen}
     return [_Model(path, match.group(1), able[path]) for path, match in packages.items() if match]

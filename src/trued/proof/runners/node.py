@@ -200,7 +200,7 @@ def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelec
 
 
 def _failing(bench: Bench, path: str) -> FailingFile:
-    text = file_text(bench, path)
+    text = file_text(bench.room, path)
     if not _USES.search(text):  # a plain script: its own calls of process.exit must fail, too
         return FailingFile(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
     return failing_javascript(text)
@@ -209,7 +209,7 @@ def _failing(bench: Bench, path: str) -> FailingFile:
 def _plain(bench: Bench, files: list[str]) -> list[str]:
     """Test scripts without a test function. A script that exits early would count as passed, so each gets a copy that
     must fail."""
-    return [one for one in files if not _USES.search(file_text(bench, one))]
+    return [one for one in files if not _USES.search(file_text(bench.room, one))]
 
 
 @contextmanager
@@ -218,7 +218,7 @@ def _canary(bench: Bench, model: str) -> Iterator[_NodeCanary]:
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
-    with plant_file(bench.room, file, with_node_canary(file_text(bench, model), model, name, _kind(bench, model))):
+    with plant_file(bench.room, file, with_node_canary(file_text(bench.room, model), model, name, _kind(bench, model))):
         yield _NodeCanary(file, name)
 
 
@@ -277,7 +277,7 @@ def _count_records(
 ) -> CountedRun:
     plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
     tests = [one for one in said if "test" in one]
-    texts = {file: file_text(bench, file) for file in {str(one["test"]) for one in tests}}
+    texts = {file: file_text(bench.room, file) for file in {str(one["test"]) for one in tests}}
     outcomes = worst_outcomes((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
     collected: dict[str, tuple[str, str]] = {}
     for one in tests:

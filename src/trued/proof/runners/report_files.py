@@ -252,13 +252,13 @@ def _models(room: _Room) -> list[str]:
     if room.wanted.red:
         return files_to_copy(able, (one.split("::")[0] for one in room.wanted.red))
     asked = [path for path in able if any(is_below(path, one) for one in room.check.files)]
-    good = [path for path in asked or able if failing_javascript(file_text(room.bench, path)).titles]
+    good = [path for path in asked or able if failing_javascript(file_text(room.bench.room, path)).titles]
     return files_to_copy(good or asked or able, ())
 
 
 def _every(room: _Room, path: str) -> str:
     """A test file's text without `.only`, which would keep other tests, such as the canaries, from running."""
-    return _ONLY.sub(r"\1", file_text(room.bench, path))
+    return _ONLY.sub(r"\1", file_text(room.bench.room, path))
 
 
 @contextmanager

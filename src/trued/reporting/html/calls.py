@@ -80,6 +80,7 @@ class ReportedCall:
     reply: Text
     transcript: tuple[TranscriptLine, ...]
     transcript_left_out: int
+    has_unread_events: bool  # `transcript_left_out` does not count all of its earlier events
     folder: str
     incidents: tuple[TranscriptLine, ...]  # crashes that the call survived
     waits: tuple[ProviderWait, ...] = ()
@@ -208,6 +209,7 @@ def _reported_call(material: Material, row: Call, events: Sequence[Event], ancho
         reply=NOTHING,
         transcript=(),
         transcript_left_out=0,
+        has_unread_events=False,
         folder="",
         incidents=tuple(TranscriptLine(at, kind, INCIDENTS[kind]) for at, kind in row.incidents),
         waits=waits,
@@ -230,6 +232,7 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
         reply=Text.of(json.dumps(reply, indent=2, ensure_ascii=False) if reply else "", room // 4),
         transcript=transcript[-2 * wanted :],
         transcript_left_out=spooled.left_out + max(0, len(transcript) - 2 * wanted),
+        has_unread_events=spooled.unread > 0,
         folder=spooled.folder,
     )
 

@@ -19,7 +19,7 @@ from trued.reporting.views import as_seen, comparison
 from trued.support.foreign_json import parse_json
 
 DOCUMENTS = 12
-READ = 256 * 1024  # bytes at the end of an event file whose lines are parsed; of the rest, lines are only counted
+READ = 256 * 1024  # only this many bytes at the end of an event file are read
 
 
 def gather(store: RunStore, run_id: str) -> Material:
@@ -108,20 +108,15 @@ def spooled(folder: Path, key: str, lines: int) -> Spooled:
             unread += _skip_lines(file, path.stat().st_size - READ)
             events += [one for line in file.read().splitlines() if (one := _event(line))]
     kept = events[-lines:]
-    return Spooled(tuple(kept), unread + len(events) - len(kept), str(found[-1].parent) if found else "")
+    return Spooled(tuple(kept), len(events) - len(kept), unread, str(found[-1].parent) if found else "")
 
 
 def _skip_lines(file: IO[bytes], least: int) -> int:
-    """Skip whole lines, at least this many bytes. Returns how many lines were skipped."""
-    lines = 0
-    while least > file.tell() and (skipped := file.read(min(READ, least - file.tell()))):
-        lines += skipped.count(b"\n")
+    """Skip whole lines, at least this many bytes, without reading them. Returns how many bytes were skipped."""
     if least > 0:
         file.seek(least - 1)
-        if file.read(1) != b"\n":
-            file.readline()
-            lines += 1
-    return lines
+        file.readline()
+    return file.tell()
 
 
 def _event(line: bytes) -> dict[str, Any] | None:

@@ -27,10 +27,11 @@ from trued.reporting.views.progress import Progress
 
 @dataclass(frozen=True)
 class Spooled:
-    """The last events that one agent call left in its spool folder, and how many earlier ones were left out."""
+    """The last events that one agent call left in its spool folder."""
 
     events: tuple[Mapping[str, Any], ...] = ()
-    left_out: int = 0
+    left_out: int = 0  # number of earlier events that were read
+    unread: int = 0  # bytes of earlier events that were not read, so that nobody knows their number
     folder: str = ""
 
 

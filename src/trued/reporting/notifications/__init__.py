@@ -16,7 +16,7 @@ from trued.model.events.run import RunEnded
 from trued.model.step_keys import is_final_verdict
 from trued.model.titles import cut_title
 from trued.support.plurals import counted
-from trued.support.redaction import plain
+from trued.support.redaction import plain_line
 
 if TYPE_CHECKING:
     from trued.engine.run_store import RunStore
@@ -82,7 +82,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
         event="asks",
         kind="waits",
         run=record.id,
-        title=cut_title(" ".join(plain(record.title).split()), TITLE),
+        title=cut_title(plain_line(record.title), TITLE),
         repository=record.repository,
         state="waiting",
         grade=str(record.grade),

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from pydantic import BaseModel
 
 from trued.model import Comment, Goal, Plan, Role, Task
+from trued.support.redaction import printable_line
 
 SUBJECT_LIMIT = 60_000  # at most this many characters of a brief's subject: a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
@@ -55,9 +56,9 @@ def brief(
         role=role.prompt.strip(),
         kind=type(subject).__name__.lower(),
         id=subject.id if isinstance(subject, Task) else "",
-        title=_one_line(subject.title) if isinstance(subject, Plan | Task) else "",
+        title=printable_line(subject.title) if isinstance(subject, Plan | Task) else "",
         source=str(subject.source),
-        files=[_one_line(name) for name in subject.files] if isinstance(subject, Task) else [],
+        files=[printable_line(name) for name in subject.files] if isinstance(subject, Task) else [],
         verbatim=not isinstance(subject, Task) or bool(str(subject.source)),
         words=quoted(_subject_text(subject), SUBJECT_LIMIT),
         known=known,
@@ -73,7 +74,9 @@ def brief_after_stop(comments: Sequence[Comment]) -> str:
 
 
 def _quoted_comments(comments: Sequence[Comment]) -> list[dict[str, str]]:
-    return [{"who": _one_line(one.who) or "A person", "words": quoted(one.text, CONTEXT_LIMIT)} for one in comments]
+    return [
+        {"who": printable_line(one.who) or "A person", "words": quoted(one.text, CONTEXT_LIMIT)} for one in comments
+    ]
 
 
 def title_of(name: str) -> str:
@@ -125,10 +128,6 @@ def _indented(mark: str, lines: list[str]) -> list[str]:
 
 def _is_empty(part: object) -> bool:
     return part is None or (isinstance(part, str | Sequence | Mapping) and not part)
-
-
-def _one_line(text: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 @cache

@@ -30,7 +30,7 @@ from trued.run.examination.start_command import FoundServer, run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names
@@ -313,7 +313,7 @@ def proposal_text(one: Proposal, run: str) -> str:
         "remove": f"--remove {shlex.quote(one.requirement)}",
         "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
     }[one.what]
-    why = f" (its reason: “{single_line(one.why, REASON).replace('”', '’')}”)" if one.why else ""
+    why = f" (its reason: “{line_without_controls(one.why, REASON).replace('”', '’')}”)" if one.why else ""
     return f"{one.requirement}: the examiner proposes {one.what}; if you agree: trued amend {run} {given}{why}"
 
 

@@ -10,7 +10,7 @@ from trued.run.examination.examiner import Examination, ExaminerConversation, ex
 from trued.run.questions import ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import single_line
+from trued.support.redaction import line_without_controls
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 REASON = 300  # at most this many characters of one reason
@@ -63,7 +63,9 @@ async def _decision(steps: Steps, asked: Requirements, found: Examination) -> st
     until it is answered."""
     context, key = steps.context, steps.key("no cases")
     names = [one.id for one in asked.requirements if is_open(one) and not one.parts]
-    why = "; ".join(single_line(one, REASON) for one in found.undecided[:REASONS])  # an agent's words, on one line
+    why = "; ".join(
+        line_without_controls(one, REASON) for one in found.undecided[:REASONS]
+    )  # an agent's words, on one line
     agent = _next_agent(steps, found)
     is_known = agent in found.examiners
     again = f"ask {agent} again (the run has no other agent)" if is_known else "ask another examiner"

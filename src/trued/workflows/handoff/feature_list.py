@@ -12,6 +12,7 @@ from trued.errors import BadInput
 from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
 from trued.support.foreign_json import parse_json
 from trued.support.located import Located, nearest, read_json
+from trued.support.redaction import unix_lines, without_controls
 
 NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]
@@ -38,7 +39,6 @@ NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as n
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # at most this many characters of a failed check's output: every coder reads them first
 _ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) not in "\n\t"}
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -268,8 +268,7 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 def trimmed(output: str) -> str:
     """A check's output for `agent_notes`, as plain text. A long output is cut in the middle, and more of its end is
     kept than of its beginning."""
-    plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
-    plain = plain.encode("utf-8", "replace").decode().strip()
+    plain = without_controls(_COLOURS.sub("", unix_lines(output)), keep="\n\t", instead="").strip()
     if len(plain) <= NOTE_LIMIT:
         return plain
     begin, end = plain[: NOTE_LIMIT // 4], plain[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]

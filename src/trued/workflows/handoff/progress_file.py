@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
+from trued.support.redaction import unix_lines, without_controls
 
 PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
@@ -17,7 +18,6 @@ TEXT_LIMIT = 600  # at most this many characters in one entry: the next coder re
 ENTRY_LIMIT = 40
 BELOW_LIMIT = 20_000  # at most this many characters of agents' notes are kept, from their end
 LEFT_OUT = "[… earlier notes left out …]"
-_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 # Invisible characters, and those that reverse text: with them, an agent's line could look like the engine's.
 _UNSEEN = {
     code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
@@ -44,9 +44,8 @@ HEADINGS = (
 
 
 def _clean_text(text: str) -> str:
-    text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = text.expandtabs(4).translate(_CONTROLS).translate(_UNSEEN)
-    return text.encode("utf-8", "replace").decode()
+    text = _ESCAPES.sub("", unix_lines(text)).expandtabs(4)
+    return without_controls(text, keep="\n").translate(_UNSEEN)
 
 
 def _one_line(text: str) -> str:

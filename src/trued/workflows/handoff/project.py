@@ -8,6 +8,7 @@ from pydantic import Field
 from trued.inputs.sentences import sentence_criteria
 from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
 from trued.model.titles import cut_title
+from trued.support.redaction import printable_line
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
@@ -354,7 +355,7 @@ def task_of(feature: Feature) -> Task:
 def message_of(feature: Feature, run: str) -> str:
     """The commit message of a feature, with its id and the run in trailers."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
-    words = " ".join("".join(char if char.isprintable() else " " for char in feature.description).split())
+    words = printable_line(feature.description)
     return f"{kind}: {cut_title(words).rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 

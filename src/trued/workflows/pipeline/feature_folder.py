@@ -8,7 +8,7 @@ from pydantic import Field
 
 from trued.model import Goal, Value
 from trued.support.markdown_escape import code_block
-from trued.support.redaction import plain
+from trued.support.redaction import plain_line
 from trued.workflows.pipeline.task_plan import Work, waves
 
 PLACE = "docs/feature/"
@@ -169,6 +169,4 @@ def _names(names: Iterable[str]) -> str:
 
 def _cell_text(words: str) -> str:
     """A text on one line, escaped so that it cannot make a table cell, link or tag."""
-    flat = " ".join(plain(words).split()) or "…"
-    flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
-    return re.sub(r"([\\|<>\[\]`])", r"\\\1", flat)
+    return re.sub(r"([\\|<>\[\]`])", r"\\\1", plain_line(words, LONGEST) or "…")

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 
 from trued.model import Status, Value
 from trued.support.plurals import counted
-from trued.support.redaction import plain
+from trued.support.redaction import plain, plain_line
 
 FOLDER, SHARED = "memory", "memory.md"
 MOST_LINES = 30  # at most this many lines in one agent's memory
@@ -39,8 +39,7 @@ _BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
 
 def _flat(words: object) -> str:
     """A text on one line of bounded length, without control or hidden characters."""
-    line = " ".join(plain(str(words)[: 20 * LINE]).split())
-    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
+    return plain_line(str(words)[: 20 * LINE], LINE)
 
 
 def inert_line(words: str) -> str:
@@ -64,7 +63,7 @@ def _safe_name(words: Any) -> str:
 
 
 def _path(words: object) -> str:
-    return " ".join(plain(str(words)).replace("`", "'").split())[:LINE]
+    return plain_line(str(words)).replace("`", "'")[:LINE]
 
 
 def _paths(said: Any) -> tuple[str, ...]:

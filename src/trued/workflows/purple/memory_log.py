@@ -12,6 +12,7 @@ from trued.model import Grade, Verdict
 from trued.model.value import Value, newer_fields
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
+from trued.support.redaction import unix_lines, without_controls
 
 TITLE = "## Implementation Log"
 NONE = "None"
@@ -25,7 +26,6 @@ MARKS: dict[ChunkStatus, str] = {
     "marked done": "❔ marked as done in the plan, and not built again: a person decides",
 }
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
-CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # at most this many characters in one entry: people are to read the log
 # At most this many characters of people's sections, of earlier runs and of this run are in a brief; the file has all.
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000
@@ -48,8 +48,7 @@ AT_LINE_START = (
 
 def _tidy(text: str) -> str:
     """Remove control characters and surrounding space, and cut to size."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).translate(CONTROLS)
-    text = text.encode("utf-8", "replace").decode()
+    text = without_controls(unix_lines(text).expandtabs(4), keep="\n")
     return (text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]} […]").strip()
 
 

@@ -6,7 +6,7 @@ from itertools import count
 
 from trued.inputs.goals import parse_goal
 from trued.model import Contract, Goal, Grade, Judged, Requirement, Source
-from trued.workflows.team.backlog.items import AcceptanceItem, one_line
+from trued.workflows.team.backlog.items import AcceptanceItem, limited_line
 from trued.workflows.team.state import BACKLOG, Crew, criterion_lines
 
 EDITED = "-edited"  # suffix for a sealed criterion that a person edited: in the contract, the id means the old text
@@ -111,4 +111,4 @@ def _entry(text: str, goal: Goal) -> str:
 
 def _comparable(text: str) -> str:
     """The text in the form used for comparisons: on one line, without the full stop at its end."""
-    return one_line(text).rstrip(".").strip()
+    return limited_line(text).rstrip(".").strip()

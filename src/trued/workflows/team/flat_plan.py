@@ -10,7 +10,7 @@ from trued.inputs.vocabulary import bare_title, is_work, section_kind
 from trued.model import Criterion, Source, Value
 from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
 from trued.support.plurals import counted
-from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, one_line
+from trued.workflows.team.backlog.items import ATTEMPTS, Backlog, TaskStatus, limited_line
 
 NAME = "plan.md"
 ORIGINAL = "plan.md.original"  # a copy of the original list, beside the team's files
@@ -163,7 +163,7 @@ class _FlatPlanReading:
             return [task for one in item.items for task in self._item(one, item)]
         made = [task for one in inner for task in self._item(one, group)]
         details = [line for one in item.items if one not in inner for line in _details(one)]
-        note = one_line("; ".join((*item.more, *details)))
+        note = limited_line("; ".join((*item.more, *details)))
         story = self._story(group)
         self.backlog, task = self.backlog.with_new_task(
             story, words, depends_on=tuple(made), limit=self.limit, note=note

@@ -4,8 +4,8 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
-from trued.support.redaction import plain
-from trued.workflows.team.backlog.items import escaped, one_line
+from trued.support.redaction import plain, unix_lines
+from trued.workflows.team.backlog.items import escaped, limited_line
 
 LINES = 400  # at most this many lines of one text; the rest is cut
 WIDTH = 4000
@@ -14,7 +14,7 @@ CUT = "[… cut here …]"
 
 def tidy(text: str) -> str:
     """Remove control characters and surrounding space, and cut to size. A second call changes nothing."""
-    rows = [row[:WIDTH].rstrip() for row in plain(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
+    rows = [row[:WIDTH].rstrip() for row in plain(unix_lines(text)).split("\n")]
     while rows and not rows[0]:
         rows.pop(0)
     while rows and not rows[-1]:
@@ -32,7 +32,7 @@ def quoted(text: str) -> str:
 
 def line(text: str) -> str:
     """The text on one line, with Markdown escaped."""
-    return escaped(one_line(text))
+    return escaped(limited_line(text))
 
 
 def titled_list(title: str, entries: "tuple[str, ...] | list[str]") -> str:

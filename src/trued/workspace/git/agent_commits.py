@@ -5,6 +5,7 @@ import re
 import stat
 from pathlib import Path
 
+from trued.support.redaction import printable
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
@@ -59,7 +60,7 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
     words = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
     code, out, _ = await store.git.attempt(*words, variables=_agent_objects(git), within_s=WITHIN_S)
     text = out.decode(errors="replace") if code == 0 else ""
-    return tuple("".join(one if one.isprintable() else " " for one in line)[:200] for line in text.splitlines())
+    return tuple(printable(line)[:200] for line in text.splitlines())
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ class GitFailed(StateFailed):
 
     def __init__(self, arguments: Sequence[str], stderr: str) -> None:
         self.stderr = stderr
-        last = stderr.strip().splitlines()[-1:] or ["no message"]
-        super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
+        super().__init__(f"git {arguments[0] if arguments else ''} failed: {last_line(stderr)}")
 
 
 def git_environment() -> dict[str, str]:
@@ -173,6 +172,11 @@ class Git:
 def last_line(stderr: str) -> str:
     """The last line of git's messages; "no message" if there is none."""
     return (stderr.strip().splitlines() or ["no message"])[-1]
+
+
+def printable_path(path: str | Path) -> str:
+    """The path as text that can be stored and shown, whatever its bytes."""
+    return str(path).encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def as_alternate(objects: Path) -> str:

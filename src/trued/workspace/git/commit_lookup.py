@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, end_process, git_command, git_environment, last_line
+from trued.workspace.git.command import Git, end_process, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -123,23 +123,23 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
     top = _enclosing_repository(place)
     found = _git_folder(top) if top else None
     if found is None or top is None:
-        raise BadInput(f"{_printable_path(place)} is not in a git repository", then="name a folder inside one")
+        raise BadInput(f"{printable_path(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
     if both := await _objects_and_commit(git, revision):
         return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
     code, out, stderr = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
-        raise BadInput(f"git cannot read {_printable_path(place)}: {last_line(stderr)}", then="name a git repository")
+        raise BadInput(f"git cannot read {printable_path(place)}: {last_line(stderr)}", then="name a git repository")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     code, commit, stderr = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
     name = commit.decode(errors="replace").strip()
     if code != 0 or not _COMMIT.fullmatch(name):
         if revision == "HEAD" and not stderr.strip():
             raise BadInput(
-                f"the repository {_printable_path(top)} has no commit yet", then="commit something, or name a commit"
+                f"the repository {printable_path(top)} has no commit yet", then="commit something, or name a commit"
             )
         raise BadInput(
-            f"{_printable_path(top)} has no commit {revision!a}", then="`git log --all` there lists what it has"
+            f"{printable_path(top)} has no commit {revision!a}", then="`git log --all` there lists what it has"
         )
     root = None if found == top else top
     return NamedCommit(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
@@ -186,10 +186,6 @@ def _git_folder(top: Path) -> Path | None:
 def holds_git(folder: Path) -> bool:
     """Whether git would treat the folder itself as a repository: a bare one, or a `.git`."""
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-
-
-def _printable_path(path: Path) -> str:
-    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 # -- the history of a commit -----------------------------------------------------------------------------------------

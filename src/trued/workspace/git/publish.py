@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from trued.workspace.git.command import SENT, Git
+from trued.workspace.git.command import SENT, Git, last_line
 from trued.workspace.git.store import Store, is_older
 
 STALE_S = 60.0  # moving a branch takes less than a minute, so an older lock belongs to a dead process
@@ -55,4 +55,4 @@ def _why_not(branch: str, stderr: str, lock: Path) -> str:
         return f"{branch} is checked out in a working tree; switch that working tree to another branch"
     if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # --quiet may hide why
         return f"somebody else moved {branch}; it is not overwritten"
-    return f"git could not move {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}"
+    return f"git could not move {branch}: {last_line(stderr)}"

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from trued.workspace.git.command import as_alternate, end_process
+from trued.workspace.git.command import as_alternate, end_process, last_line
 
 WITHIN_S = 300.0
 _SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
@@ -64,8 +64,7 @@ def _why(remote: str, ref: str, stderr: str) -> str:
         return f"{branch} at {place} has other commits; it is not overwritten"
     if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
         return f"git is not allowed to push to {place}: log in with git first, or check your permissions there"
-    last = [line for line in stderr.strip().splitlines() if line.strip()][-1:] or ["no message"]
-    return f"git could not push {branch} to {place}: {_without_secrets(last[0])}"
+    return f"git could not push {branch} to {place}: {_without_secrets(last_line(stderr))}"
 
 
 def _without_secrets(text: str) -> str:

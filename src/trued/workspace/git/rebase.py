@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.support.path_sets import includes_path
+from trued.support.redaction import printable
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 
@@ -145,4 +146,4 @@ async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> 
 
 async def _subject(store: Store, commit: str) -> str:
     text = (await store.git("log", "-1", "--format=%s", commit)).decode(errors="replace").strip()
-    return "".join(one if one.isprintable() else " " for one in text)[:100]
+    return printable(text)[:100]

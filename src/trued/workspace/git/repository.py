@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import SETTINGS, git_command, git_environment
+from trued.workspace.git.command import SETTINGS, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.commit_lookup import holds_git
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
@@ -40,7 +40,7 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     root, common = _root_and_common(folder)
     code, head, stderr = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if code != 0 and stderr.strip():
-        raise BadInput(f"git cannot read {root}: {stderr.strip().splitlines()[-1]}")
+        raise BadInput(f"git cannot read {root}: {last_line(stderr)}")
     if code != 0 and not empty:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
@@ -71,7 +71,7 @@ def create_root_commit(repository: Repository, branch: str, when: float) -> str:
     if code == 0:
         code, _, stderr = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
     if code != 0:
-        raise BadInput(f"git cannot create the branch {branch}: {(stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise BadInput(f"git cannot create the branch {branch}: {last_line(stderr)}")
     return commit.strip()
 
 
@@ -116,7 +116,7 @@ def find_branch_start(root: Path, tip: str) -> BranchStart:
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, stderr = _git(root, "rev-list", "--boundary", tip, "--not", *users)
     if code != 0:
-        return BranchStart(why=f"git cannot list its commits: {(stderr.strip().splitlines() or ['no message'])[-1]}")
+        return BranchStart(why=f"git cannot list its commits: {last_line(stderr)}")
     lines = listed.split()
     if not lines:
         return BranchStart(why="all of its commits are already on a branch of yours", landed=True)
@@ -197,7 +197,7 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder of the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="run `git init` and commit, then try again")
-    if len(answers) != 4 or _readable(out) != out:
+    if len(answers) != 4 or printable_path(out) != out:
         raise BadInput(
             f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
         )
@@ -211,7 +211,7 @@ def _dirty(root: Path) -> tuple[str, ...]:
     # The user's own filters may run here, as in any `git status`. Nothing is written, not even the index.
     words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
     code, out, _ = _git(root, *words, variables=_only_users_filters(root))
-    return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+    return tuple(printable_path(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
@@ -232,11 +232,6 @@ def _only_users_filters(root: Path) -> dict[str, str]:
     given = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(pairs)}
     given |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)}
     return {**given, "GIT_CONFIG_COUNT": str(len(pairs))}
-
-
-def _readable(name: str) -> str:
-    """The name as text that can be stored and shown, whatever its bytes."""
-    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:

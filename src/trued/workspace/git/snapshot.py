@@ -9,7 +9,7 @@ from pathlib import Path
 from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.support import atomic_files
 from trued.support.plurals import few
-from trued.workspace.git.command import TIMED_OUT, Git, last_line
+from trued.workspace.git.command import TIMED_OUT, Git, last_line, printable_path
 from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
@@ -180,7 +180,7 @@ async def _list_changes(
 
 
 def _notes(nested: list[str]) -> tuple[str, ...]:
-    shown = ", ".join(_printable_path(one) for one in nested[:NAMED])
+    shown = ", ".join(printable_path(one) for one in nested[:NAMED])
     return (f"repositories inside this one are left out: {shown}",) if nested else ()
 
 
@@ -211,9 +211,4 @@ def _check_git(code: int, stderr: str, worktree: Worktree) -> None:
     if code == TIMED_OUT:
         raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
     if code != 0 or "Permission denied" in stderr:
-        last = (stderr.strip().splitlines() or ["no message"])[-1]
-        raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
-
-
-def _printable_path(path: str) -> str:
-    return path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last_line(stderr)}")

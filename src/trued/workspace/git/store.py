@@ -14,7 +14,7 @@ from typing import Protocol
 
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import includes_path
-from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
+from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed, last_line
 from trued.workspace.git.removal import remove_tree_now
 
 # A `.gitattributes` file may ask git to convert files. These attributes overrule it, so files are stored byte for byte.
@@ -161,7 +161,7 @@ class Store:
             )
         except GitFailed as error:
             names = " and ".join(commit[:12] for commit in commits.values())
-            what = f"cannot copy {names} from {source}: {error.stderr.strip().splitlines()[-1]}"
+            what = f"cannot copy {names} from {source}: {last_line(error.stderr)}"
             raise BadInput(what) from error
 
     def _unlock(self) -> None:

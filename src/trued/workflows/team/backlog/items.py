@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
-from trued.support.redaction import plain
+from trued.support.redaction import plain_line
 
 WorkStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 Priority: TypeAlias = Literal["high", "medium", "low"]
@@ -38,9 +38,9 @@ _OPTIONAL = {"status": "pending", "priority": "medium", "uat": "pending"}
 _NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not write again once a person removed them
 
 
-def one_line(text: str) -> str:
+def limited_line(text: str) -> str:
     """The text on one line, without control characters, cut to a length."""
-    words = " ".join(plain(text).split())
+    words = plain_line(text)
     return words if len(words) <= TEXT_LIMIT else f"{words[: TEXT_LIMIT - 4].rstrip()} […]"
 
 
@@ -52,7 +52,7 @@ def _paths(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.replace("`", "'") for path in paths if path))
 
 
-Line: TypeAlias = Annotated[str, AfterValidator(one_line)]
+Line: TypeAlias = Annotated[str, AfterValidator(limited_line)]
 Name: TypeAlias = Annotated[Line, AfterValidator(_name_or_placeholder)]
 Paths: TypeAlias = Annotated[tuple[Line, ...], AfterValidator(_paths)]
 Ids: TypeAlias = tuple[str, ...]
