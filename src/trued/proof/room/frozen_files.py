@@ -2,13 +2,13 @@
 
 import configparser
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Requirement, TestsCheck
 from trued.support.shell_words import started_commands
+from trued.support.tables import table_at, toml_table
 
 CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these, so no product can need them
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
@@ -154,8 +154,7 @@ def _configured(path: str, text: str, option: str) -> list[str]:
         return []
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
-        options = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
-        found = options.get(option, ()) if isinstance(options, dict) else ()
+        found = table_at(toml_table(text), "tool", "pytest", "ini_options").get(option, ())
         return found.split() if isinstance(found, str) else [str(one) for one in found]
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
@@ -278,13 +277,13 @@ def configures_pytest(path: str, text: str) -> bool:
     name = PurePosixPath(path).name
     if name in ("pytest.ini", ".pytest.ini"):
         return True
+    if name == "pyproject.toml":
+        return "ini_options" in table_at(toml_table(text), "tool", "pytest")
     try:
-        if name == "pyproject.toml":
-            return "ini_options" in tomllib.loads(text).get("tool", {}).get("pytest", {})
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         parser.read_string(text)
         return parser.has_section(SECTIONS[name])
-    except (tomllib.TOMLDecodeError, configparser.Error):
+    except configparser.Error:
         return False
 
 

@@ -13,6 +13,7 @@ from posixpath import normpath
 
 from trued.proof.room.frozen_files import SCRIPTS, is_script
 from trued.proof.room.package_json import JUDGING
+from trued.support.tables import json_table
 
 # Keys of settings whose values a runner loads as code. Other keys name tests, folders, or the product (`alias`).
 _KEYS = (
@@ -51,7 +52,7 @@ def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's scripts that a test runner loads because of this file of settings."""
     folder = str(PurePosixPath(path).parent)
     if PurePosixPath(path).name == "package.json":
-        text = _settings_of_manifest(text)
+        text = json.dumps({key: one for key, one in json_table(text).items() if key in JUDGING})
     values = [literal for one in _values(text) for _, literal in _LITERAL.findall(one)]
     values += _IMPORT.findall(text) if is_script(path) else []
     values += _LISTED.findall(text) if path.endswith((".yml", ".yaml")) else []
@@ -99,20 +100,8 @@ def _mentioned(path: str, text: str, blobs: Collection[str]) -> set[str]:
 
 def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
     """The entry points of the product: files that a package.json names outside the settings of test runners."""
-    try:
-        found = json.loads(manifest)
-    except (ValueError, RecursionError):
-        return set()
-    rest = {key: one for key, one in found.items() if key not in JUDGING} if isinstance(found, dict) else {}
+    rest = {key: one for key, one in json_table(manifest).items() if key not in JUDGING}
     return {one for _, value in _LITERAL.findall(json.dumps(rest)) for one in _at(value, ".", blobs)}
-
-
-def _settings_of_manifest(text: str) -> str:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    return json.dumps({key: found[key] for key in JUDGING if key in found}) if isinstance(found, dict) else ""
 
 
 def _values(text: str) -> Iterator[str]:
