@@ -30,6 +30,7 @@ SPELLINGS = [
     "require(`NAME`).run()",
     'module.require("NAME")',
     'require?.("NAME")',
+    'const _require = createRequire(import.meta.url); _require("NAME")',
     'require.resolve("NAME")',
     'require\n  .resolve("NAME")',
     'const x = await import("NAME")',

@@ -5,9 +5,10 @@ A comment or a string may look like an import. Then its name is found, too: too 
 
 import re
 
-# A name is looked at, not consumed, so that no quotation mark before an import can hide it.
+# A name is looked at, not consumed, so that no quotation mark before an import can hide it. A function whose name ends
+# with `require` often is one: `const _require = createRequire(…)`.
 _IMPORTED = re.compile(
-    r"(?:\bfrom|\bimport|\b(?:require(?:\s*\.\s*resolve)?|import(?:\s*\.\s*meta\s*\.\s*resolve)?)\s*(?:\?\.\s*)?\()\s*"
+    r"(?:\bfrom|\bimport|(?:require(?:\s*\.\s*resolve)?|import(?:\s*\.\s*meta\s*\.\s*resolve)?)\s*(?:\?\.\s*)?\()\s*"
     r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
 )
 _RELATIVE = re.compile(r"(?=([\"'`])(\.{1,2}/(?:(?!\1)[^\n])+)\1)")
