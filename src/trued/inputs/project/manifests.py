@@ -100,7 +100,7 @@ def _python_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Itera
 def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
     parsed = parse_toml(inside(folder, "pyproject.toml"))
     # A broken file counts as a package: pip then says what is wrong with it.
-    manifest = {"build-system": {}} if parsed is None else parsed
+    manifest: dict[str, Any] = {"build-system": {}} if parsed is None else parsed
     test = _python_test(folder, names, ".venv/bin/python")
     if folder != "." and "uv.lock" not in names and _member(folder, toml_table(inside(".", "pyproject.toml"))):
         return None

@@ -118,9 +118,9 @@ def named_by(path: str, entry: str) -> tuple[str, ...]:
 def own_name(path: str, text: str) -> str:
     """The normalised name of the package that this manifest describes; "" if it names none."""
     name, data = PurePosixPath(path).name, table_in(path, text)
-    places = {"package.json": (), "Cargo.toml": ("package",), "pyproject.toml": ("project",)}
-    found = table_at(data, *places[name]).get("name") if name in places else None
-    found = found or table_at(data, "tool", "poetry").get("name")
+    key = {"Cargo.toml": "package", "pyproject.toml": "project"}.get(name)
+    own = table_at(data, key) if key else data
+    found = own.get("name") or table_at(data, "tool", "poetry").get("name")
     return normal_name(found) if isinstance(found, str) and found else ""
 
 
