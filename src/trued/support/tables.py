@@ -1,5 +1,6 @@
-"""Reads tables of TOML and JSON that somebody else wrote. Where there is no table, the result is an empty one."""
+"""Reads tables of TOML, JSON and INI that somebody else wrote. Where there is no table, the result is an empty one."""
 
+import configparser
 import tomllib
 from typing import Any
 
@@ -20,6 +21,16 @@ def toml_table(text: str) -> dict[str, Any]:
 
 def json_table(text: str | bytes) -> dict[str, Any]:
     return table_at(parse_json(text))
+
+
+def ini_tables(text: str) -> dict[str, dict[str, str]]:
+    """Section → its settings."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return {}
+    return {section: dict(parser.items(section)) for section in parser.sections()}
 
 
 def table_at(value: Any, *keys: str) -> dict[str, Any]:

@@ -1,11 +1,8 @@
 """The dependencies that a commit declares, read as text from its manifests and lock files. Nothing is run. Pure."""
 
 import ast
-import configparser
-import json
 import re
 import shlex
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
-from trued.support.tables import table_at
+from trued.support.tables import ini_tables, json_table, table_at, toml_table
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
@@ -31,7 +28,6 @@ _PROBABLE_LISTS = re.compile(
 # Names of extras and groups with the dependencies of tests. Those of the second family count if there is none of the
 # first.
 FAMILIES = (("test", "tests", "testing"), ("dev", "develop", "development"))
-_UNREADABLE = (configparser.Error, AttributeError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError)
 # Tools that tests rarely import, or that the engine supplies, such as pytest. If only these are missing, no environment
 # is built.
 TOOLS = frozenset(
@@ -88,33 +84,39 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
 
 def declared_requirements(path: str, text: str) -> list[str]:
     """The requirements in one manifest as they are written, those of extras and groups for tests included."""
-    try:
-        return list(_read(path, text))
-    except _UNREADABLE:
-        return []
+    extras = _extras(path, text)
+    optional = [one for name in for_tests(extras) for one in _texts(extras[name])]
+    if path == "pyproject.toml":
+        manifest = toml_table(text)
+        needed = _texts(table_at(manifest, "project").get("dependencies"))
+        return [*needed, *optional, *groups_for_tests(manifest), *_of_poetry(table_at(manifest, "tool", "poetry"))]
+    if path == "setup.cfg":
+        return [*_texts(table_at(ini_tables(text), "options").get("install_requires")), *optional]
+    if path == "setup.py":
+        given = [call.get(key) for call in _setup_calls(text) for key in ("install_requires", "tests_require")]
+        return [*(one for value in given for one in _texts(value)), *optional]
+    if path == "init.sh":
+        return list(_installed_by_script(text))
+    if path == "Pipfile":
+        return [one for key in ("packages", "dev-packages") for one in _versioned(table_at(toml_table(text), key))]
+    return _lines(text) if path.endswith((".txt", ".in")) else []
 
 
 def extras_for_tests(path: str, text: str) -> list[str]:
     """The names of the extras for tests in a pyproject.toml, setup.cfg or setup.py."""
-    try:
-        return for_tests(_extras(path, text))
-    except _UNREADABLE:
-        return []
+    return for_tests(_extras(path, text))
 
 
 def groups_for_tests(manifest: Mapping[str, Any]) -> list[str]:
     """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that these include."""
-    groups = table_at(manifest, "dependency-groups")
-    left, seen, found = for_tests(groups), set[str](), list[str]()
-    while left:
-        name = left.pop(0)
-        entries = groups.get(name) if name not in seen else None
-        seen.add(name)
+    groups, found = table_at(manifest, "dependency-groups"), list[str]()
+    names = for_tests(groups)
+    for name in names:  # the groups that they include are appended meanwhile
+        entries = groups.get(name)
+        found += _texts(entries)
         for one in entries if isinstance(entries, list) else ():
-            if isinstance(one, str):
-                found.append(one)
-            elif isinstance(one, dict) and "include-group" in one:
-                left.append(str(one["include-group"]))
+            included = table_at(one).get("include-group")
+            names += [included] if isinstance(included, str) and included not in names else []
     return found
 
 
@@ -203,46 +205,24 @@ NO_PACKAGES = AddedPackages()
 # -- one file each -----------------------------------------------------------------------------------------------------
 
 
-def _read(path: str, text: str) -> Iterable[str]:
-    extras = _extras(path, text)
-    optional = [one for name in for_tests(extras) for one in _texts(extras[name])]
-    if path == "pyproject.toml":
-        manifest = tomllib.loads(text)
-        return [*_texts(table_at(manifest, "project").get("dependencies")), *optional, *_groups(manifest)]
-    if path == "setup.cfg":
-        return [*_lines(_setup_cfg(text).get("options", "install_requires", fallback="")), *optional]
-    if path == "setup.py":
-        given = [call.get(key) for call in _setup_calls(text) for key in ("install_requires", "tests_require")]
-        return [*(one for value in given for one in _texts(value)), *optional]
-    if path == "init.sh":
-        return _installed_by_script(text)
-    if path == "Pipfile":
-        return [one for key in ("packages", "dev-packages") for one in _poetry(tomllib.loads(text).get(key))]
-    return _lines(text) if path.endswith((".txt", ".in")) else []
-
-
 def _extras(path: str, text: str) -> Mapping[str, Any]:
     """Name → requirements of every extra that a manifest declares."""
     if path == "pyproject.toml":
-        return table_at(tomllib.loads(text), "project", "optional-dependencies")
+        return table_at(toml_table(text), "project", "optional-dependencies")
     if path == "setup.cfg":
-        parser, section = _setup_cfg(text), "options.extras_require"
-        return dict(parser.items(section)) if parser.has_section(section) else {}
+        return table_at(ini_tables(text), "options.extras_require")
     calls = _setup_calls(text) if path == "setup.py" else ()
     return {name: one for call in calls for name, one in table_at(call, "extras_require").items()}
 
 
-def _groups(manifest: Mapping[str, Any]) -> Iterator[str]:
-    yield from groups_for_tests(manifest)
-    poetry = table_at(manifest, "tool", "poetry")
-    yield from _poetry(poetry.get("dependencies"))
-    yield from _poetry(poetry.get("dev-dependencies"))
-    for name in for_tests(table_at(poetry, "group")):
-        yield from _poetry(table_at(poetry, "group", name).get("dependencies"))
+def _of_poetry(poetry: Mapping[str, Any]) -> Iterator[str]:
+    groups = [("group", name, "dependencies") for name in for_tests(table_at(poetry, "group"))]
+    for keys in (("dependencies",), ("dev-dependencies",), *groups):
+        yield from _versioned(table_at(poetry, *keys))
 
 
-def _poetry(table: Any) -> Iterator[str]:
-    for name, wanted in (table or {}).items():
+def _versioned(packages: Mapping[str, Any]) -> Iterator[str]:
+    for name, wanted in packages.items():
         version = wanted.get("version", "*") if isinstance(wanted, dict) else wanted
         optional = isinstance(wanted, dict) and (wanted.get("optional") or {"path", "git", "url"} & wanted.keys())
         if name != "python" and isinstance(version, str) and not optional:
@@ -255,17 +235,11 @@ def _range(version: str) -> str:
         return ""
     if version[0] not in "^~" or version.startswith("~="):
         return version if version[0] in "<>=!~" else f"=={version}"
-    numbers = [int(one) for one in re.findall(r"\d+", version)] or [0]
+    numbers = [int(one) for one in re.findall(r"\d{1,99}", version)] or [0]
     place = next((i for i, one in enumerate(numbers) if one), len(numbers) - 1) if version[0] == "^" else 0
     place = min(1, len(numbers) - 1) if version[0] == "~" else place
     top = [*numbers[:place], numbers[place] + 1]
     return f">={version[1:]},<{'.'.join(map(str, top))}"
-
-
-def _setup_cfg(text: str) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.read_string(text)
-    return parser
 
 
 def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
@@ -279,13 +253,16 @@ def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
     }
 
 
-def _setup_calls(text: str) -> Iterator[dict[str | None, Any]]:
+def _setup_calls(text: str) -> list[dict[str | None, Any]]:
     """The arguments that a setup.py gives to each call of `setup` literally, or in a variable. Does not run it."""
-    module = ast.parse(text)
-    names = values_by_name(module)
-    calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
-    for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
-        yield {one.arg: _literal(one.value, names) for one in call.keywords}
+    try:
+        module = ast.parse(text)
+        names = values_by_name(module)
+        calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
+        calls = [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]
+        return [{one.arg: _literal(one.value, names) for one in call.keywords} for call in calls]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
@@ -325,19 +302,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
-    try:
-        if path == "Pipfile.lock":
-            data = json.loads(text)
-            pinned = {**data.get("default", {}), **data.get("develop", {})}
-            yield from ((name, str(one.get("version", "")).lstrip("=")) for name, one in pinned.items())
-            return
-        data = tomllib.loads(text)
-        for one in data.get("package", data.get("packages", ())):
-            source = one.get("source", {})
-            if not (isinstance(source, dict) and {"editable", "virtual", "git", "directory", "path"} & source.keys()):
-                yield str(one.get("name", "")), str(one.get("version", ""))
-    except (ValueError, AttributeError, TypeError):
+    if path == "Pipfile.lock":
+        data = json_table(text)
+        pinned = table_at(data, "default") | table_at(data, "develop")
+        yield from ((name, str(table_at(one).get("version", "")).lstrip("=")) for name, one in pinned.items())
         return
+    data = toml_table(text)
+    packages = data.get("package", data.get("packages"))
+    for one in map(table_at, packages if isinstance(packages, list) else ()):
+        if not {"editable", "virtual", "git", "directory", "path"} & table_at(one, "source").keys():
+            yield str(one.get("name", "")), str(one.get("version", ""))
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:

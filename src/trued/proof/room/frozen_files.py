@@ -1,6 +1,5 @@
 """Finds the frozen files: files that influence the results of checks, and are therefore always taken from the base."""
 
-import configparser
 import re
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -8,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Requirement, TestsCheck
 from trued.support.shell_words import started_commands
-from trued.support.tables import table_at, toml_table
+from trued.support.tables import ini_tables, table_at, toml_table
 
 CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these, so no product can need them
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
@@ -156,12 +155,7 @@ def _configured(path: str, text: str, option: str) -> list[str]:
     if name == "pyproject.toml":
         found = table_at(toml_table(text), "tool", "pytest", "ini_options").get(option, ())
         return found.split() if isinstance(found, str) else [str(one) for one in found]
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return []
-    return parser.get(SECTIONS[name], option, fallback="").split()
+    return str(table_at(ini_tables(text), SECTIONS[name]).get(option, "")).split()
 
 
 def is_compiled(path: str) -> bool:
@@ -279,12 +273,7 @@ def configures_pytest(path: str, text: str) -> bool:
         return True
     if name == "pyproject.toml":
         return "ini_options" in table_at(toml_table(text), "tool", "pytest")
-    try:
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        parser.read_string(text)
-        return parser.has_section(SECTIONS[name])
-    except configparser.Error:
-        return False
+    return SECTIONS[name] in ini_tables(text)
 
 
 def pytest_configuration_paths(anchors: Iterable[str]) -> list[str]:
