@@ -11,7 +11,7 @@ from rich.text import Text
 from tests.cli.conftest import Trued
 from tests.stored_events import writer
 from trued.cli.event_lines import event_line
-from trued.cli.format import case, line, money, tokens
+from trued.cli.format import case, line, spent, tokens
 from trued.cli.tree import footer, row_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
@@ -114,8 +114,8 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
         (tokens(0, estimated=True), ""),
         (tokens(999, estimated=False), "999 tok"),
         (tokens(2_340_000, estimated=True), "~2.34M tok"),
-        (money(0), ""),
-        (money(0.0012), "$0.0012"),
+        (spent(0), ""),
+        (spent(0.0012), "$0.0012"),
         (line("a\n b\t c", 0), "a b c"),
         (line("abcdef", 4), "abc…"),
         (case(CallCase(call="m:f", args=(1, "x"), kwargs={"k": None}, returns=[1])), "m:f(1, 'x', k=None) → [1]"),

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trued.cli.format import GRADES, STATES, line, money, tokens
+from trued.cli.format import GRADES, STATES, line, spent, tokens
 from trued.cli.terminal import out
 from trued.support.durations import duration
 from trued.support.plurals import counted
@@ -36,7 +36,7 @@ def _gaps(run: RunFigures) -> Text:
 def _cost(run: RunFigures) -> Text:
     least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
     is_known = run["cost"] or run["cost_usd"]
-    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if is_known else NONE)
+    return Text(f"{least}{spent(run['cost_usd'], run['cost']) or '$0'}" if is_known else NONE)
 
 
 # name of the row → how its cells are written

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from rich.console import Console
 from rich.text import Text
 
-from trued.cli.format import GRADES, ago, line, short
+from trued.cli.format import GRADES, ago, line, short_agent
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
 from trued.proof.contract import check_hash
@@ -162,7 +162,7 @@ class RunEnd:
     def _need_to_approve(self) -> Need:
         names = [line(row["id"]) for row in self.rows if row["lacks"] == "approve"]
         written = self.contract.authors.values() if self.contract else ()
-        agents = ", ".join(dict.fromkeys(short(one.agent or one.role) for one in written))
+        agents = ", ".join(dict.fromkeys(short_agent(one.agent or one.role) for one in written))
         cases = f"cases by {agents} that" if agents else "cases that"
         verb = "passes" if len(names) == 1 else "pass"
         return Need(f"{_few_names(names)} {verb} on {cases} nobody has approved", f"trued approve {self.record.id}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trued.cli.format import clock, line, money, sentences_line, tokens, until
+from trued.cli.format import line, local_time, sentences_line, spent, tokens, until
 from trued.model import Event
 from trued.model.events import JournalEvent, call, landing, people, proof, run
 from trued.model.events.proof import test_counts
@@ -25,12 +25,12 @@ def event_line(stored: Event, view: WorkflowView | None = None) -> str:
     event = typed(stored, view.EVENTS)
     if isinstance(event, call.CallWaits):
         moment, why = until(event.until, stored.at), line(event.why, 200)
-        return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
+        return f"{local_time(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
     facts = _facts(event, view)
     # `line` removes control characters: the facts may contain an agent's text
     facts = line(_every_fact(stored.data) if facts is None else facts)
     where = f" {line(key)}" if (key := _key_text(stored, event, view)) else ""
-    return f"{clock(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
+    return f"{local_time(stored.at)} {event.SHOWN or stored.kind}{where}{f': {facts}' if facts else ''}"
 
 
 def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
@@ -57,7 +57,7 @@ def _call_facts(event: JournalEvent) -> str | None:
                 event.state,
                 duration(event.ended - event.began),
                 tokens(event.tokens.total, estimated=event.tokens.estimated),
-                money(event.cost_usd, event.cost),
+                spent(event.cost_usd, event.cost),
                 counted(len(event.changed), "file") if event.changed else "",
                 f"attempt {event.attempts}" if event.attempts > 1 else "",
                 f'claims "{line(event.claim)}"' if event.claim else "",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from trued.model.titles import cut_title
 from trued.support.durations import duration
+from trued.support.money import money
 from trued.support.redaction import plain, plain_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def sentences_line(text: str, length: int) -> str:
     return line(re.sub(r"(?<=[^\s.!?:;,…])[^\S\n]*\n\s*(?=[A-Z])", ". ", plain(text)), length)
 
 
-def short(agent: str) -> str:
+def short_agent(agent: str) -> str:
     """An agent's name. A scripted agent's name is its file, which is shown without its folders."""
     kind, colon, rest = line(agent).partition(":")
     return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)
@@ -68,11 +69,9 @@ def tokens(number: int, *, estimated: bool) -> str:
     return f"{mark}{number / 1000:.1f}k tok" if number < 1_000_000 else f"{mark}{number / 1_000_000:.2f}M tok"
 
 
-def money(usd: float, cost: str = "") -> str:
-    """An amount, marked by how it is known: `~` computed from a price table, `≤` at most this much, because the price
-    is unknown."""
-    mark = {"computed": "~", "ceiling": "≤"}.get(cost, "")
-    return f"{mark}${usd:.2f}" if usd >= 0.005 else f"{mark}${usd:.4f}" if usd else ""
+def spent(usd: float, known: str = "") -> str:
+    """A sum that was spent; "" if there was none."""
+    return money(usd, known) if usd else ""
 
 
 def until(at: float, now: float) -> str:
@@ -82,7 +81,7 @@ def until(at: float, now: float) -> str:
     return f"{shown} (in {duration(at - now)})" if at > now else shown
 
 
-def clock(at: float) -> str:
+def local_time(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 

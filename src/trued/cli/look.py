@@ -23,7 +23,7 @@ from trued.cli.context import (
     selected_run,
     top_of,
 )
-from trued.cli.format import GRADES, STATES, ago, clock, line, money, tokens
+from trued.cli.format import GRADES, STATES, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
@@ -100,7 +100,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     rows = [row for place, row in enumerate(every) if place < most or row["waits"] or row["state"] == "running"]
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
-        {"cost": money(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
+        {"cost": spent(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
     ]
     rows = [{**row, **more} for row, more in zip(rows, shown, strict=True)]
     rows = [{**row, "word": "landed" if row["landed"] else row["state"]} for row in rows]
@@ -311,7 +311,7 @@ def _transcript_line(row: dict[str, Any]) -> str:
     text = rest.pop("text", None)
     words = [str(text)] if text is not None else []
     words += [f"{name} {_fact(value)}" for name, value in rest.items()]
-    return f"{clock(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
+    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
 
 
 def _fact(value: Any) -> str:

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, open_store, top_of
-from trued.cli.format import line, money, tokens
+from trued.cli.format import line, spent, tokens
 from trued.cli.terminal import err, home, out, print_json
 from trued.errors import BadInput
 from trued.support.plurals import counted
@@ -87,10 +87,10 @@ def stats(
 
 def _cells(one: "Total") -> list[str]:
     per = f"{one.met_per_usd:g}" if one.met_per_usd is not None else ""
-    spent = money(one.usd, "computed" if one.is_estimated else "")
+    cost = spent(one.usd, "computed" if one.is_estimated else "")
     used = tokens(one.tokens, estimated=one.has_estimated_tokens)
     proven, met = f"{one.proven}/{one.runs}", f"{one.met}/{one.requirements}"
-    return [line(one.name, 40), proven, met, false_claims(one), used, spent, per]
+    return [line(one.name, 40), proven, met, false_claims(one), used, cost, per]
 
 
 def false_claims(one: "Total") -> str:

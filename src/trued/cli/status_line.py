@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from trued.cli.format import line, money, tokens
+from trued.cli.format import line, spent, tokens
 from trued.reporting.views.progress import Progress
 from trued.support.durations import duration
 from trued.workflows.view import StyledLine
@@ -35,7 +35,7 @@ def usage(seen: Progress) -> str:
     """The tokens, cost and time that a run has used: `45.2k tok · $0.79 · 4m10s`."""
     used, estimated = seen.tokens
     took = duration(seen.worked)
-    return " · ".join(filter(None, (tokens(used, estimated=estimated), money(seen.cost_usd, seen.cost), took)))
+    return " · ".join(filter(None, (tokens(used, estimated=estimated), spent(seen.cost_usd, seen.cost), took)))
 
 
 def _status_text(pieces: StyledLine) -> Text:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
-from trued.cli.format import GRADES, line, money, sentences_line, short, tokens, until
+from trued.cli.format import GRADES, line, sentences_line, short_agent, spent, tokens, until
 from trued.cli.status_line import status_lines
 from trued.model import Grade
 from trued.model.events.call import QuotaReported
@@ -76,10 +76,10 @@ def _call(call: Call, now: float, width: int) -> Text:
     waits = call.waits_until > now and call.state == "running"
     mark, style = ("◌", "yellow") if waits else (mark, style)
     facts = [
-        short(call.agent),
+        short_agent(call.agent),
         duration((call.ended or now) - call.began),
         tokens(call.tokens.total, estimated=call.tokens.estimated),
-        money(call.cost_usd, call.cost),
+        spent(call.cost_usd, call.cost),
         f"peak {tokens(call.tokens.peak, estimated=call.tokens.estimated)}" if call.requests > 1 else "",
         counted(len(call.changed), "file") if call.changed else "",
         f"claims {line(call.claim, 20)}" if call.claim else "",
@@ -124,7 +124,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         if seen.requirements or seen.grades
         else "",
         tokens(used, estimated=estimated),
-        money(seen.cost_usd, seen.cost),
+        spent(seen.cost_usd, seen.cost),
         *(f"{line(kind, 20)} {one.used:.0f}% of its {window(one)} window" for kind, one in seen.quotas.items()),
         duration(now - seen.began) if seen.began else "",
     ]

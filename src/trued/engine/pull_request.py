@@ -23,6 +23,7 @@ from trued.model.step_keys import is_verdict
 from trued.proof.contract import contract_hash, is_success
 from trued.protocols import Forge, ForgePullRequest
 from trued.support import atomic_files
+from trued.support.money import MARKS
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
@@ -30,7 +31,6 @@ from trued.workspace.git.workspace import GitWorkspace
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
 CHARACTERS = 4  # per token, roughly
-_MARKS = {"ceiling": "≤", "computed": "~"}
 
 
 def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
@@ -155,7 +155,7 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
     for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
         own = [one for one in answers if (one.role, one.agent) == (role, agent)]
         used = [one.tokens for one in own]
-        marks = [_MARKS.get(one.cost, "") for one in own]
+        marks = [MARKS.get(one.cost, "") for one in own]
         estimated = any(one.estimated for one in used)
         yield RoleSpending(
             role=role,

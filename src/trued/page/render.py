@@ -11,8 +11,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from trued.page.view import PageView
-from trued.reporting.html.format import agent_name, cost, moment, money
+from trued.reporting.html.format import agent_name, cost, moment
 from trued.reporting.html.render import environment as report_environment
+from trued.support.money import money
 
 # Characters that a browser would obey or not show: control, bidirectional and invisible ones; except newline, tab, and
 # the two joiners that some writing systems and emoji need.

@@ -4,20 +4,19 @@ A case that an agent wrote may start only the project. The command line is parse
 is refused unless it certainly leads to a file of the project.
 """
 
-import json
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from trued.proof.checks.programs import is_python
 from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
 from trued.proof.room.virtualenv import SYSTEM_PATH
+from trued.support.tables import json_table, table_at, toml_table
 
 NODE = ("node", "nodejs")
 # CPython's one-letter options that do not change which code is run: first those without a value, then those with a
@@ -245,21 +244,14 @@ def _scripts(base: Mapping[str, str]) -> set[str]:
 
 
 def _programs_in(path: str, text: str) -> Iterator[str]:
-    try:
-        if path == "pyproject.toml":
-            data = tomllib.loads(text)
-            project, poetry = _table(data, "project"), _table(_table(data, "tool"), "poetry")
-            yield from (*_table(project, "scripts"), *_table(project, "gui-scripts"), *_table(poetry, "scripts"))
-        elif path == "package.json":
-            data = json.loads(text)
-            made = data.get("bin") if isinstance(data, dict) else None
-            yield from made if isinstance(made, dict) else [str(data["name"])] if isinstance(made, str) else []
-        elif path in _SCRIPTS and "console_scripts" in text:
-            yield from re.findall(r"""(?m)^[\s"'\[]*([\w.-]+)\s*=\s*[\w.]+:[\w.]+""", text)
-    except (ValueError, KeyError, RecursionError):
-        return
-
-
-def _table(data: Any, name: str) -> dict[str, Any]:
-    found = data.get(name) if isinstance(data, dict) else None
-    return found if isinstance(found, dict) else {}
+    if path == "pyproject.toml":
+        data = toml_table(text)
+        places = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
+        yield from (name for keys in places for name in table_at(data, *keys))
+    elif path == "package.json":
+        data = json_table(text)
+        yield from table_at(data, "bin")
+        if isinstance(data.get("bin"), str) and "name" in data:
+            yield str(data["name"])
+    elif path in _SCRIPTS and "console_scripts" in text:
+        yield from re.findall(r"""(?m)^[\s"'\[]*([\w.-]+)\s*=\s*[\w.]+:[\w.]+""", text)

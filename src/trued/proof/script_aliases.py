@@ -12,14 +12,9 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from trued.proof.room.frozen_files import SCRIPTS, is_script
+from trued.proof.script_imports import imported_names, without_comments
 
-_IMPORTED = re.compile(r"(?:\bfrom|\bimport|\b(?:require|import|require\.resolve)\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]")
 _SETTINGS = re.compile(rf"package\.json|[jt]sconfig[\w.-]*\.json|.+\.config(?:{'|'.join(map(re.escape, SCRIPTS))})")
-# Comments, and also strings, because a string may contain what looks like a comment.
-# What is not closed stays, and is passed over at once.
-_COMMENT = re.compile(
-    r"(\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?)|//[^\n]*|/\*.*?(?:\*/|(\Z))", re.DOTALL
-)
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _BLOCK = re.compile(r"(?<![\w$])[\"']?(?:alias|moduleNameMapper)[\"']?\s*[:=]\s*")
 # A path from the folder of the settings, as a text or in a call: `path.resolve(__dirname, "src")`,
@@ -72,7 +67,7 @@ class ScriptAliases:
 
     def loaded_by(self, path: str, text: str) -> list[str]:
         """The paths, perhaps without suffix, that a script with this text imports by short names."""
-        names = _IMPORTED.findall(text) if self._aliases and is_script(path) else []
+        names = imported_names(text) if self._aliases and is_script(path) else []
         return [place for name in names for place in self.places(path, name)]
 
 
@@ -91,7 +86,7 @@ def fitting_files(place: str, files: Iterable[str]) -> list[str]:
 
 def relative_imports(path: str, text: str) -> list[str]:
     """The paths, perhaps without suffix, that a script with this text imports from its own folder or another."""
-    names = [one for one in _IMPORTED.findall(text) if one.startswith(".")] if is_script(path) else []
+    names = [one for one in imported_names(text) if one.startswith(".")] if is_script(path) else []
     return [posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in names]
 
 
@@ -208,11 +203,6 @@ def _read(text: str) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, Mapping) else None
-
-
-def without_comments(text: str) -> str:
-    """The text of a script or of JSON, without comments."""
-    return _COMMENT.sub(lambda found: found[0] if found[1] or found[2] is not None else " ", text)
 
 
 def _blocks(text: str) -> Iterator[str]:

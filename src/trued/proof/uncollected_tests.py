@@ -27,6 +27,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_test,
     is_script,
 )
+from trued.proof.script_imports import relative_paths
 from trued.protocols import Workspace
 
 DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # folders with files that tests read
@@ -50,7 +51,6 @@ _WORD = re.compile(rb"[\w-]+")
 _IMPORTING = re.compile(
     rb"^\s*(?:import|from)\b.*|[\"'`]\.{1,2}/[^\"'`\n]+", re.MULTILINE
 )  # also relative paths of scripts
-_RELATIVE = re.compile(rb"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 _PROGRAM = re.compile(rb"^if __name__ ==", re.MULTILINE)
 
 
@@ -345,7 +345,7 @@ def _used_by(path: str, content: bytes, found: Mapping[str, list[str]]) -> list[
     if not found:
         return []
     modules = imported_modules(as_text(content)) if path.endswith(".py") else frozenset[str]()
-    named = [one.decode("utf-8", "replace") for one in _RELATIVE.findall(content)] if is_script(path) else []
+    named = relative_paths(content.decode("utf-8", "replace")) if is_script(path) else []
     places = {posixpath.normpath(posixpath.join(posixpath.dirname(path), one)) for one in named}
     places |= {f"{place}{end}" for place in places for end in SCRIPTS}
 

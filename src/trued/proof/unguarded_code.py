@@ -42,6 +42,7 @@ from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import distinct_checks
 from trued.proof.script_aliases import ScriptAliases, is_settings, leads_elsewhere
+from trued.proof.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.unverified import CODE
@@ -54,7 +55,6 @@ FEW_HELPERS, LONGEST_S = 4, 1800.0
 REPLACES = "takes the place of another module"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
-_RELATIVE = re.compile(r"[\"'`](\.{1,2}/[^\"'`\n]+)[\"'`]")
 
 
 class UnguardedCode:
@@ -445,7 +445,7 @@ def _leads_to(path: str, text: str, aliases: ScriptAliases) -> list[str]:
     if not is_script(path):
         return []
     folder = posixpath.dirname(path)
-    named = [posixpath.normpath(posixpath.join(folder, one)) for one in _RELATIVE.findall(text)]
+    named = [posixpath.normpath(posixpath.join(folder, one)) for one in relative_paths(text)]
     named += aliases.loaded_by(path, text)
     return [one for place in named for one in (_without_suffix(place), place, f"{place}/index")]
 

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.inputs.project.manifests import is_manifest, projects
+from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workflows.handoff.init_script import init_script, is_untouched
 
@@ -313,6 +314,12 @@ EXTRA = '[project.optional-dependencies]\ntest = ["pytest"]\n'
         ({"pyproject.toml": "[tool.ruff]\n", "setup.cfg": "[flake8]\n"}, []),
         ({"pyproject.toml": "not toml"}, ["pip install -e ."]),
         ({"setup.py": ""}, ["pip install -e ."]),
+        ({"setup.py": "setup(extras_require={'test': ['x'], 'dev': ['y']})"}, ["pip install -e .[test]"]),
+        (
+            {"setup.cfg": "[metadata]\nname = a\n[options.extras_require]\ndevelop = x\n"},
+            ["pip install -e .[develop]"],
+        ),
+        ({"pyproject.toml": "# nothing yet\n"}, []),
         (
             {"requirements.txt": "a==1 --hash=sha256:0", "requirements-dev.txt": "b", "setup.py": ""},
             [
@@ -341,7 +348,7 @@ EXTRA = '[project.optional-dependencies]\ntest = ["pytest"]\n'
             ["pip install -r requirements.txt", "npm ci --no-audit --no-fund"],
         ),
     ],
-    ids=range(21),
+    ids=range(24),
 )
 def test_manifests_and_locks_say_how_a_project_is_installed(files: dict[str, str], expected: list[str]) -> None:
     assert commands(files) == expected
@@ -349,6 +356,40 @@ def test_manifests_and_locks_say_how_a_project_is_installed(files: dict[str, str
     assert init_script(files, needed.get) == made(files)
     checked = subprocess.run(["bash", "-n"], input=made(files), capture_output=True, text=True, timeout=60, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+OPTIONAL = "[project.optional-dependencies]\n"
+
+
+@pytest.mark.spec("HAND-4", "DAY-2")
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        OPTIONAL + 'test = ["t"]\ndev = ["d"]\n',
+        OPTIONAL + 'dev = ["d"]\ndocs = ["n"]\n',
+        OPTIONAL + 'Testing = ["t"]\ndevelop = ["d"]\n',
+        OPTIONAL + 'development = ["d"]\nlint = ["n"]\n',
+        '[dependency-groups]\ntests = ["t", {include-group = "more"}]\ndev = ["d"]\nmore = ["m", "t"]\n',
+        OPTIONAL + 'test = ["t"]\n[dependency-groups]\ndev = ["d", {include-group = "dev"}]\n',
+        '[tool.poetry.dependencies]\npython = "^3.11"\ng = "^1.2"\n[tool.poetry.group.test.dependencies]\nk = "*"\n',
+    ],
+    ids=range(8),
+)
+def test_a_script_installs_the_packages_that_a_clean_room_has(more: str) -> None:
+    manifest = PROJECT.replace(', "-e evil"', "") + more
+    (command,) = commands({"pyproject.toml": manifest})
+    assert command.split()[2:] == [*read_declarations({"pyproject.toml": manifest}).requirements]
+
+
+@pytest.mark.spec("HAND-4", "DAY-2")
+@pytest.mark.parametrize(
+    "name", ["requirements.txt", "requirements_test.txt", "dev_requirements.txt", "requirements/base.txt"]
+)
+def test_a_clean_room_reads_every_list_that_a_script_installs(name: str) -> None:
+    assert commands({name: "x"}) == [f"pip install -r {name}"]
+    assert is_dependency_manifest(name)
+    assert read_declarations({name: "x"}).requirements == ("x",)
 
 
 def test_a_script_that_was_edited_is_told_from_one_that_was_not() -> None:

@@ -13,7 +13,6 @@ from trued.inputs.project.manifests import (
     Read,
     folders,
     is_manifest,
-    json_table,
     make_targets,
     makefile_of,
     projects,
@@ -21,6 +20,7 @@ from trued.inputs.project.manifests import (
 )
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
+from trued.support.tables import json_table
 
 DEEP = 2  # how many levels of folders are searched for projects: packages/web is on the second
 MOST = 4  # the commands of at most this many projects are joined; with more, the user must say which are meant

@@ -2,30 +2,31 @@
 
 import re
 import shlex
-import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
-from trued.support.foreign_json import parse_json
+from trued.proof.room.dependencies import (
+    LISTS,
+    declared_requirements,
+    extras_for_tests,
+    for_tests,
+    groups_for_tests,
+)
+from trued.support.tables import json_table, parse_toml, table_at, toml_table
 
 Read: TypeAlias = Callable[[str], str | None]
 
-FOR_TESTS = ("test", "tests", "testing", "dev")  # names of extras and groups that hold the dependencies of tests
 # Folders whose manifests do not belong to the project.
 ASIDE = re.compile(
     r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
 )
-REQUIREMENTS = re.compile(
-    r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
-    r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
-)
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
 _TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
-_READ = ("pyproject.toml", "setup.cfg", "package.json", "yarn.lock")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_READ = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "yarn.lock")
+_WORD = re.compile(r"[A-Za-z0-9]")  # a requirement begins with it, and no option of pip does
 _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
 
 
@@ -49,7 +50,7 @@ class Project:
 def is_manifest(path: str) -> bool:
     """Whether the file's text, not only its presence, says how a project is set up."""
     names = (path, path.partition("/")[2])
-    return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
+    return any(name in _READ or LISTS.fullmatch(name) for name in names)
 
 
 def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
@@ -97,9 +98,11 @@ def _python_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Itera
 
 
 def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
-    manifest = toml(inside(folder, "pyproject.toml"))
+    parsed = parse_toml(inside(folder, "pyproject.toml"))
+    # A broken file counts as a package: pip then says what is wrong with it.
+    manifest: dict[str, Any] = {"build-system": {}} if parsed is None else parsed
     test = _python_test(folder, names, ".venv/bin/python")
-    if folder != "." and "uv.lock" not in names and _member(folder, toml(inside(".", "pyproject.toml"))):
+    if folder != "." and "uv.lock" not in names and _member(folder, toml_table(inside(".", "pyproject.toml"))):
         return None
     locked: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("uv.lock", "uv", ("sync", "--frozen", "--quiet", *_uv_extras(manifest))),
@@ -110,70 +113,50 @@ def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
         if lock in names:
             beside = "Pipfile" if tool == "pipenv" else "pyproject.toml"
             return Project(folder, "python", tool, (lock, *({beside} & names)), (command,), test)
-    lists = sorted((name for name in names if REQUIREMENTS.fullmatch(name)), key=lambda name: ("/" in name, len(name)))
-    commands = tuple(_pip(folder, lists, names, manifest, inside))
+    lists = sorted((name for name in names if LISTS.fullmatch(name)), key=lambda name: ("/" in name, len(name)))
     declaring = tuple(name for name in ("pyproject.toml", "setup.py", "setup.cfg") if name in names)
+    texts = {name: inside(folder, name) for name in (*lists, *declaring)}
+    commands = tuple(_pip(lists, texts, manifest))
     if not commands and "project" not in manifest:
         return None
     return Project(folder, "python", "pip", (*lists, *declaring), commands, test)
 
 
-def _pip(
-    folder: str, lists: list[str], names: set[str], manifest: dict[str, Any], inside: Inside
-) -> Iterator[tuple[str, ...]]:
-    pinned = [name for name in lists if _PINNED.search(inside(folder, name))]
+def _pip(lists: list[str], texts: Mapping[str, str], manifest: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The calls of pip. `texts`: the texts of the lists, and of the files that declare a package."""
+    pinned = [name for name in lists if _PINNED.search(texts[name])]
     for name in lists:
         yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)
-    extras = _for_tests(table(manifest, "project", "optional-dependencies"))
-    groups = _group(table(manifest, "dependency-groups"))
-    if "build-system" in manifest or "setup.py" in names or "[metadata]" in inside(folder, "setup.cfg"):
+    if "build-system" in manifest or "setup.py" in texts or "[metadata]" in texts.get("setup.cfg", ""):
+        extras = dict.fromkeys(one for name, text in texts.items() for one in extras_for_tests(name, text))
+        # Groups are listed one by one, because not every pip knows them.
+        more = [] if pinned else _words(groups_for_tests(manifest))
         itself = f".[{','.join(extras)}]" if extras and not pinned else "."
-        yield ("install", *(["--no-deps"] if pinned else []), "-e", itself, *([] if pinned else groups))
-    elif not pinned and (needed := [*_needed(manifest, extras), *groups]):
+        yield ("install", *(["--no-deps"] if pinned else []), "-e", itself, *more)
+    elif not pinned and (needed := _words(declared_requirements("pyproject.toml", texts.get("pyproject.toml", "")))):
         yield ("install", *needed)
 
 
-def _needed(manifest: dict[str, Any], extras: list[str]) -> Iterator[str]:
-    """The dependencies of a project that is not a package."""
-    project = table(manifest, "project")
-    optional = table(project, "optional-dependencies")
-    for entries in (project.get("dependencies"), *(optional.get(name) for name in extras)):
-        yield from (one for one in entries or () if isinstance(one, str) and _WORD.match(one))
-
-
-def _group(groups: dict[str, Any]) -> list[str]:
-    """The dependencies in the groups for tests, listed one by one, since not every pip knows groups."""
-    wanted, seen, found = _for_tests(groups), set[str](), list[str]()
-    while wanted:
-        name = wanted.pop(0)
-        if name in seen or not isinstance(entries := groups.get(name), list):
-            continue
-        seen.add(name)
-        found += [one for one in entries if isinstance(one, str) and _WORD.match(one) and one not in found]
-        wanted += [str(one["include-group"]) for one in entries if isinstance(one, dict) and "include-group" in one]
-    return found
-
-
-def _for_tests(named: dict[str, Any]) -> list[str]:
-    return [name for name in FOR_TESTS if name in named]
+def _words(requirements: Iterable[str]) -> list[str]:
+    return [one for one in dict.fromkeys(requirements) if _WORD.match(one)]
 
 
 def _uv_extras(manifest: dict[str, Any]) -> Iterator[str]:
-    for name in _for_tests(table(manifest, "project", "optional-dependencies")):
+    for name in for_tests(table_at(manifest, "project", "optional-dependencies")):
         yield from ("--extra", name)
-    for name in _for_tests(table(manifest, "dependency-groups")):
+    for name in for_tests(table_at(manifest, "dependency-groups")):
         yield from ("--group", name)
 
 
 def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
-    own = table(manifest, "tool", "poetry", "extras") | table(manifest, "project", "optional-dependencies")
-    for name in _for_tests(own):
+    own = table_at(manifest, "tool", "poetry", "extras") | table_at(manifest, "project", "optional-dependencies")
+    for name in for_tests(own):
         yield from ("--extras", name)
 
 
 def _member(folder: str, root: dict[str, Any]) -> bool:
     """Whether the folder is a member of the root's workspace, so that the root's lock file contains it."""
-    members = table(root, "tool", "uv", "workspace").get("members")
+    members = table_at(root, "tool", "uv", "workspace").get("members")
     return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
 
 
@@ -255,24 +238,3 @@ def makefile_of(names: Collection[str]) -> str:
 def make_targets(makefile: str) -> frozenset[str]:
     """The targets with a rule of their own in a Makefile's text, such as `test:`. (`test := x` sets a variable.)"""
     return frozenset(_TARGET.findall(makefile))
-
-
-# -- reading manifests
-
-
-def toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {"build-system": {}}  # a broken file counts as a package: pip then says what is wrong with it
-
-
-def json_table(text: str) -> dict[str, Any]:
-    value = parse_json(text)
-    return value if isinstance(value, dict) else {}
-
-
-def table(value: Any, *keys: str) -> dict[str, Any]:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else {}

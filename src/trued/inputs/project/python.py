@@ -5,7 +5,9 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from trued.inputs.project.manifests import FOR_TESTS, REQUIREMENTS, Inside, Project, table, toml
+from trued.inputs.project.manifests import Inside, Project
+from trued.proof.room.dependencies import FAMILIES, LISTS
+from trued.support.tables import table_at, toml_table
 
 LOOKED = 8  # at most this many test files are read; one is nearly always enough
 PACKAGES = 6  # a command names at most this many packages one by one; with more, it names the whole folder
@@ -27,7 +29,7 @@ class PythonCommands:
         self.folder, self.tool, self.names = project.folder, project.tool, names
         self._within = project.within
         self._inside = inside
-        self._manifest = toml(self._file_text("pyproject.toml"))
+        self._manifest = toml_table(self._file_text("pyproject.toml"))
         self._tests = tests_in(names)
 
     def _file_text(self, name: str) -> str:
@@ -59,7 +61,7 @@ class PythonCommands:
         run = self._runs("python")
         if "manage.py" in self.names:
             return self._within(f"{run} manage.py runserver")
-        scripts = [name for name in table(self._manifest, "project", "scripts") if re.fullmatch(r"[\w-]+", name)]
+        scripts = [name for name in table_at(self._manifest, "project", "scripts") if re.fullmatch(r"[\w-]+", name)]
         if self.tool in ("uv", "poetry") and len(scripts) == 1:
             return self._within(f"{self.tool} run {scripts[0]}")
         packages = [match[1] for name in self.names if (match := _PROGRAM.fullmatch(name)) and match[1] not in _ASIDE]
@@ -84,7 +86,7 @@ class PythonCommands:
 
     def _dependency_files(self) -> Iterator[str]:
         yield from (name for name in DEPENDENCY_FILES if name in self.names)
-        yield from sorted(name for name in self.names if REQUIREMENTS.fullmatch(name))
+        yield from sorted(name for name in self.names if LISTS.fullmatch(name))
 
     def _is_pytest_configured(self) -> bool:
         conftest = any(name == "conftest.py" or name.endswith("/conftest.py") for name in self.names)
@@ -100,11 +102,11 @@ class PythonCommands:
 
     def _uv_flags(self) -> Iterator[str]:
         """The option of `uv run` that installs the group or extra with pytest; none if uv installs it by default."""
-        groups = table(self._manifest, "dependency-groups")
-        extras = table(self._manifest, "project", "optional-dependencies")
+        groups = table_at(self._manifest, "dependency-groups")
+        extras = table_at(self._manifest, "project", "optional-dependencies")
         for option, named in (("--group", groups), ("--extra", extras)):
-            for name in FOR_TESTS:
-                if _names_pytest(named.get(name)) and (option, name) != ("--group", "dev"):
+            for name in (one for family in FAMILIES for one in named if one.lower() in family):
+                if _names_pytest(named[name]) and (option, name) != ("--group", "dev"):
                     yield f"{option} {name}"
                     return
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from trued.inputs.project.manifests import PackageManifest, Read, json_table, make_targets, makefile_of
+from trued.inputs.project.manifests import PackageManifest, Read, make_targets, makefile_of
 from trued.model import Serve
+from trued.support.tables import json_table
 
 PORT = "PORT"  # the environment variable that most platforms and frameworks use
 MOST_READ = 80  # at most this many source files are read, those nearest to the root first

@@ -2,11 +2,11 @@
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from trued.inputs.project.manifests import Inside, Project
+from trued.support.tables import toml_table
 
 GRADLE = ("build.gradle", "build.gradle.kts")
 SETTINGS = ("settings.gradle", "settings.gradle.kts")
@@ -29,7 +29,7 @@ def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project
 def _is_built_by_root(one: Project, root: set[str], inside: Inside) -> bool:
     """Whether the root's project also builds this one, so that one command in the root is enough."""
     if one.tool == "cargo":
-        return "workspace" in _toml(inside(".", "Cargo.toml"))
+        return "workspace" in toml_table(inside(".", "Cargo.toml"))
     if one.tool.endswith(("mvn", "mvnw")):
         return "<modules>" in inside(".", "pom.xml")
     return one.tool != "go" and any(name in root for name in SETTINGS)
@@ -48,7 +48,7 @@ def _go(folder: str, names: set[str], _: Inside) -> Project | None:
 def _rust(folder: str, names: set[str], inside: Inside) -> Project | None:
     if "Cargo.toml" not in names:
         return None
-    manifest = _toml(inside(folder, "Cargo.toml"))
+    manifest = toml_table(inside(folder, "Cargo.toml"))
     locked = " --locked" if "Cargo.lock" in names else ""
     whole = " --workspace" if "workspace" in manifest else ""
     programs = sum(1 for name in names if name == "src/main.rs" or _BINARY.fullmatch(name))
@@ -92,10 +92,3 @@ def _project(folder: str, language: str, tool: str, files: tuple[str, ...], *com
     bare = Project(folder, language, tool, files, ())
     build, test, start = (bare.within(one) if one else "" for one in commands)
     return Project(folder, language, tool, files, (), test, start, build)
-
-
-def _toml(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return {}

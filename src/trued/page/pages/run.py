@@ -15,12 +15,13 @@ from trued.page.render import call_url, piece, requirement_url, run_url
 from trued.page.view import PageRoute, PageView, Params
 from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import amount, counted, money
+from trued.reporting.html.format import amount, counted
 from trued.reporting.html.ledger import LedgerLine, lines
 from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.timeline import Links, timeline
 from trued.reporting.views.red_green import CaseOutcomes, case_outcomes
+from trued.support.money import money
 
 # how much of the end of a run the lanes show: name in the address → seconds
 ZOOMS = {"1 h": 3600.0, "10 min": 600.0, "1 min": 60.0}
@@ -124,7 +125,7 @@ class RunSums:
 
 def _figures(reader: Reader, record: RunRecord, material: Material, sums: RunSums) -> dict[str, object]:
     seen, limit, lies = material.progress, limits_in_force(reader.store, record.id), sums.lies
-    cost = f"{ {'ceiling': '≤', 'computed': '~'}.get(sums.cost, '') }{money(sums.usd)}" if sums.usd else ""
+    cost = money(sums.usd, sums.cost) if sums.usd else ""
     figures = [
         *((figure, of, remark, "") for figure, of, remark in seen.view.figures()),
         (

@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.proof.checks.package_manifests import declared_in, normal_name, own_name, table
+from trued.proof.checks.package_manifests import declared_in, normal_name, own_name, table_in
+from trued.support.tables import table_at
 
 MANIFESTS = ("package.json", "pyproject.toml", "Cargo.toml")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
@@ -132,13 +133,7 @@ class OwnPackages:
         return found if isinstance(found, str) else ""
 
     def _table(self, path: str, *keys: str) -> Mapping[str, Any]:
-        try:
-            data = table(PurePosixPath(path).name, self._texts.get(path, ""))
-        except (ValueError, RecursionError):
-            return {}
-        for key in keys:
-            data = data.get(key) if isinstance(data, Mapping) else None
-        return data if isinstance(data, Mapping) else {}
+        return table_at(table_in(path, self._texts.get(path, "")), *keys)
 
 
 def _folder(path: str) -> str:

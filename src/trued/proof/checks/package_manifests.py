@@ -18,11 +18,11 @@ from typing import Any
 
 from trued.proof.checks.package_words import new_words
 from trued.proof.room.dependencies import values_by_name
+from trued.support.tables import json_table, table_at, toml_table
 
 MOST_BYTES = 2_000_000  # at most this many bytes of a manifest are read
 TABLES = ("pyproject.toml", "Pipfile", "Cargo.toml", "package.json")
 LISTS = re.compile(r"(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?\.(?:txt|in)|(?:dev|test|tests)\.(?:txt|in)")
-CODE_MANIFESTS = ("setup.py", "Gemfile")  # manifests that are programs, and may compute what they declare
 _DECLARING = re.compile(r"(?!.*(?:constraint|override|built)).*dependencies|dependency-groups|requires", re.IGNORECASE)
 # Keys of tables that say where a package comes from (name → source).
 _REDIRECTING = re.compile(r"overrides|resolutions|sources|patch|replace", re.IGNORECASE)
@@ -117,18 +117,17 @@ def named_by(path: str, entry: str) -> tuple[str, ...]:
 
 def own_name(path: str, text: str) -> str:
     """The normalised name of the package that this manifest describes; "" if it names none."""
-    name = PurePosixPath(path).name
-    try:
-        data = table(name, text) if name in TABLES else {}
-        tables = {"package.json": data, "Cargo.toml": _part(data, "package"), "pyproject.toml": _part(data, "project")}
-        found = _part(tables.get(name, {}), "name") or _part(_part(_part(data, "tool"), "poetry"), "name")
-    except (ValueError, RecursionError):
-        return ""
+    name, data = PurePosixPath(path).name, table_in(path, text)
+    key = {"Cargo.toml": "package", "pyproject.toml": "project"}.get(name)
+    own = table_at(data, key) if key else data
+    found = own.get("name") or table_at(data, "tool", "poetry").get("name")
     return normal_name(found) if isinstance(found, str) and found else ""
 
 
-def _part(data: Any, key: str) -> Any:
-    return data.get(key, {}) if isinstance(data, Mapping) else {}
+def table_in(path: str, text: str) -> dict[str, Any]:
+    """What a manifest in JSON or TOML contains; nothing if it cannot be parsed."""
+    name = PurePosixPath(path).name
+    return (json_table if name.endswith(".json") else toml_table)(text) if name in TABLES else {}
 
 
 def _address(entry: str) -> str:
@@ -142,7 +141,7 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
         tables = {key: part for key, part in tomllib.loads(text).items() if key not in PIPENV_OWN}
         return [one for part in tables.values() for one in packages_in(part, exact=exact, declaring=True)]
     if name in TABLES:
-        return packages_in(table(name, text), exact=exact)
+        return packages_in(_parsed(name, text), exact=exact)
     if name == "setup.cfg":
         return _of_setup_cfg(text)
     if name == "setup.py":
@@ -152,7 +151,7 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
     return _GEM.findall(text) if name == "Gemfile" else _of_lines(text)
 
 
-def table(name: str, text: str) -> Any:
+def _parsed(name: str, text: str) -> Any:
     """The parsed manifest. Raises ValueError if it cannot be parsed."""
     return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
 
@@ -306,7 +305,7 @@ def _naming_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
 def _settings(name: str, text: str) -> Iterator[Setting]:
     """The settings of a manifest, except those that only declare a package and its version."""
     if name != "setup.cfg":
-        yield from (one for one in _leaves(table(name, text)) if not _is_declared(name, *one))
+        yield from (one for one in _leaves(_parsed(name, text)) if not _is_declared(name, *one))
         return
     for (section, key), value in _setup_cfg_values(text):
         if key in _REQUIREMENTS or section == "options.extras_require":

@@ -13,6 +13,8 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from trued.proof.script_imports import imported_names
+
 SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 COMPILED = (".go", ".rs")  # imports are not read, because the compiler accepts only packages of go.mod or Cargo.toml
 # Python's functions that import a module, or run code that is given as text.
@@ -66,9 +68,6 @@ _REQUIRES = re.compile(
 )
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
-_REQUIRED = re.compile(
-    r"(?:\bfrom|\bimport|\b(?:require|import|require\.resolve|import\.meta\.resolve)\s*\()\s*[\"'`]([^\"'`\n]+)[\"'`]"
-)
 # A comment may load types or a library for JSX.
 _REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
 _CHILDREN = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
@@ -369,7 +368,7 @@ def _script(text: str) -> SourceText:
     # Text that looks like a string may be part of a regular expression with a quotation mark in it. So whole lines are
     # searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
-    named = {one for each in (text, said) for one in _REQUIRED.findall(each)}
+    named = {one for each in (text, said) for one in imported_names(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
     # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.
     hidden |= {one for one in named if "%" in one or "\\" in one}

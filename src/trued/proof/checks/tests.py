@@ -1,6 +1,5 @@
 """Tests checks: finds the runner that a command starts, and runs it so that every test id is counted."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
@@ -15,6 +14,7 @@ from trued.proof.runners.node import run_node_tests
 from trued.proof.runners.pytest import run_pytest
 from trued.proof.runners.report_files import run_with_report
 from trued.proof.runners.unittest import run_unittest
+from trued.support.tables import json_table, table_at
 
 Runner: TypeAlias = Callable[[TestsCheck, RunnerCall, Bench, CaseSelection], Awaitable[Fact]]
 RUNNERS: Mapping[str, Runner] = {
@@ -70,11 +70,7 @@ async def base_scripts(bench: Bench) -> dict[str, str]:
 
 def package_scripts(text: bytes | None) -> dict[str, str]:
     """The scripts of a package.json; none if it cannot be parsed."""
-    try:
-        scripts = json.loads(text or b"{}").get("scripts", {})
-    except (ValueError, AttributeError):
-        return {}
-    return {str(name): str(one) for name, one in scripts.items()} if isinstance(scripts, dict) else {}
+    return {name: str(one) for name, one in table_at(json_table(text or b""), "scripts").items()}
 
 
 async def _not_on_base(check: TestsCheck, asked: RunnerCall | None, bench: Bench) -> str:

@@ -18,6 +18,7 @@ from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.runners.command_parser import scripts_started
+from trued.proof.script_imports import imported_names
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 
@@ -30,7 +31,6 @@ PACKAGES = ("__init__.py", "index.js")  # a folder with such a file is a module
 SCRIPTED = (*CODE, ".mk", "")
 _WORD = re.compile(r"[\w.@+/-]+")
 _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
-_REQUIRED = re.compile(r"(?:require\(|import\(|\bfrom|\bimport)\s*[\"'](\./[\w./-]+)[\"']")
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
@@ -166,7 +166,8 @@ def _imported(place: str, text: str, blobs: Mapping[str, str]) -> Iterator[str]:
 
 def _required(text: str) -> set[str]:
     """The files that a Node script loads from its own folder or below it."""
-    return {match.removeprefix("./") for match in _REQUIRED.findall(text) if ".." not in match.split("/")}
+    names = [one for one in imported_names(text) if one.startswith("./") and ".." not in one.split("/")]
+    return {one.removeprefix("./") for one in names}
 
 
 def _module(path: str) -> str:

@@ -1,14 +1,10 @@
 """The dependencies that a commit declares, read as text from its manifests and lock files. Nothing is run. Pure."""
 
 import ast
-import configparser
-import json
 import re
 import shlex
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from packaging.markers import UndefinedEnvironmentName, default_environment
@@ -16,12 +12,22 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion
 
+from trued.support.tables import ini_tables, json_table, table_at, toml_table
+
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "init.sh")
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock")
-_LISTS = re.compile(
+# Names by which a file is certainly a list of requirements.
+LISTS = re.compile(
+    r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
+    r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
+)
+# Names by which it probably is one: lines that are no requirements are passed over.
+_PROBABLE_LISTS = re.compile(
     r"(requirements/)?([\w.-]*-)?(requirements|tests?|testing|dev)([-_.](tests?|testing|dev))?\.(txt|in)"
 )
-TESTING, WORKING = ("test", "tests", "testing"), ("dev", "develop", "development")
+# Names of extras and groups with the dependencies of tests. Those of the second family count if there is none of the
+# first.
+FAMILIES = (("test", "tests", "testing"), ("dev", "develop", "development"))
 # Tools that tests rarely import, or that the engine supplies, such as pytest. If only these are missing, no environment
 # is built.
 TOOLS = frozenset(
@@ -61,16 +67,65 @@ class Declarations:
 
 def is_dependency_manifest(path: str) -> bool:
     """Whether the file declares Python dependencies."""
-    return path in MANIFESTS or path in LOCKS or bool(_LISTS.fullmatch(path))
+    return path in (*MANIFESTS, *LOCKS) or any(one.fullmatch(path) for one in (LISTS, _PROBABLE_LISTS))
 
 
 def read_declarations(files: Mapping[str, str]) -> Declarations:
     """What these manifests (path → text) declare."""
-    found = {path: [one for one in _read(path, text) if parse_requirement(one)] for path, text in sorted(files.items())}
+    found = {
+        path: [one for one in declared_requirements(path, text) if parse_requirement(one)]
+        for path, text in sorted(files.items())
+    }
     locks = {path: list(_locked(path, text)) for path, text in sorted(files.items()) if path in LOCKS}
     every = dict.fromkeys(one for each in found.values() for one in each)
     locked = _single(one for each in locks.values() for one in each)
     return Declarations(tuple(every), tuple(locked), tuple(path for path in found if found[path] or locks.get(path)))
+
+
+def declared_requirements(path: str, text: str) -> list[str]:
+    """The requirements in one manifest as they are written, those of extras and groups for tests included."""
+    extras = _extras(path, text)
+    optional = [one for name in for_tests(extras) for one in _texts(extras[name])]
+    if path == "pyproject.toml":
+        manifest = toml_table(text)
+        needed = _texts(table_at(manifest, "project").get("dependencies"))
+        return [*needed, *optional, *groups_for_tests(manifest), *_of_poetry(table_at(manifest, "tool", "poetry"))]
+    if path == "setup.cfg":
+        return [*_texts(table_at(ini_tables(text), "options").get("install_requires")), *optional]
+    if path == "setup.py":
+        given = [call.get(key) for call in _setup_calls(text) for key in ("install_requires", "tests_require")]
+        return [*(one for value in given for one in _texts(value)), *optional]
+    if path == "init.sh":
+        return list(_installed_by_script(text))
+    if path == "Pipfile":
+        return [one for key in ("packages", "dev-packages") for one in _versioned(table_at(toml_table(text), key))]
+    return _lines(text) if path.endswith((".txt", ".in")) else []
+
+
+def extras_for_tests(path: str, text: str) -> list[str]:
+    """The names of the extras for tests in a pyproject.toml, setup.cfg or setup.py."""
+    return for_tests(_extras(path, text))
+
+
+def groups_for_tests(manifest: Mapping[str, Any]) -> list[str]:
+    """The requirements in the groups for tests of a parsed pyproject.toml, and in the groups that these include."""
+    groups, found = table_at(manifest, "dependency-groups"), list[str]()
+    names = for_tests(groups)
+    for name in names:  # the groups that they include are appended meanwhile
+        entries = groups.get(name)
+        found += _texts(entries)
+        for one in entries if isinstance(entries, list) else ():
+            included = table_at(one).get("include-group")
+            names += [included] if isinstance(included, str) and included not in names else []
+    return found
+
+
+def for_tests(named: Collection[str]) -> list[str]:
+    """The extras or groups for tests; if there are none, those for development."""
+    for family in FAMILIES:
+        if found := [name for name in named if str(name).lower() in family]:
+            return found
+    return []
 
 
 def parse_requirement(text: str) -> Requirement | None:
@@ -150,58 +205,24 @@ NO_PACKAGES = AddedPackages()
 # -- one file each -----------------------------------------------------------------------------------------------------
 
 
-def _read(path: str, text: str) -> Iterable[str]:
-    name = PurePosixPath(path).name
-    try:
-        if path == "pyproject.toml":
-            return list(_project(tomllib.loads(text)))
-        if path == "setup.cfg":
-            return list(_setup(text))
-        if path == "setup.py":
-            return list(_setup_call(ast.parse(text)))
-        if path == "init.sh":
-            return list(_installed_by_script(text))
-        if path == "Pipfile":
-            return [*_poetry(tomllib.loads(text).get("packages")), *_poetry(tomllib.loads(text).get("dev-packages"))]
-    except (configparser.Error, AttributeError, TypeError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return _lines(text) if name.endswith((".txt", ".in")) else []
+def _extras(path: str, text: str) -> Mapping[str, Any]:
+    """Name → requirements of every extra that a manifest declares."""
+    if path == "pyproject.toml":
+        return table_at(toml_table(text), "project", "optional-dependencies")
+    if path == "setup.cfg":
+        return table_at(ini_tables(text), "options.extras_require")
+    calls = _setup_calls(text) if path == "setup.py" else ()
+    return {name: one for call in calls for name, one in table_at(call, "extras_require").items()}
 
 
-def _project(data: dict[str, Any]) -> Iterator[str]:
-    project, tool = data.get("project", {}), data.get("tool", {})
-    yield from map(str, project.get("dependencies", ()))
-    extras = project.get("optional-dependencies", {})
-    for name in _for_tests(extras):
-        yield from map(str, extras[name])
-    groups = data.get("dependency-groups", {})
-    for name in _for_tests(groups):
-        yield from _group(groups, name)
-    poetry = tool.get("poetry", {})
-    yield from _poetry(poetry.get("dependencies"))
-    yield from _poetry(poetry.get("dev-dependencies"))
-    for name in _for_tests(poetry.get("group", {})):
-        yield from _poetry(poetry["group"][name].get("dependencies"))
+def _of_poetry(poetry: Mapping[str, Any]) -> Iterator[str]:
+    groups = [("group", name, "dependencies") for name in for_tests(table_at(poetry, "group"))]
+    for keys in (("dependencies",), ("dev-dependencies",), *groups):
+        yield from _versioned(table_at(poetry, *keys))
 
 
-def _for_tests(named: Mapping[str, Any]) -> list[str]:
-    """The extras or groups for tests; if there are none, those for development."""
-    for family in (TESTING, WORKING):
-        if found := [name for name in named if name.lower() in family]:
-            return found
-    return []
-
-
-def _group(groups: Mapping[str, Any], name: str, depth: int = 8) -> Iterator[str]:
-    for one in groups.get(name, ()) if depth else ():
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict) and "include-group" in one:
-            yield from _group(groups, str(one["include-group"]), depth - 1)
-
-
-def _poetry(table: Any) -> Iterator[str]:
-    for name, wanted in (table or {}).items():
+def _versioned(packages: Mapping[str, Any]) -> Iterator[str]:
+    for name, wanted in packages.items():
         version = wanted.get("version", "*") if isinstance(wanted, dict) else wanted
         optional = isinstance(wanted, dict) and (wanted.get("optional") or {"path", "git", "url"} & wanted.keys())
         if name != "python" and isinstance(version, str) and not optional:
@@ -214,21 +235,11 @@ def _range(version: str) -> str:
         return ""
     if version[0] not in "^~" or version.startswith("~="):
         return version if version[0] in "<>=!~" else f"=={version}"
-    numbers = [int(one) for one in re.findall(r"\d+", version)] or [0]
+    numbers = [int(one) for one in re.findall(r"\d{1,99}", version)] or [0]
     place = next((i for i, one in enumerate(numbers) if one), len(numbers) - 1) if version[0] == "^" else 0
     place = min(1, len(numbers) - 1) if version[0] == "~" else place
     top = [*numbers[:place], numbers[place] + 1]
     return f">={version[1:]},<{'.'.join(map(str, top))}"
-
-
-def _setup(text: str) -> Iterator[str]:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.read_string(text)
-    yield from _lines(parser.get("options", "install_requires", fallback=""))
-    if parser.has_section("options.extras_require"):
-        extras = dict(parser.items("options.extras_require"))
-        for name in _for_tests(extras):
-            yield from _lines(extras[name])
 
 
 def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
@@ -242,18 +253,16 @@ def values_by_name(module: ast.Module) -> dict[str, ast.expr]:
     }
 
 
-def _setup_call(module: ast.Module) -> Iterator[str]:
-    """The requirements that a setup.py lists literally, in the call of `setup` or in a variable. Does not run it."""
-    names = values_by_name(module)
-    calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
-    for call in [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]:
-        given = {one.arg: _literal(one.value, names) for one in call.keywords}
-        for key in ("install_requires", "tests_require"):
-            yield from _texts(given.get(key))
-        found = given.get("extras_require")
-        extras: dict[str, Any] = found if isinstance(found, dict) else {}
-        for name in _for_tests(extras):
-            yield from _texts(extras[name])
+def _setup_calls(text: str) -> list[dict[str | None, Any]]:
+    """The arguments that a setup.py gives to each call of `setup` literally, or in a variable. Does not run it."""
+    try:
+        module = ast.parse(text)
+        names = values_by_name(module)
+        calls = [one for one in ast.walk(module) if isinstance(one, ast.Call)]
+        calls = [one for one in calls if ast.unparse(one.func).split(".")[-1] == "setup"]
+        return [{one.arg: _literal(one.value, names) for one in call.keywords} for call in calls]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
@@ -293,19 +302,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
-    try:
-        if path == "Pipfile.lock":
-            data = json.loads(text)
-            pinned = {**data.get("default", {}), **data.get("develop", {})}
-            yield from ((name, str(one.get("version", "")).lstrip("=")) for name, one in pinned.items())
-            return
-        data = tomllib.loads(text)
-        for one in data.get("package", data.get("packages", ())):
-            source = one.get("source", {})
-            if not (isinstance(source, dict) and {"editable", "virtual", "git", "directory", "path"} & source.keys()):
-                yield str(one.get("name", "")), str(one.get("version", ""))
-    except (ValueError, AttributeError, TypeError):
+    if path == "Pipfile.lock":
+        data = json_table(text)
+        pinned = table_at(data, "default") | table_at(data, "develop")
+        yield from ((name, str(table_at(one).get("version", "")).lstrip("=")) for name, one in pinned.items())
         return
+    data = toml_table(text)
+    packages = data.get("package", data.get("packages"))
+    for one in map(table_at, packages if isinstance(packages, list) else ()):
+        if not {"editable", "virtual", "git", "directory", "path"} & table_at(one, "source").keys():
+            yield str(one.get("name", "")), str(one.get("version", ""))
 
 
 def _single(locked: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -1,14 +1,13 @@
 """Finds the frozen files: files that influence the results of checks, and are therefore always taken from the base."""
 
-import configparser
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Requirement, TestsCheck
 from trued.support.shell_words import started_commands
+from trued.support.tables import ini_tables, table_at, toml_table
 
 CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # only pytest reads these, so no product can need them
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
@@ -154,15 +153,9 @@ def _configured(path: str, text: str, option: str) -> list[str]:
         return []
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
-        options = tomllib.loads(text)["tool"]["pytest"]["ini_options"]
-        found = options.get(option, ()) if isinstance(options, dict) else ()
+        found = table_at(toml_table(text), "tool", "pytest", "ini_options").get(option, ())
         return found.split() if isinstance(found, str) else [str(one) for one in found]
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return []
-    return parser.get(SECTIONS[name], option, fallback="").split()
+    return str(table_at(ini_tables(text), SECTIONS[name]).get(option, "")).split()
 
 
 def is_compiled(path: str) -> bool:
@@ -278,14 +271,9 @@ def configures_pytest(path: str, text: str) -> bool:
     name = PurePosixPath(path).name
     if name in ("pytest.ini", ".pytest.ini"):
         return True
-    try:
-        if name == "pyproject.toml":
-            return "ini_options" in tomllib.loads(text).get("tool", {}).get("pytest", {})
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        parser.read_string(text)
-        return parser.has_section(SECTIONS[name])
-    except (tomllib.TOMLDecodeError, configparser.Error):
-        return False
+    if name == "pyproject.toml":
+        return "ini_options" in table_at(toml_table(text), "tool", "pytest")
+    return SECTIONS[name] in ini_tables(text)
 
 
 def pytest_configuration_paths(anchors: Iterable[str]) -> list[str]:

@@ -1,10 +1,10 @@
 """Placeholders for version files that only a build writes. Without them, a bare checkout cannot be imported."""
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
+
+from trued.support.tables import table_at, toml_table
 
 VERSION = (
     '__version__ = version = "0.0.0"\n__version_tuple__ = version_tuple = (0, 0, 0)\n__commit_id__ = commit_id = None\n'
@@ -26,15 +26,9 @@ def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
 
 
 def _named(pyproject: str) -> Iterator[str]:
-    try:
-        settings: Any = tomllib.loads(pyproject)
-    except tomllib.TOMLDecodeError:
-        return
-    for place in PLACES:
-        found = settings
-        for part in place:
-            found = found.get(part) if isinstance(found, Mapping) else None
-        if isinstance(found, str):
+    settings = toml_table(pyproject)
+    for *tables, key in PLACES:
+        if isinstance(found := table_at(settings, *tables).get(key), str):
             yield found
 
 

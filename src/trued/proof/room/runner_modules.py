@@ -13,6 +13,8 @@ from posixpath import normpath
 
 from trued.proof.room.frozen_files import SCRIPTS, is_script
 from trued.proof.room.package_json import JUDGING
+from trued.proof.script_imports import imported_names, relative_paths
+from trued.support.tables import json_table
 
 # Keys of settings whose values a runner loads as code. Other keys name tests, folders, or the product (`alias`).
 _KEYS = (
@@ -23,7 +25,6 @@ _KEYS = (
 )
 _KEY = re.compile(rf"""(?<![\w$.])["']?(?:{"|".join(_KEYS)})["']?\s*:\s*""")
 _LITERAL = re.compile(r"""(["'`])((?:(?!\1)[^\\\n])+)\1""")
-_IMPORT = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.{1,2}/[^"'\n]+)["']""")
 _LISTED = re.compile(r"^[ \t]*(?:-[ \t]+|\w+:[ \t]+)[\"']?([^\s\"'#]+)", re.MULTILINE)  # in YAML
 # Options of runners and of Node whose value is loaded as code or as settings.
 _OPTIONS = frozenset(
@@ -51,9 +52,9 @@ def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's scripts that a test runner loads because of this file of settings."""
     folder = str(PurePosixPath(path).parent)
     if PurePosixPath(path).name == "package.json":
-        text = _settings_of_manifest(text)
+        text = json.dumps({key: one for key, one in json_table(text).items() if key in JUDGING})
     values = [literal for one in _values(text) for _, literal in _LITERAL.findall(one)]
-    values += _IMPORT.findall(text) if is_script(path) else []
+    values += _imported(text) if is_script(path) else []
     values += _LISTED.findall(text) if path.endswith((".yml", ".yaml")) else []
     return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}
 
@@ -61,7 +62,11 @@ def named_in_settings(path: str, text: str, blobs: Collection[str]) -> set[str]:
 def loaded_by(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's files that a script loads by a relative path."""
     folder = str(PurePosixPath(path).parent)
-    return {one for value in _IMPORT.findall(text) for one in _at(value, folder, blobs)}
+    return {one for value in _imported(text) for one in _at(value, folder, blobs)}
+
+
+def _imported(text: str) -> list[str]:
+    return [one for one in imported_names(text) if one.startswith(".")]
 
 
 def only_loaded_by(
@@ -93,26 +98,13 @@ def _loaded_by_no_other(scripts: Collection[str], loads: Mapping[str, Collection
 def _mentioned(path: str, text: str, blobs: Collection[str]) -> set[str]:
     """The project's scripts that a string in this script names by a relative path: `register("./loader.mjs")`."""
     folder = str(PurePosixPath(path).parent)
-    values = [value for _, value in _LITERAL.findall(text) if value.startswith(("./", "../"))]
-    return {one for value in values for one in _at(value, folder, blobs) if is_script(one)}
+    return {one for value in relative_paths(text) for one in _at(value, folder, blobs) if is_script(one)}
 
 
 def named_as_product(manifest: str, blobs: Collection[str]) -> set[str]:
     """The entry points of the product: files that a package.json names outside the settings of test runners."""
-    try:
-        found = json.loads(manifest)
-    except (ValueError, RecursionError):
-        return set()
-    rest = {key: one for key, one in found.items() if key not in JUDGING} if isinstance(found, dict) else {}
+    rest = {key: one for key, one in json_table(manifest).items() if key not in JUDGING}
     return {one for _, value in _LITERAL.findall(json.dumps(rest)) for one in _at(value, ".", blobs)}
-
-
-def _settings_of_manifest(text: str) -> str:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return ""
-    return json.dumps({key: found[key] for key in JUDGING if key in found}) if isinstance(found, dict) else ""
 
 
 def _values(text: str) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Parses a command of the contract, to find the test runner that it starts and the runner's arguments. Pure."""
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from pathlib import PurePosixPath
 
 from trued.model import FactNote
 from trued.support.shell_words import sequential_commands
+from trued.support.tables import json_table, table_at
 
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -87,12 +87,8 @@ def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCa
 
 def scripts_started(command: str, manifest: bytes | None) -> list[str]:
     """The texts of the package.json scripts that a command starts."""
-    try:
-        scripts = json.loads(manifest or b"{}").get("scripts", {})
-    except (ValueError, AttributeError, RecursionError):
-        return []
-    words = command.split()
-    if not isinstance(scripts, dict) or not set(words) & {*_MANAGERS, "npx"}:
+    scripts, words = table_at(json_table(manifest or b""), "scripts"), command.split()
+    if not set(words) & {*_MANAGERS, "npx"}:
         return []
     wanted = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
     return [str(text) for name, text in scripts.items() if name in wanted]

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trued.reporting.html.format import amount, cut, money
+from trued.reporting.html.format import amount, cut
 from trued.support.durations import duration
+from trued.support.money import MARKS, money
 
 NONE = "–"
-_MARKS = {"ceiling": "≤", "computed": "~"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
 
 def _mark(run: Mapping[str, Any]) -> str:
     """A mark for how the cost is known: computed, an upper bound, or a lower bound if some calls reported none."""
-    return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else _MARKS.get(run["cost"], "")
+    return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else MARKS.get(run["cost"], "")
 
 
 def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

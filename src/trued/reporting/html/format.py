@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+from trued.support.money import money
+
 
 def moment(at: float) -> str:
     if at <= 0:
@@ -20,10 +22,6 @@ def clock(at: float) -> str:
 def amount(number: int) -> str:
     """The number with a thin space between groups of three digits: 12 345."""
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def money(usd: float) -> str:
-    return f"${usd:.2f}" if usd >= 0.995 or usd == 0 else f"${usd:.4f}"
 
 
 def cost(usd: float, mark: str = "") -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from trued.reporting.html.calls import ReportedCall
-from trued.reporting.html.format import agent_name, amount, cost, money
+from trued.reporting.html.format import agent_name, amount, cost
 from trued.support.durations import duration
+from trued.support.money import money
 from trued.support.plurals import counted
 
 
@@ -64,9 +65,9 @@ def _cost(own: Sequence[ReportedCall]) -> str:
     paid = sum(call.row.cost_usd for call in own)
     known = {call.row.cost for call in own}
     if "ceiling" in known:
-        return f"≤{money(paid)} (upper bound)"
+        return f"{money(paid, 'ceiling')} (upper bound)"
     if "computed" in known:
-        return f"~{money(paid)} computed"
+        return f"{money(paid, 'computed')} computed"
     return cost(paid, "" if known == {"reported"} else _mark(own))
 
 

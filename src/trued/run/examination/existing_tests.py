@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-from trued.inputs.project.manifests import PackageManifest, json_table, make_targets, makefile_of
+from trued.inputs.project.manifests import PackageManifest, make_targets, makefile_of
 from trued.inputs.requirements.guard_phrases import guard_kind, named_command
 from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, Requirement, Requirements, TestsCheck
 from trued.proof.checks.dependencies import SOURCES
@@ -28,6 +28,7 @@ from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.proof.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
+from trued.support.tables import json_table
 
 VERBOSITY = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # flags that select no tests
 MOST_READ = 40  # if none of this many files named like tests has a test, there is no suite

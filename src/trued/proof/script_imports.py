@@ -1,0 +1,42 @@
+"""Finds the modules and files that JavaScript and TypeScript code names, by its text alone. Pure.
+
+A comment or a string may look like an import. Then its name is found, too: too many names are safer than too few.
+"""
+
+import re
+
+# A name is looked at, not consumed, so that no quotation mark before an import can hide it. A function whose name ends
+# with `require` often is one: `const _require = createRequire(…)`.
+_IMPORTED = re.compile(
+    r"(?:\bfrom|\bimport|(?:require(?:\s*\.\s*resolve)?|import(?:\s*\.\s*meta\s*\.\s*resolve)?)\s*(?:\?\.\s*)?\()\s*"
+    r"(?=([\"'`])((?:(?!\1)[^\n])+)\1)"
+)
+_RELATIVE = re.compile(r"(?=([\"'`])(\.{1,2}/(?:(?!\1)[^\n])+)\1)")
+# A comment where it may separate the words of an import: `import(/* lazy */ "./x")`.
+_COMMENTED = re.compile(r"(?:\b(?:from|import|require|meta|resolve)|[.(])\s*/[*/]")
+# Comments, and also strings, because a string may contain what looks like a comment.
+# What is not closed stays, and is passed over at once.
+_COMMENT = re.compile(
+    r"(\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?|`[^`]*+`?)|//[^\n]*|/\*.*?(?:\*/|(\Z))", re.DOTALL
+)
+
+
+def imported_names(text: str) -> list[str]:
+    """The names that a script imports, each once, as they are written: `./x`, `@/x`, `package/part`.
+
+    Finds every import whose name is a plain text: `import … from "x"`, `export … from "x"`, `import "x"`,
+    `import("x")`, `require("x")`, `require.resolve("x")`, `import.meta.resolve("x")`. Escapes are not decoded.
+    """
+    texts = (text, without_comments(text)) if _COMMENTED.search(text) else (text,)
+    return list(dict.fromkeys(name for one in texts for _, name in _IMPORTED.findall(one)))
+
+
+def relative_paths(text: str) -> list[str]:
+    """The relative paths, such as `./x`, in all strings of a script: those that it imports, and those that it uses in
+    another way, such as `new Worker("./x")`."""
+    return [name for _, name in _RELATIVE.findall(text)]
+
+
+def without_comments(text: str) -> str:
+    """The text of a script or of JSON, without comments."""
+    return _COMMENT.sub(lambda found: found[0] if found[1] or found[2] is not None else " ", text)

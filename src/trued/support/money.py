@@ -1,0 +1,9 @@
+"""Sums of money as text for people, the same in the terminal, the report and on the page."""
+
+# How a sum is known → its mark: computed from a price table; at most this much, because the price is unknown.
+MARKS = {"computed": "~", "ceiling": "≤"}
+
+
+def money(usd: float, known: str = "") -> str:
+    """The sum with a mark for how it is known: `$1.50`, `~$0.25`, `≤$0.0012`."""
+    return f"{MARKS.get(known, '')}${usd:.{4 if 0 < usd < 0.005 else 2}f}"
