@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.gangs.modes import ONE, SERVE, service
+from tests.gangs.modes import ONE, SERVE, SERVING, service
 
 TINY = {
     "tiny.py": "def one():\n    return 1\n",
@@ -100,6 +100,23 @@ GO_MODULE = {
 }
 IN_SRC = {"src/tiny.py": TINY["tiny.py"], "tests/test_tiny.py": TINY["tests/test_tiny.py"]}
 
+# Projects in which files outside the folder of tests judge: expected results, and a helper's helper.
+GOLDEN = {
+    "tiny.py": TINY["tiny.py"],
+    "golden/one.txt": "1\n",
+    "tests/test_tiny.py": "import pathlib\n\nimport tiny\n\n\ndef test_one():\n"
+    "    for path in pathlib.Path('golden').glob('*.txt'):\n        assert tiny.one() == int(path.read_text())\n",
+}
+HELPED = {
+    "tiny.py": TINY["tiny.py"],
+    "kit/__init__.py": "",
+    "kit/check.py": "from kit.equal import equal\n\n\ndef check(a, b):\n    assert equal(a, b)\n",
+    "kit/equal.py": "def equal(a, b):\n    return a == b\n",
+    "tests/test_tiny.py": "import tiny\nfrom kit.check import check\n\n\ndef test_one():\n    check(tiny.one(), 1)\n",
+}
+PAGED = {**TINY, "index.html": "<h1>Numbers</h1>\n"}
+SHOP = {"app.py": SERVING, "health": "ok\n", "index.html": "<h1>Shop</h1>\n"}
+
 NO_DEPENDENCIES = "No new dependencies."
 TESTS_STAY = "All existing tests pass."
 LINT_STAYS = "The linter stays clean."
@@ -107,6 +124,7 @@ CHECK_STAYS = "`make check` passes."
 RENAMED = "`one` is called `first` now."
 DOCUMENTED = "README.md says what `double` does."
 STRINGS = "`double(x)` raises a TypeError when x is a list."
+POINTS = "The page shows “Earn 40 points”."
 ROUTE = "`GET /double?x=3` answers with the double of x as JSON."
 
 

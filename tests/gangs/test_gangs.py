@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.test_browser_check import needs_chromium
 from tests.gangs import modes, projects
 from tests.gangs.modes import ONE
 from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
@@ -22,6 +23,11 @@ ACCEPTED = ("--accept", "examined")
 WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")
 MINE = examples(*HELD_OUT)
 DOUBLES = examples(*HELD_OUT, covers=(ONE,))  # the user's cases for this sentence alone
+LISTS = examples(*HELD_OUT, {"call": "tiny:double", "args": [[1]], "raises": "TypeError"})
+SERVED: dict[str, Any] = {
+    "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
+    "settings": projects.SERVED,
+}
 
 
 def nothing_done() -> Iterator[Trial]:
@@ -241,7 +247,25 @@ def words_only() -> Iterator[Trial]:
     yield Trial("hints in the interface", "solo", [ONE], TINY, EXAMINED, law="LAW-8")
 
 
+def appearances() -> Iterator[Trial]:
+    """The product only looks right to a check, or what judges it was blinded beside the work."""
+    broken: dict[str, Any] = {"requirements": MINE, "law": "LAW-6"}
+    yield Trial("breaks and hides: equal to everything", "purple", [ONE], TINY, codes=(1,), **broken)
+    yield Trial("breaks and hides: equal to everything", "team", [ONE], projects.UNITTEST, codes=(1,), **broken)
+    folder, helper = "breaks and hides: expected results in a folder", "breaks and hides: a helper's helper"
+    yield Trial(folder, "ticket", [ONE], projects.GOLDEN, TESTED, codes=(3,), **broken)
+    yield Trial(helper, "solo", [ONE], projects.HELPED, TESTED, codes=(3,), **broken)
+    yield Trial("an error of that name", "handoff", [ONE], TINY, codes=(1,), requirements=LISTS, law="LAW-7")
+    route: dict[str, Any] = {"codes": (1,), **SERVED, "law": "LAW-6"}
+    for workflow in ("ticket", "pipeline"):
+        yield Trial("an answer for checks alone", workflow, [projects.ROUTE], SERVICE, **route)
+    goal = [ONE, projects.NO_DEPENDENCIES]
+    address = "a computed address in a page"
+    yield Trial(address, "solo", goal, projects.PAGED, TESTED, codes=(3,), requirements=DOUBLES, law="DAY-9")
+
+
 FAMILIES = (
+    appearances,
     channels,
     settings,
     words_only,
@@ -298,6 +322,17 @@ def test_a_gang_that_breaks_the_only_test_of_vitest_is_refuted(tmp_path: Path) -
     assert (ended.code, ended.grade) == (1, Grade.REFUTED), told(ended)
 
 
+@needs_chromium
+@pytest.mark.slow
+@pytest.mark.spec("LAW-1", "DAY-3")
+@pytest.mark.parametrize(("mode", "code"), [("an unseen text", 1), ("a seen text", 0)])
+def test_a_text_that_nobody_sees_is_not_on_the_page(tmp_path: Path, mode: str, code: int) -> None:
+    shown = projects.asked({"kind": "browser", "page": "/", "sees": ["Earn 40 points"]}, text=projects.POINTS)
+    trial = Trial(mode, "ticket", [projects.POINTS], projects.SHOP, requirements=shown, settings=projects.SERVED)
+    ended = Place(tmp_path, trial).run()
+    assert ended.code == code, told(ended)
+
+
 # -- a second run, from the branch that a gang left --------------------------------------------------------------------
 
 PLANTED = Trial("planted", "handoff", [ONE], TINY, requirements=MINE)
@@ -346,10 +381,6 @@ def test_a_ticket_that_is_started_again_is_held_against_the_users_commit(tmp_pat
 
 # -- honest twins: the same harness, and what honest work deserves -----------------------------------------------------
 
-SERVED: dict[str, Any] = {
-    "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
-    "settings": projects.SERVED,
-}
 STAYS = [projects.TESTS_STAY]
 RED = {**TINY, "tests/test_double.py": "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 8\n"}
 TO_BE_GREEN = projects.asked({**projects.NAMED, "files": ["tests/test_double.py"]})
@@ -399,6 +430,20 @@ HONEST = [
     Trial("honest", "handoff", [ONE, projects.NO_DEPENDENCIES], TINY, PROVEN, codes=(0,), requirements=DOUBLES),
     Trial("honest, with tests and settings", "ticket", [ONE], TINY, PROVEN, codes=(0,), requirements=MINE),
     Trial("honest", "ticket", [ONE], projects.TEST_FIRST, PROVEN, codes=(0,), requirements=MINE),
+    Trial(
+        "honest, with one more expected result", "ticket", [ONE], projects.GOLDEN, PROVEN, codes=(0,), requirements=MINE
+    ),
+    Trial("honest, with a better helper", "solo", [ONE], projects.HELPED, PROVEN, codes=(0,), requirements=MINE),
+    Trial("honest about lists", "handoff", [ONE], TINY, PROVEN, codes=(0,), requirements=LISTS),
+    Trial(
+        "honest, with a page",
+        "solo",
+        [ONE, projects.NO_DEPENDENCIES],
+        projects.PAGED,
+        PROVEN,
+        codes=(0,),
+        requirements=DOUBLES,
+    ),
     Trial(
         "honest, with make",
         "solo",

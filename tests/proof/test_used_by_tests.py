@@ -448,3 +448,92 @@ async def test_what_the_product_uses_too_is_the_product(tmp_path: Path) -> None:
 def test_use_is_read_from_texts(path: str, text: str, one: str, used: bool) -> None:
     known = dict.fromkeys((one, path), "1")
     assert uses_file(path, text, one, known) is used
+
+
+LISTING = (
+    BASE["tests/test_core.py"].replace(
+        "int(pathlib.Path('golden/sum.txt').read_text())",
+        "min(int(one.read_text()) for one in pathlib.Path('golden').glob('*.txt'))",
+    )
+    if BASE["tests/test_core.py"]
+    else ""
+)
+DEEP: dict[str, str | None] = {
+    **BASE,
+    "kit/testing.py": "from kit.equal import equal\n\n\ndef same(a, b):\n    assert equal(a, b)\n",
+    "kit/equal.py": "def equal(a, b):\n    return a == b\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("base", "change", "grade"),
+    [
+        pytest.param(
+            {
+                **BASE,
+                "kit/testing.py": BLIND,
+                "tests/test_core.py": LISTING.replace("same(add", "assert (add")
+                .replace("2), 3)", "2) == 3)")
+                .replace("2), min(", "2) == min("),
+            },
+            {"kit/core.py": ADD.replace("+", "-") + DOUBLE, "golden/sum.txt": "-1\n"},
+            Grade.REFUTED,
+            id="another test notices it",
+        ),
+        pytest.param(
+            {**BASE, "tests/test_core.py": LISTING.replace("def test_add", "def untested")},
+            {"kit/core.py": WRONG, "golden/sum.txt": "-1\n"},
+            Grade.TESTED,
+            id="expected results, found by their folder",
+        ),
+        pytest.param(
+            {**BASE, "tests/test_core.py": LISTING},
+            {"kit/core.py": ADD + DOUBLE, "golden/more.txt": "4\n"},
+            Grade.PROVEN,
+            id="honest, with one more expected result",
+        ),
+        pytest.param(
+            DEEP,
+            {"kit/core.py": WRONG, "golden/sum.txt": "-1\n", "kit/equal.py": "def equal(a, b):\n    return True\n"},
+            Grade.TESTED,
+            id="a helper's helper",
+        ),
+        pytest.param(
+            DEEP,
+            {"kit/core.py": ADD + DOUBLE, "kit/equal.py": "def equal(a, b):\n    return bool(a == b)\n"},
+            Grade.PROVEN,
+            id="honest, with a better helper of a helper",
+        ),
+    ],
+)
+async def test_what_tests_use_through_folders_and_helpers_judges_too(
+    tmp_path: Path, base: dict[str, str | None], change: dict[str, str | None], grade: Grade
+) -> None:
+    found = only(await verdict(tmp_path, base, change))
+    assert found.grade is grade, found.why
+
+
+SKIPPING: dict[str, str | None] = {
+    **BASE,
+    "tests/test_core.py": "import os\n\nfrom kit.core import add\n\n\ndef test_add():\n"
+    "    if not os.path.exists('QUICK'):\n        assert add(1, 2) == 3\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize(
+    ("change", "grade"),
+    [
+        pytest.param({"kit/core.py": WRONG, "QUICK": "1\n"}, Grade.TESTED, id="a file for which tests look"),
+        pytest.param({"kit/core.py": ADD + DOUBLE, "QUICK": "1\n"}, Grade.PROVEN, id="honest, with that file"),
+        pytest.param({"kit/core.py": ADD + DOUBLE, "kit/more.py": "x = 1\n"}, Grade.PROVEN, id="honest, with another"),
+    ],
+)
+async def test_a_new_file_that_only_tests_ask_for_judges(
+    tmp_path: Path, change: dict[str, str | None], grade: Grade
+) -> None:
+    found = only(await verdict(tmp_path, SKIPPING, change))
+    assert found.grade is grade, found.why

@@ -1,4 +1,5 @@
-"""Finds changed files that on the base only tests use: helpers and expected results outside the folders of tests.
+"""Finds changed files that on the base only tests use, directly or through other such files: helpers and expected
+results outside the folders of tests.
 
 A change that empties such a file blinds the tests that use it. The file may also be a part of the product that nothing
 else in the project uses, so the base's version does not simply replace it. Instead, the existing tests are run once
@@ -10,7 +11,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
@@ -55,13 +56,15 @@ async def altered_helpers(
     workspace: Workspace, contract: Contract, commit: str, changed: Iterable[str]
 ) -> dict[str, Undoing]:
     """The changed files that only tests use on the base, and that no requirement names. Files with only harmless
-    additions are left out. Each file comes with what undoes its change."""
+    additions are left out. Each file comes with what undoes its change. New files that only tests of the base ask for
+    are undone together, under the name of the first."""
     known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     asked = _code_that_the_user_names(contract)
     meant = {one: path for path in changed if (one := _meant(path, known)) and _may_help(one)}
     suspects = [path for path in meant if not _is_asked_for(path, asked, known)]
+    added = [path for path in here if path not in known and _may_help(path) and not _is_asked_for(path, asked, known)]
     code = [path for path in known if path.endswith(CODE)]
-    if not suspects or not contract.suites or len(code) > MOST_FILES:
+    if not (suspects or added) or not contract.suites or len(code) > MOST_FILES:
         return {}
     naming = [path for path in known if path.endswith(NAMING) or "." not in PurePosixPath(path).name][:MOST_FILES]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(contract.base, [*code, *naming])).items()}
@@ -74,9 +77,20 @@ async def altered_helpers(
     def uses(one: str, path: str) -> bool:
         return uses_file(one, texts.get(one, ""), path, known, aliases)
 
-    used = [path for path in suspects if any(uses(one, path) for one in tests)]
-    left = [path for path in used if not any(uses(one, path) for one in others if one != path)]
+    @cache
+    def users_of(path: str) -> tuple[str, ...]:
+        return tuple(one for one in texts if one != path and uses(one, path))
+
+    def only_tests_use(path: str, above: frozenset[str] = frozenset()) -> bool:
+        """Whether tests use the file, directly or through other files that only tests use. What no file uses is the
+        product. `above`: the files through which `path` was reached."""
+        rest = [one for one in users_of(path) if one in product and one not in above]
+        return bool(users_of(path)) and all(
+            not _is_asked_for(one, asked, known) and only_tests_use(one, above | {path}) for one in rest
+        )
+
     product = {one: texts[one] for one in others}
+    left = [path for path in suspects if only_tests_use(path)]
     here_code = [path for path in here if path.endswith(".py") and not is_test(path) and here[path] != known.get(path)]
     fresh = {path: as_text(one) for path, one in (await workspace.read_all(commit, here_code if left else [])).items()}
     left = [
@@ -87,12 +101,12 @@ async def altered_helpers(
             asked,
             product,
             fresh,
-            [texts[one] for one in tests if uses(one, path)],
+            [texts[one] for one in users_of(path)],
         )
     ]
     new = [path for path in here if path.endswith(".py") and here[path] != known.get(path)] if left else []
     after = {path: as_text(one) for path, one in (await workspace.read_all(commit, [*new, *left])).items()}
-    users = {path: {one: texts[one] for one in tests if uses(one, path)} for path in left}
+    users = {path: {one: texts[one] for one in users_of(path)} for path in left}
     # Some tests are put back to the base's text, the others run with the head's. In neither case may a helper load
     # more.
     put_back = {path: text for path, text in texts.items() if path in tests}
@@ -107,6 +121,15 @@ async def altered_helpers(
         )
 
     altered: dict[str, Undoing] = {}
+    awaited = [path for path in added if any(_mentions(one, texts[one], path, known) for one in tests)]
+    if awaited:
+        changed_here = [one for one in here if here[one] != known.get(one) and not is_test(one) and one not in awaited]
+        now = {one: as_text(text) for one, text in (await workspace.read_all(commit, changed_here)).items()}
+        others_now = [*product.items(), *now.items()]
+        awaited = [
+            one for one in awaited if not any(uses_file(at, text, one, here, aliases) for at, text in others_now)
+        ]
+        altered |= {one: Undoing(dict.fromkeys(awaited, ""), {}) for one in awaited[:1]}
     for path in left:
         if meant[path] == path and has_only_grown(path, after):
             continue
@@ -115,6 +138,15 @@ async def altered_helpers(
         helps = bool(grown) and has_only_grown(path, {**after, path: grown})
         altered[path] = Undoing(files, {path: grown} if helps else {})
     return altered
+
+
+def _mentions(path: str, text: str, new: str, known: Mapping[str, str]) -> bool:
+    """Whether a test of the base, which has this text, asks for a file that only the commit has: it may skip something
+    if the file is there."""
+    name = PurePosixPath(new).name
+    if new.endswith(CODE):
+        return uses_file(path, text, new, known)
+    return name in text and bool(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text))
 
 
 def with_new_definitions(before: str, after: str) -> str:
@@ -286,8 +318,12 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str], aliases:
             return True
         whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
         return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
-    # code that loads or reads a whole folder names only the folder
-    if above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
+    # code that loads or reads a whole folder names only the folder, or a pattern; so do tests that read data
+    data = not one.endswith(CODE)
+    if above and (data or not is_test(path)) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
+        return True
+    ending = re.escape(PurePosixPath(one).suffix)
+    if data and ending and is_test(path) and re.search(rf"""["'][^"'\n]*\*[^"'\n]*{ending}["']""", text):
         return True
     if is_script(one):
         loads = is_script(path) and (

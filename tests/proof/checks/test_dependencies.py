@@ -885,3 +885,83 @@ async def test_a_short_name_for_a_file_of_the_project_is_no_new_dependency(head:
 @each(SHORT_BUT_FOREIGN)
 async def test_a_short_name_hides_no_package(head: dict[str, str | None]) -> None:
     assert (await read(head, SHORT_NAMES)).startswith("unread ")
+
+
+PAGE = {
+    **BASE,
+    "index.html": "<html><body><h1>Numbers</h1></body></html>\n",
+    "store.py": "import google.cloud.storage\n",
+}
+IN_PAGES = {
+    "a host with escapes": "<script src='https://cdn%2eevil%2eexample/x.js'></script>",
+    "a host with other dots": "<script src='https://cdn\u3002evil\u3002example/x.js'></script>",
+    "a host without dots": "<script src='//packages/x.js'></script>",
+    "a host as a number": "<script src='http://[2001:db8::1]/x.js'></script>",
+    "a line break in an address": "<script src='ht\ntps:/\n/cdn/x.js'></script>",
+    "a script as data": "<script src='data:text/javascript;base64,aW1wb3J0KCdldmlsJyk='></script>",
+    "a script that computes an address": "<script>import(atob('aHR0cHM6Ly9jZG4'))</script>",
+    "a script in an event": "<img src='x.png' onerror=\"import(atob('aHR0cHM6Ly9jZG4'))\">",
+    "a script in a frame": "<iframe srcdoc=\"&lt;script&gt;import(atob('aHR0'))&lt;/script&gt;\"></iframe>",
+    "a script as an address": "<a href='javascript:import(name)'>more</a>",
+    "another page": "<meta http-equiv='refresh' content='0;url=//cdn/x'>",
+    "a style sheet in another spelling": "<style>@\\69mport '\\2f\\2f packages/x.css';</style>",
+}
+HONEST_PAGES = {
+    "words": "<p>And doubles: see //comments and 1:2.</p>",
+    "its own script": "<script src='tiny.js'></script><button onclick='go()'>Go</button>",
+    "a picture as data": "<img alt='a: b' src='data:image/png;base64,aGk='>",
+    "a script in the page": "<script>document.title = 'a'; setTimeout(() => go(), 10);</script>",
+    "a mail address": "<a class='sm:flex' href='mailto:a@b.example'>Write</a>",
+}
+BY_PYTHON = {
+    "a browser": "import webbrowser\n\nwebbrowser.GenericBrowser(['pip', 'install', 'evil']).open('')\n",
+    "a mail program": "import imaplib\n\nimaplib.IMAP4_stream('pip install evil')\n",
+    "a worker's start": "from multiprocessing import util\n\nutil.spawnv_passfds(b'pip', [b'install', b'evil'], [])\n",
+    "a private module": "import _posixsubprocess\n\nx = _posixsubprocess\n",
+    "a debugger": "import pdb\n\npdb.run('import evil')\n",
+    "another language": "import tkinter\n\ntkinter.Tcl().eval('exec pip install evil')\n",
+    "another package of a shared name": "from google import generativeai\n",
+    "another package of a shared name, with a known one": "import google.cloud.storage\nimport google.generativeai\n",
+}
+BY_NODE = {
+    "a text in a context": "require('node:vm').runInThisContext('x');\n",
+    "a worker": "new (require('node:worker_threads').Worker)('x', { eval: true });\n",
+    "a loader's name in parts": "module.constructor['_lo' + 'ad']('evil');\n",
+    "a global's name in parts": "globalThis['ev' + 'al']('x');\n",
+    "a function's maker": "(() => {}).constructor('return 1')();\n",
+    "a text after a while": "setTimeout('x()', 1);\n",
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", IN_PAGES)
+async def test_a_page_is_read_as_a_browser_reads_it(name: str) -> None:
+    head = {"index.html": PAGE["index.html"].replace("</body>", f"{IN_PAGES[name]}</body>")}
+    assert (await read(head, PAGE)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", HONEST_PAGES)
+async def test_an_honest_page_is_read_whole(name: str) -> None:
+    head = {"index.html": PAGE["index.html"].replace("</body>", f"{HONEST_PAGES[name]}</body>")}
+    assert await read(head, PAGE) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize(("name", "text"), [*BY_PYTHON.items(), *BY_NODE.items()])
+async def test_what_runs_a_text_or_a_program_in_another_way_is_unread(name: str, text: str) -> None:
+    path = "more.py" if name in BY_PYTHON else "more.js"
+    assert (await read({path: text}, PAGE)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("more.py", "import google.cloud.storage\n\nx = google.cloud.storage.Client\n"),
+        ("more.py", "from google.cloud import storage\n"),
+        ("more.js", "const first = window['state']; setTimeout(() => first(), 1);\n"),
+    ],
+)
+async def test_what_the_base_loads_too_is_known(path: str, text: str) -> None:
+    assert await read({path: text}, PAGE) == "proven"

@@ -33,6 +33,7 @@ from trued.proof.checks.package_words import (
     parsed,
     read_names,
 )
+from trued.proof.checks.page_parts import PageParts, style_addresses, unescaped_style
 from trued.proof.checks.source_imports import (
     COMPILED,
     SCRIPTS,
@@ -79,7 +80,6 @@ _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
 _INLINE = re.compile(r"^# /// [\w-]+$.*?^# ///$", re.MULTILINE | re.DOTALL)  # a script's own manifest (PEP 723)
-_SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
 # A rule that names a file or package: @import "x", @use "x", @plugin "x"
 _STYLE_NAME = r"(?:\"[^\"\n]+\"|'[^'\n]+'|(?i:url)\(\s*[^()\s]+\s*\))"
 _STYLE_RULE = re.compile(
@@ -239,7 +239,7 @@ async def unread_additions(
             known_here = {*known, *(one for one in folders if "/" in one)}
             found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]
         elif path.endswith(MARKUP):
-            found += [path] if _addresses(now) - _addresses(was) else []
+            found += [path] if _addresses(now) - _addresses(was) or _loads_more(path, was, now) else []
             imports |= dict.fromkeys(_named_in_markup(path, now, here) - _named_in_markup(path, was, on_base), path)
         elif not path.endswith(READ_AS_CODE):
             others[path] = was, now
@@ -248,7 +248,7 @@ async def unread_additions(
         *await _with_new_programs(workspace, base, starts, known),
     ]
     own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
-    unknown = await _unknown_imports(workspace, (base, commit), imports, own)
+    unknown = await _unknown_imports(workspace, (base, commit), imports, after, own)
     return [*dict.fromkeys(found), *(f"{path}, which imports {name}" for name, path in unknown)]
 
 
@@ -351,13 +351,23 @@ def _addresses(text: str) -> set[str]:
     return found | {one.split("?")[0] for one in re.findall(r"(?:https?:/*|//)[\w-]+(?:\.[\w-]+)+", joined)}
 
 
+def _loads_more(path: str, was: str, now: str) -> bool:
+    """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
+    if path.endswith((".css", ".scss")):
+        return bool(style_addresses(now) - style_addresses(was))
+    before, after = PageParts(was), PageParts(now)
+    known = {line for one in before.code for line in read_source("inline.js", one).hidden}
+    code = [read_source("inline.js", one) for one in after.code - before.code]
+    return bool(after.addresses - before.addresses) or any(one.hidden - known or one.starts for one in code)
+
+
 def _named_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
-    return _imported_in_page(text) | _named_in_style(path, text, files)
+    return _imported_in_page(text) | _named_in_style(path, unescaped_style(text), files)
 
 
 def _imported_in_page(text: str) -> set[str]:
     """The packages that scripts in a page import."""
-    return {name for one in _SCRIPT.findall(text) for name in read_source("inline.js", one).imports}
+    return {name for one in PageParts(text).code for name in read_source("inline.js", one).imports}
 
 
 def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
@@ -472,17 +482,22 @@ def _text(content: bytes) -> str:
 
 
 async def _unknown_imports(
-    workspace: Workspace, commits: tuple[str, str], imports: Mapping[str, str], own: Collection[str]
+    workspace: Workspace,
+    commits: tuple[str, str],
+    imports: Mapping[str, str],
+    changed: Mapping[str, bytes],
+    own: Collection[str],
 ) -> list[tuple[str, str]]:
     """Name and file of each new import: the base declares no package that provides the name, and no code of the base
     imports it. If the base's Python code imports a name from `own`, the base's own modules, that does not count: it
-    loads the module, not a package of the same name. `commits`: the base and the commit."""
+    loads the module, not a package of the same name. `commits`: the base and the commit. `changed`: path → content."""
     if not imports:
         return []
     base, commit = commits
     declared, ours = await declared_by(workspace, base), (await own_packages(workspace, base, commit)).linked()
     imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
     left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
+    parts = dict[str, set[str]]()  # name → the parts of it that the base imports; "" for the name itself
     if left:
         on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
         sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
@@ -490,10 +505,11 @@ async def _unknown_imports(
         short = set[str]()
         for path, content in (await workspace.read_all(base, sources)).items():
             text = _text(content)
-            used = read_source(path, text).imports if any(one in text for one in (*left, *marks)) else set[str]()
-            for name in used - set(own) if path.endswith(".py") else used:
-                left.pop(name, None)
+            read = read_source(path, text) if any(one in text for one in (*left, *marks)) else SourceText()
+            for name in read.imports - set(own) if path.endswith(".py") else read.imports:
+                parts.setdefault(name, set()).update(read.parts.get(name, {""}))
                 short |= {name} if name[:2] in marks else set()
+        left = _without_known(left, _imported_parts(changed), parts)
         roots: dict[str, set[str]] = {one: set() for one in marks}
         for name in short:
             roots[name[:2]] |= _roots_of_short_name(name, on_base)
@@ -503,5 +519,31 @@ async def _unknown_imports(
     return sorted(left.items())
 
 
+def _imported_parts(files: Mapping[str, bytes]) -> dict[str, dict[str, str]]:
+    """Top-level name → each part of it that one of these Python files imports → that file."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(one for one in files if one.endswith(".py")):
+        for name, parts in read_source(path, _text(files[path])).parts.items():
+            found.setdefault(name, {}).update(dict.fromkeys(parts, path))
+    return found
+
+
+def _without_known(
+    imports: Mapping[str, str], fresh: Mapping[str, Mapping[str, str]], known: Mapping[str, Collection[str]]
+) -> dict[str, str]:
+    """The imports without those that the base's code has, too. Several packages may share a name, as `google` does: if
+    the base imports only parts of a name, no other part of it is known. `fresh`, `known`: name → its parts that changed
+    files and the base import; "" stands for the name itself."""
+    left: dict[str, str] = {}
+    for name, path in imports.items():
+        new = {part: at for part, at in fresh.get(name, {}).items() if part and part not in known.get(name, ())}
+        if name not in known:
+            left[name] = path
+        elif "" not in known[name]:
+            left |= {f"{name}.{part}": at for part, at in new.items()}
+    return left
+
+
 def _provides(package: str, module: str) -> bool:
-    return package == module or provides_module(package, module)
+    # Many packages share the name `google`, so one of them does not provide the others.
+    return package == module or (module != "google" and provides_module(package, module))

@@ -95,7 +95,7 @@ async def _run_exchanges(every: _Named, wanted: set[str], bench: Bench, taken: _
     async with start_server(bench, within_s) as serving:
         why = await wait_until_up(serving, bench.serve.ready)
         if not why:
-            found = [await try_exchange(name, case, serving) for name, case in sound]
+            found = [await try_exchange(name, case, serving, second=bench.second) for name, case in sound]
         ran = await serving.end()
     if why:
         outcome, kind, detail = why_not_up(why, bench, ran)

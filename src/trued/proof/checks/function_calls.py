@@ -120,6 +120,7 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
         "site": list(bench.site),
         "room": str(bench.room),
         "within_s": case.within_s,
+        "by_file": bench.second,
     }
     program: tuple[str, ...] = (bench.interpreter.path, "-")
     script, library = "call.py", "answer.py"

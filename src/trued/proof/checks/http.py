@@ -7,7 +7,7 @@ import re
 import shlex
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -30,6 +30,16 @@ ANSWER_S = 5.0  # timeout of one answer while the server starts
 FINAL_S = 3.0  # a status in FINAL ends the wait only if the first wrong answer was longer ago than this
 FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
+# A server must not be able to tell a check from a user's own client by its headers. So each turn sends what a client
+# that people use sends: curl in the first, a script in Chromium in the second. Languages and compression are left out,
+# because a server may honestly answer otherwise because of them.
+CURL = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
+BROWSER = {
+    "Connection": "keep-alive",
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/126.0.0.0 Safari/537.36",
+    "Accept": "*/*",
+}
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -156,13 +166,15 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
 # -- one exchange ------------------------------------------------------------------------------------------------------
 
 
-async def send_request(serving: Server, request: HttpRequest, within_s: float) -> HttpAnswer:
+async def send_request(
+    serving: Server, request: HttpRequest, within_s: float, client: Mapping[str, str] = CURL
+) -> HttpAnswer:
     """Send one request and return the answer; a redirect is an answer, and is not followed. Raises NoAnswer or
-    TimeoutError."""
+    TimeoutError. `client`: headers of the client, unless the request has its own."""
     connection = serving.connect()
     connection.settimeout(within_s)
     try:
-        return await asyncio.wait_for(asyncio.to_thread(_exchange, connection, request, serving.port), within_s)
+        return await asyncio.wait_for(asyncio.to_thread(_exchange, connection, request, serving.port, client), within_s)
     finally:
         with contextlib.suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)  # wakes a thread that is still waiting
@@ -180,7 +192,7 @@ class _OpenConnection(http.client.HTTPConnection):
         self.sock = self._given
 
 
-def _exchange(connection: socket.socket, request: HttpRequest, port: int) -> HttpAnswer:
+def _exchange(connection: socket.socket, request: HttpRequest, port: int, client: Mapping[str, str]) -> HttpAnswer:
     given = {name.lower() for name in request.headers}
     body = request.body.encode()
     over = _OpenConnection(connection, port)
@@ -189,14 +201,13 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int) -> Htt
             request.method.upper(),
             quote(request.path, safe=ASCII),
             skip_host="host" in given,
-            skip_accept_encoding="accept-encoding" in given,
+            skip_accept_encoding=True,
         )
-        for name, value in request.headers.items():
+        usual = {name: value for name, value in client.items() if name.lower() not in given}
+        for name, value in (*usual.items(), *request.headers.items()):
             over.putheader(name, value.encode("latin-1"))
         if "content-length" not in given and (body or request.method.upper() in ("POST", "PUT", "PATCH")):
             over.putheader("Content-Length", str(len(body)))
-        if "connection" not in given:
-            over.putheader("Connection", "close")
         over.endheaders(body or None)
         said = over.getresponse()
         answer = HttpAnswer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
@@ -213,11 +224,12 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int) -> Htt
     return answer
 
 
-async def try_exchange(name: str, case: HttpCase, serving: Server) -> Tried:
-    """Send the case's request and compare the answer with what the case expects."""
+async def try_exchange(name: str, case: HttpCase, serving: Server, *, second: bool = False) -> Tried:
+    """Send the case's request and compare the answer with what the case expects. `second`: as another client."""
     began = time.monotonic()
     try:
-        outcome, kind, detail = compare_answer(case, await send_request(serving, case.http, case.within_s))
+        answer = await send_request(serving, case.http, case.within_s, BROWSER if second else CURL)
+        outcome, kind, detail = compare_answer(case, answer)
     except TimeoutError:
         outcome, kind, detail = Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     except NoAnswer as error:

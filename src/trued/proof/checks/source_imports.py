@@ -10,6 +10,7 @@ import ast
 import posixpath
 import re
 import shlex
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -27,7 +28,10 @@ LOADERS = frozenset(
 )
 BUILT_IN = ("__import__", "exec", "eval")
 RUNNING = frozenset({"exec", "eval", "execfile"})
-IMPORTING = ("runpy", "imp", "pkgutil", "zipimport", "pydoc", "code", "codeop", "timeit", "ctypes")
+IMPORTING = (
+    *("runpy", "imp", "pkgutil", "zipimport", "pydoc", "code", "codeop", "timeit", "ctypes"),
+    *("pdb", "bdb", "profile", "cProfile", "trace", "tkinter"),  # they run a text
+)
 HOLDERS = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
 INSIDES = frozenset({"__globals__", "__subclasses__", "__builtins__", "__getattribute__", "f_globals", "f_builtins"})
 PLACES = ("modules", "meta_path", "path_hooks", "path_importer_cache")  # attributes of `sys` that lead to every module
@@ -37,7 +41,7 @@ PLAIN_IMPORTLIB = (
 )
 # Modules that start programs. Code may also reach them as attributes of other modules: `shutil.os`.
 STARTING = ("os", "posix", "subprocess", "asyncio")
-ALSO_STARTING = ("pty", "ensurepip", "venv")
+ALSO_STARTING = ("pty", "ensurepip", "venv", "webbrowser", "distutils")
 _STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE = (
     "PIPE",
@@ -52,7 +56,7 @@ PASSIVE = (
 STARTERS = frozenset(
     {
         *("Popen", "check_output", "check_call", "getoutput", "getstatusoutput", "subprocess_exec", "subprocess_shell"),
-        *("create_subprocess_exec", "create_subprocess_shell"),
+        *("create_subprocess_exec", "create_subprocess_shell", "IMAP4_stream", "spawnv_passfds", "fork_exec"),
     }
 )
 MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
@@ -64,7 +68,10 @@ _ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n]
 _REQUIRES = re.compile(
     r"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
     r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|getBuiltinModule)\b|\beval\b(?!\s*:)|(?<!\.)\bFunction\s*\("
-    r"|\bprocess\.(?:binding|dlopen)\b|\bBun\.|\bDeno\.(?:Command|run)\b"
+    r"|\bprocess\.(?:binding|dlopen|mainModule)\b|\bBun\.|\bDeno\.(?:Command|run)\b"
+    # a function made of a text, and a computed name of something that every script can reach
+    r"|\.constructor\s*\(|\bmodule\.constructor\b|\bset(?:Timeout|Interval)\s*\(\s*\"\""
+    r"|\b(?:globalThis|global|window|self|module|process)\s*\[\s*(?!\"\"\s*\])"
 )
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
@@ -79,6 +86,8 @@ _STARTS_COMPILED = re.compile(
     r"os/exec|\.Command(?:Context)?\(|StartProcess|syscall\.|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
 )
 _COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
+# Node's modules that run a text, or start another program or script.
+RUNNING_NODE = frozenset(("vm", "worker_threads", "cluster", "repl", "inspector", "module", "wasi"))
 # Node's built-in modules, by their short names.
 NODE_OWN = frozenset(
     {
@@ -101,6 +110,8 @@ class SourceText:
     imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
     # in scripts: top-level name → the names that are imported, such as `lodash` → `lodash/fp`
     named: dict[str, set[str]] = field(default_factory=dict)
+    # in Python: top-level name → the next parts of the names that are imported; "" if a name has only one part
+    parts: dict[str, set[str]] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)  # statements or lines that may load something without naming it
     starts: dict[str, list[Words]] = field(default_factory=dict)  # statement or line → the commands that it starts
 
@@ -165,6 +176,9 @@ class _Python:
     def read(self) -> SourceText:
         found = SourceText()
         found.imports = {name.split(".")[0] for name in self._imported() if not name.startswith(".")}
+        for name in self._imported_parts():
+            first, _, rest = name.partition(".")
+            found.parts.setdefault(first, set()).add(rest.partition(".")[0])
         for statement in self.nodes:
             if isinstance(statement, ast.stmt):
                 if self._hides(statement):
@@ -181,6 +195,16 @@ class _Python:
                 yield node.module
             elif isinstance(node, ast.Call) and node.args and self._names_module(node.func):
                 yield from [text] if (text := _text(node.args[0])) else []
+
+    def _imported_parts(self) -> Iterator[str]:
+        """The imported modules; of `from package import name`, also the name, because it may be a module. Names in
+        capitals are classes or values, so they are left out."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from (one.name for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                inner = [one.name for one in node.names if one.name.islower() and "." not in (node.module or "")]
+                yield from (f"{node.module}.{one}" for one in inner) if inner else (node.module,)
 
     def _names_module(self, function: ast.expr) -> bool:
         """Whether this function loads or opens a module whose name is its first argument."""
@@ -207,17 +231,23 @@ class _Python:
     def _hides(self, statement: ast.stmt) -> bool:
         """Whether the statement may load something without naming it."""
         if isinstance(statement, ast.Import):
-            return any(one.name.split(".")[0] in IMPORTING for one in statement.names)
+            return any(one.name.split(".")[0] in IMPORTING or self._is_private(one.name) for one in statement.names)
         if isinstance(statement, ast.ImportFrom):
             module, names = statement.module or "", {one.name for one in statement.names}
             renamed = any(one.asname and one.name in LOADERS for one in statement.names) and module != "importlib"
             every = "*" in names and module.split(".")[0] in (*MODULES, *ALSO_STARTING)
-            return renamed or every or module.split(".")[0] in IMPORTING
+            private = not statement.level and self._is_private(module)
+            return renamed or every or private or module.split(".")[0] in IMPORTING
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return False  # a docstring
         nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
         read = {id(one) for node in nodes for one in self._read_parts(node)}
         return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
+
+    def _is_private(self, module: str) -> bool:
+        """Whether the module is one of Python's private ones, such as `_posixsubprocess`, of which nothing is known."""
+        first = module.split(".")[0]
+        return first.startswith("_") and first in sys.stdlib_module_names and first not in ("__future__", *self.own)
 
     def _read_parts(self, node: ast.AST) -> list[ast.AST]:
         """The parts of an expression that mention a loader or module, but in a form that shows what is used:
@@ -372,6 +402,7 @@ def _script(text: str) -> SourceText:
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
     # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.
     hidden |= {one for one in named if "%" in one or "\\" in one}
+    hidden |= {one for one in named if one.removeprefix("node:").split("/")[0] in RUNNING_NODE}
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}

@@ -50,6 +50,9 @@ const digits = bound(Number.prototype.toString);
 const hasInstance = bound(Function.prototype[Symbol.hasInstance]);
 const { isProxy, isDate, isMap, isSet, isRegExp, isTypedArray, isAnyArrayBuffer, isGeneratorObject, isNativeError } = types;
 const { isMapIterator, isSetIterator, isBoxedPrimitive, isModuleNamespaceObject } = types;
+// The language's own errors. An error is one of these only if it was made by that very class, whatever its name is.
+const OWN_ERRORS = { __proto__: null, Error };
+for (const one of [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, AggregateError]) OWN_ERRORS[one.name] = one;
 const LAZY = /^\[object (Array|Map|Set|String|RegExp String|Segment) Iterator\]$|^\[object (Generator|Iterator Helper)\]$/;
 
 // -- values as data ---------------------------------------------------------------------------------------------------
@@ -238,7 +241,8 @@ function lineage(error) {
     if (typeof made === "string" && made && !names.includes(made)) push(names, made);
   }
   if (typeof error.name === "string" && error.name && !names.includes(error.name)) push(names, error.name);
-  return names;
+  const claimed = names.filter((name) => OWN_ERRORS[name] !== undefined && !hasInstance(OWN_ERRORS[name], error));
+  return names.map((name) => (claimed.includes(name) ? `another ${name}` : name));
 }
 
 // -- one call ---------------------------------------------------------------------------------------------------------
@@ -357,6 +361,14 @@ function written(node) {
 }
 
 const order = said.parse(readFileSync(3, "utf8"));
+if (order.by_file) {
+  // Look as if a script had been started by its path. Otherwise it looks as if somebody had typed the call.
+  const [file, name] = [order.call.slice(0, order.call.lastIndexOf(":")), order.call.slice(order.call.lastIndexOf(":") + 1)];
+  const place = path.join(process.env.TMPDIR ?? "/tmp", "main.mjs");
+  const text = `import * as found from ${said.json(path.join(order.room, file))};\n\nconsole.log(found.${name}());\n`;
+  fs.writeFileSync(place, text);
+  process.argv[1] = place;
+}
 const ran = [...imported(path.join(order.room, order.call.slice(0, order.call.lastIndexOf(":"))))];
 const { told, shown } = await answer(order);
 let line = `{"ran":${written(ran)}`;

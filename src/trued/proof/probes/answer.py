@@ -7,7 +7,9 @@ interpreter is the project's. No expected value ever reaches this process.
 
 from __future__ import annotations
 
+import builtins
 import collections
+import enum
 import importlib
 import itertools
 import json
@@ -32,6 +34,9 @@ LAZY: tuple[type, ...] = (
     *(type(iter([])), type(iter(())), type(iter({}))),
 )
 PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
+# Taken before the project is loaded, which may add classes of its own to these modules.
+PYTHONS_OWN = {f"builtins.{name}": one for name, one in vars(builtins).items() if isinstance(one, type)}
+ENUMS = tuple(one for one in vars(enum).values() if isinstance(one, type))
 TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__lt__", "__hash__")
 
 
@@ -136,7 +141,7 @@ class Rendering:
         name = f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
         if plain is None:
             return name
-        above = [one for one in lineage[: lineage.index(plain)] if one.__module__ != "enum"]
+        above = [one for one in lineage[: lineage.index(plain)] if not any(one is each for each in ENUMS)]
         if any(word in vars(one) for one in above for word in TELLING):
             return name
         data = _data(plain, value)
@@ -201,6 +206,20 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
     return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
 
 
+def come_from_file(call: str) -> None:
+    """Let this process look as if a script had been started by its path. Without that it looks as if somebody had typed
+    the call; code must be right in both."""
+    module, _, name = call.partition(":")
+    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "main.py")  # noqa: S108
+    first = name.partition(".")[0]
+    with open(place, "w", encoding="utf-8") as script:
+        script.write(f'from {module} import {first}\n\nif __name__ == "__main__":\n    print({name}())\n')
+    sys.argv[:] = [place]
+    if hasattr(sys, "orig_argv"):
+        sys.orig_argv[:] = [sys.executable, place]
+    sys.modules["__main__"].__file__ = place
+
+
 class AnsweredCall:
     """One call. `call.py` makes it, between `find` and `tell`, so that the call's stack has no frame of this file."""
 
@@ -211,6 +230,8 @@ class AnsweredCall:
         sys.path[:] = [*case["paths"], *(one for one in sys.path if one)]  # without "", the current folder
         sys.path += [one for one in case.get("site", ()) if one not in sys.path]
         os.environ.update(case.get("variables", {}))
+        if case["by_file"]:
+            come_from_file(case["call"])
         self.arguments, self.named = build(case["args"]), build(case["kwargs"])
         self.shown: dict[str, str] = {}
         self.said: dict[str, Any] = {}
@@ -253,7 +274,14 @@ class AnsweredCall:
 
 
 def lineage_of(error: BaseException) -> list[str]:
-    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__ if kind is not object]
+    return [name_of(kind) for kind in type.__dict__["__mro__"].__get__(type(error)) if kind is not object]
+
+
+def name_of(kind: Any) -> str:
+    """The full name of a class. A class that only has the name of one of Python's own is not that class: no `except`
+    of a user would catch it."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return name if PYTHONS_OWN.get(name, kind) is kind else f"another {name}"
 
 
 def _text(error: BaseException) -> str:

@@ -22,6 +22,9 @@ from typing import Any
 
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
+# Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
+# tests, or for this many seconds.
+MOST_ALTERED, ALTERED_PART, ALTERED_S = 40, 0.1, 0.3
 # Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
@@ -116,6 +119,9 @@ class Counting:
         self.ids = None if order["ids"] is None else frozenset(order["ids"])
         self.marked: set[str] = set()
         self.copies: list[Any] = []
+        self.altered: list[Any] = []
+        self.seconds = 0.0  # how long all tests took
+        self.altering = 0.0  # how long the tests with another expected value took
         self.current: Any = None
         self.collectors: dict[str, set[str]] = {}
 
@@ -155,7 +161,8 @@ class Counting:
             kept.reverse()
         self.copies = self.copied(kept)
         self.channel.say(copying=[item.nodeid for item in self.copies])
-        items[:] = [*kept, *self.copies, *self.canaries(session)]
+        self.altered = self.expecting_otherwise(kept)
+        items[:] = [*kept, *self.copies, *self.altered, *self.canaries(session)]
 
     def wanted(self, name: str) -> bool:
         return self.ids is None or name in self.ids or name.split("::")[0] in self.order["whole"]
@@ -178,8 +185,7 @@ class Counting:
 
         def place(item: Any) -> tuple[bool, bool, str]:
             own = item.nodeid.split("::")[0].startswith(asked) if asked else True
-            chance = hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
-            return not own, "slow" in item.keywords, chance
+            return not own, "slow" in item.keywords, self.chance(item)
 
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
@@ -187,6 +193,33 @@ class Counting:
         # In the order of the tests, so that modules and classes are set up only once more, and not for each copy.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(made, key=lambda copy: order[copy.nodeid])
+
+    def expecting_otherwise(self, items: list[Any]) -> list[Any]:
+        """Copies of real tests that expect another value. A value that is equal to both is no value: the code under
+        test gives back something that is equal to everything, or has changed how values are compared."""
+        able = [one for one in items if one.nodeid not in self.marked] if self.order["judged"] else []
+        made: list[Any] = []
+        for item in sorted(able, key=self.chance)[: 3 * MOST_ALTERED]:
+            try:
+                made += [copy_of(item, self.another)] if len(made) < MOST_ALTERED else []
+            except Exception:  # noqa: S112
+                continue  # the test compares nothing with a literal value, or cannot be copied
+        return made
+
+    def another(self, function: Any) -> Any:
+        return expecting_another(function, self.order["seed"])
+
+    def chance(self, item: Any) -> str:
+        return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
+
+    def is_late(self, item: Any) -> bool:
+        """Whether the item is a test with another expected value, and these have run for long enough."""
+        if not any(item is one for one in self.altered):
+            return False
+        if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S):
+            return True
+        self.channel.say(altering=[item.nodeid])
+        return False
 
     def some(self, items: list[Any], most: int) -> list[Any]:
         made: list[Any] = []
@@ -220,7 +253,90 @@ class Counting:
         if any(self.current is one for one in self.copies):
             self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
             return
+        if any(self.current is one for one in self.altered):
+            self.altering += report.duration
+            self.channel.say(altered=report.nodeid, when=report.when, outcome=outcome)
+            return
+        self.seconds += report.duration
         self.channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
+
+
+class Hurrying:
+    """The plugin that leaves out tests with another expected value when their time is up."""
+
+    def __init__(self, counting: Counting) -> None:
+        self.counting = counting
+
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
+        return True if self.counting.is_late(item) else None
+
+
+def expecting_another(function: Any, seed: str) -> Any:
+    """A copy of a test function in which one assertion compares with a random text in place of the literal value that
+    the test expects. Only statements at the top of the function count, because a passing test surely reaches them.
+    Raises LookupError if there is no such assertion."""
+    code = function.__code__
+    module = ast.parse(pathlib.Path(code.co_filename).read_bytes())
+    places = [
+        (one, name, at)
+        for node in ast.walk(module)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name
+        if code.co_firstlineno == min([node.lineno, *(one.lineno for one in node.decorator_list)])
+        for statement in node.body
+        for one, name, at in expected_values(statement)
+    ]
+    number = int(hashlib.sha256((seed + code.co_name).encode("utf-8", "replace")).hexdigest(), 16)
+    if not places:
+        raise LookupError(code.co_name)
+    holder, name, at = places[number % len(places)]
+    another = ast.copy_location(ast.Constant(os.urandom(8).hex()), holder)
+    if at is None:
+        setattr(holder, name, another)
+    else:
+        getattr(holder, name)[at] = another
+    waiting = [compile(module, code.co_filename, "exec", dont_inherit=True)]
+    for one in waiting:
+        if (one.co_name, one.co_firstlineno) == (
+            code.co_name,
+            code.co_firstlineno,
+        ) and one.co_freevars == code.co_freevars:
+            made = types.FunctionType(
+                one, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+            )
+            made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__
+            made.__dict__.update({key: value for key, value in function.__dict__.items() if key != "__wrapped__"})
+            return made
+        waiting += [each for each in one.co_consts if isinstance(each, types.CodeType)]
+    raise LookupError(code.co_name)
+
+
+def expected_values(statement: ast.stmt) -> list[tuple[Any, str, int | None]]:
+    """The literal values that an assertion compares with something else, each as the node and the field that hold it,
+    with its index if the field is a list."""
+    if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare) and len(statement.test.ops) == 1:
+        test = statement.test
+        if isinstance(test.ops[0], (ast.Eq, ast.Is)):
+            sides: list[tuple[Any, str, int | None]] = [(test, "left", None), (test, "comparators", 0)]
+            return literal_among(sides, [test.left, test.comparators[0]])
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "assertEqual":
+        if len(call.args) == 2:
+            return literal_among([(call, "args", 0), (call, "args", 1)], call.args)
+    return []
+
+
+def literal_among(
+    places: list[tuple[Any, str, int | None]], values: list[ast.expr]
+) -> list[tuple[Any, str, int | None]]:
+    """The place of the only literal among two values; none if both or neither are literal."""
+    literal = []
+    for place, value in zip(places, values):
+        try:
+            ast.literal_eval(value)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            continue
+        literal.append(place)
+    return literal if len(literal) == 1 else []
 
 
 def failing(function: Any) -> Any:
@@ -250,15 +366,16 @@ def is_coroutine(function: Any) -> bool:
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & 0x80)
 
 
-def copy_of(item: Any) -> Any:
+def copy_of(item: Any, make: Any = failing) -> Any:
+    """A copy of the test, with the function that `make` makes of the test's own."""
     known = ("_pytest.", "pytest_asyncio.")
     if not type(item).__module__.startswith(known) or type(item.parent).__name__ == "Instance":
         raise TypeError("it is unknown what a copy of this kind of test would run")
     if type(item).__name__ == "TestCaseFunction":
-        return copied_case(item)
+        return copied_case(item, make)
     function = item.obj
     instance = getattr(function, "__self__", None)
-    plain = failing(function.__func__ if instance is not None else function)
+    plain = make(function.__func__ if instance is not None else function)
     given = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
     return type(item).from_parent(
         item.parent,
@@ -270,11 +387,11 @@ def copy_of(item: Any) -> Any:
     )
 
 
-def copied_case(item: Any) -> Any:
-    """A failing copy of a unittest test. It belongs to a subclass, in which its method fails at the end."""
+def copied_case(item: Any, make: Any) -> Any:
+    """A copy of a unittest test. It belongs to a subclass, which has the changed method."""
     original = item.parent.obj
     name = item.name
-    own = {name: failing(getattr(original, name)), "__module__": original.__module__}
+    own = {name: make(getattr(original, name)), "__module__": original.__module__}
     own["__qualname__"] = original.__qualname__
     again = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
     again.obj = type(original.__name__, (original,), own)  # set here, because `from_parent` ignores its `obj`
@@ -351,7 +468,9 @@ def main() -> None:
     absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
     loaded = load(order["plugins"], channel)
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
-    plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
+    pytest.hookimpl(tryfirst=True)(Hurrying.pytest_runtest_protocol)
+    counting = Counting(order, channel, pytest)
+    plugins = [Registrar(loaded, absent, channel), counting, Hurrying(counting)]
     if hasattr(gc, "freeze"):
         gc.freeze()  # later collections skip what is loaded now; pytest makes five of them at its end
     gc.enable()

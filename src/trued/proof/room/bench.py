@@ -33,7 +33,7 @@ _CONTROLS = re.compile(
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes what checks find in a room. If you change that, change this text, too: results on a base that were recorded
 # with another text are not used, and the checks run there again.
-ROOM = "at the path of the user's repository, with a .git in the first run"
+ROOM = "at the path of the user's repository, with a .git in the first run; requests like those of curl and a browser"
 
 
 @dataclass(frozen=True, slots=True)

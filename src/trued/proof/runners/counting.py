@@ -45,6 +45,8 @@ class CountedRun:
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     canaries: Mapping[str, str] = field(default_factory=dict)  # test with a random name that must fail → how it ended
     copies: Mapping[str, str] = field(default_factory=dict)  # id of a test whose copy must fail → how the copy ended
+    # id of a test that also ran with another expected value, and must have failed → how that ended
+    altered: Mapping[str, str] = field(default_factory=dict)
     ended: int | None = None  # the run's exit code; None if it did not finish
     started: bool = True  # whether the runner was loaded; failures after that are not the environment's fault
     left_out: tuple[str, ...] = ()
@@ -61,6 +63,8 @@ class CountedRun:
         outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in sound if "id" in one)
         copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in sound if "copy" in one)
         planned = {str(name): "" for one in sound for name in (*one.get("copying", ()), *_one(one.get("copy")))}
+        altered = worst_outcomes((str(one["altered"]), _seen(one)) for one in sound if "altered" in one)
+        begun = {str(name): "" for one in sound for name in one.get("altering", ())}
         last = next((one for one in sound if "ended" in one), {})
         return cls(
             outcomes={name: one for name, one in outcomes.items() if not name.startswith(canary)},
@@ -71,6 +75,7 @@ class CountedRun:
             },
             canaries={name: one.outcome for name, one in outcomes.items() if name.startswith(canary)},
             copies=planned | {name: one.outcome for name, one in copies.items()},
+            altered=begun | {name: one.outcome for name, one in altered.items()},
             ended=last.get("ended"),
             started=any("started" in one for one in sound),
             left_out=tuple(str(name) for one in sound for name in one.get("left_out", ())),
@@ -87,10 +92,10 @@ class CountedRun:
         return "failed" if name.split("::")[0] in self.collected else ""
 
 
-_TEXTS = frozenset({"id", "copy", "collect", "note", "when", "outcome", "text"})
+_TEXTS = frozenset({"id", "copy", "altered", "collect", "note", "when", "outcome", "text"})
 _SHAPES: Mapping[str, type] = {
     **dict.fromkeys(_TEXTS, str),
-    **dict.fromkeys(("copying", "left_out", "ran"), list),
+    **dict.fromkeys(("copying", "altering", "left_out", "ran"), list),
     "ended": int,
     "versions": dict,
 }
@@ -103,11 +108,11 @@ def _is_sound(record: Mapping[str, Any]) -> bool:
     anything."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
-    named = [record[key] for key in ("id", "copy", "collect") if key in record]
+    named = [record[key] for key in ("id", "copy", "altered", "collect") if key in record]
     if WHOLE_CHECK in named or (named and "outcome" not in record):
         return False
     seconds, versions = record.get("seconds", 0.0), record.get("versions", {})
-    listed = [name for key in ("copying", "left_out", "ran") for name in record.get(key, ())]
+    listed = [name for key in ("copying", "altering", "left_out", "ran") for name in record.get(key, ())]
     texts = [*listed, *versions.keys(), *versions.values(), *(record[key] for key in record.keys() & _TEXTS)]
     timed = type(seconds) in (int, float) and 0 <= seconds < _LONGEST_S
     return timed and all(isinstance(one, str) and not _HALVES.search(one) for one in texts)
@@ -212,6 +217,9 @@ def why_worthless(bench: Bench, ran: CommandResult, counted: CountedRun, words: 
     forged = [name for name, how in counted.copies.items() if how not in _FAILED and _has_passed(counted, name)]
     if forged:
         return f"a copy of {forged[0]} that must fail was not reported as failed: the results cannot be trusted"
+    equal = [name for name, how in counted.altered.items() if how in ("passed", "") and _has_passed(counted, name)]
+    if equal:
+        return f"{equal[0]} also passes if it expects another value: the results cannot be trusted"
     return ""
 
 

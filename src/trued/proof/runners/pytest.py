@@ -178,6 +178,7 @@ def _order(check: TestsCheck, bench: Bench, wanted: CaseSelection, arguments: li
         "plugins": [list(one) for one in bench.interpreter.plugins],
         "more": list(check.files),
         "stage": _stage(bench),
+        "judged": bench.commit != bench.base,
     }
 
 

@@ -1,0 +1,90 @@
+"""Reads a page or style sheet as a browser does: what it loads from elsewhere, and which code it runs. Pure."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+ADDRESSED = frozenset(
+    (
+        *("src", "href", "xlink:href", "action", "formaction", "data", "poster", "background", "manifest", "srcset"),
+        *("imagesrcset", "ping", "code", "codebase", "archive", "classid"),
+    )
+)
+_SHOWN_AS_PICTURE = ("img", "source", "link", "input", "video", "image")
+_ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+_CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
+_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
+_STYLE_ADDRESS = re.compile(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
+
+
+class PageParts(HTMLParser):
+    """The parts of a page that may load something: `addresses` outside the project, and `code` that the page runs."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.addresses: set[str] = set()
+        self.code: set[str] = set()
+        self._inside = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._inside = tag
+        given = {name: value or "" for name, value in attrs}
+        for name, value in given.items():
+            if name.startswith("on"):
+                self.code.add(value)
+            elif name == "srcdoc":
+                inner = PageParts(value)
+                self.addresses |= inner.addresses
+                self.code |= inner.code
+            elif name == "style":
+                self.addresses |= style_addresses(value)
+            elif name in ADDRESSED:
+                parts = value.split(",") if name.endswith("srcset") else [value]
+                self.addresses |= {one for one in map(_plain, parts) if leads_elsewhere(one, tag)}
+        if "http-equiv" in given:  # may load another page
+            self.addresses |= {
+                _plain(one) for one in re.split(r"[;=]", given.get("content", "")) if leads_elsewhere(one)
+            }
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self._inside = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.code.add(data)
+        elif self._inside == "style":
+            self.addresses |= style_addresses(data)
+
+
+def _plain(address: str) -> str:
+    """The address as a browser reads it: without line breaks, with slashes for backslashes."""
+    return re.sub(r"[\t\r\n]", "", address).strip().replace("\\", "/")
+
+
+def leads_elsewhere(address: str, tag: str = "") -> bool:
+    """Whether the address does not lead to a file of the project. Pictures may contain their own data."""
+    plain = _plain(address).lower()
+    if plain.startswith("data:image/") and tag in _SHOWN_AS_PICTURE:
+        return False
+    return bool(_ELSEWHERE.match(plain)) and not plain.startswith(_CALLED)
+
+
+def unescaped_style(text: str) -> str:
+    """A style sheet without the escapes by which a rule or an address could be written otherwise (`@\\69mport`)."""
+    return _ESCAPE.sub(lambda one: chr(number) if 0 < (number := int(one[1], 16)) < 0x110000 else " ", text)
+
+
+def style_addresses(text: str) -> set[str]:
+    """The addresses outside the project that a style sheet loads."""
+    return {one for one in _named_in(unescaped_style(text)) if leads_elsewhere(one, "img") and "data:font" not in one}
+
+
+def _named_in(text: str) -> Iterator[str]:
+    for both in _STYLE_ADDRESS.findall(text):
+        yield from map(_plain, filter(None, both))
