@@ -406,7 +406,7 @@ def _command() -> str:
 
 
 def _commit(here: Checkout, name: str) -> str:
-    if found := here.commit(name):
+    if found := here.named_commit(name):
         return found
     raise BadInput(f"{here.root} has no commit {name!a}", then="pass another commit, or leave out --head")
 

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from trued.errors import BadInput, TruedError
 from trued.workspace.git.command import NO_FILE
+from trued.workspace.git.commit_lookup import MAIN, AmbiguousRevision, refs_called
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
+ORIGIN_MAIN = tuple(name for name in MAIN if name.startswith("refs/remotes/origin/"))
 MOST_INSIDE = 50  # at most this many nested repositories are checked: each takes several calls of git
 # the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
@@ -40,6 +42,15 @@ class Checkout:
     def commit(self, name: str) -> str:
         """The commit of a revision or tag; "" if there is none."""
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+    def named_commit(self, name: str) -> str:
+        """As `commit`, for a name that a person wrote. Raises BadInput if it could mean different commits."""
+        words = ("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs_called(name))
+        rows = [line.split(" ") for line in self._git_output(*words).splitlines()] if len(words) > 2 else []
+        found = {row[0]: row[-1] or row[1] for row in rows if row[0] in words}
+        if len(set(found.values())) > 1:
+            raise AmbiguousRevision(name, str(self.root), found)
+        return self.commit(name)
 
     def tree(self, commit: str) -> str:
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")

@@ -188,8 +188,10 @@ async def _seal_contract(
 
 def _base(checkout: Checkout, options: GateOptions, gate: Gate | None) -> str:
     if options.base is None:
-        return gate.base if gate else checkout.start()
-    found = checkout.commit(options.base)
+        if base := gate.base if gate else checkout.start():
+            return base
+        raise BadInput(f"the repository {checkout.root} has no commit yet", then="commit something: work starts there")
+    found = checkout.named_commit(options.base)
     if not found:
         raise BadInput(
             f"{checkout.root} has no commit {options.base!a}", then="pass the commit that the work starts from"
