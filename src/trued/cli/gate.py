@@ -30,7 +30,7 @@ from trued.cli.terminal import (
 )
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
-from trued.gate import claude, claude_stop, pushed_refs
+from trued.gate import claude, claude_stop, git_hook, pushed_refs
 from trued.gate.claude_stop import HookCall
 from trued.gate.install import (
     PLACES,
@@ -360,11 +360,24 @@ def _print_contract(site: GateSite, gate: Gate) -> None:
     out().print(
         Text(
             f"sealed: {counted(number, 'requirement')} on base {gate.base[:12]}, "
+    if "git" in places and _is_generated(site, Path(gate.installed["git"].path)):
+        folder = Path(gate.installed["git"].path).parent
+        line = f'{site.command} {git_hook.OURS} "$@"'
+        hint(
+            f"git ignores {folder}: if a tool writes it again, the gate is gone; then add this to the tool's own"
+            f" {git_hook.NAME} hook: {line}"
+        )
             f"contract {gate.contract[:12]}; a requirement counts as met if it is {gate.accept} or better"
         ),
         soft_wrap=True,
     )
     if not contract.held_out:
+def _is_generated(site: GateSite, hook: Path) -> bool:
+    """Whether the hook is in a folder of the working tree that git ignores, as those of tools for hooks are."""
+    root, own = site.checkout.root, site.checkout.worktree.common
+    return hook.is_relative_to(root) and not hook.is_relative_to(own) and site.checkout.is_ignored(hook)
+
+
         hint(f"{contract.held_out_why}; so no grade can be above tested: move the file, or use --accept tested")
 
 
