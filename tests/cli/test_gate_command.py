@@ -16,6 +16,7 @@ import pytest
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.warm import Warm
 from trued.cli.gate import _command
+from trued.engine.worktree import open_checkout
 from trued.support.processes import descendants, identity
 
 
@@ -223,6 +224,37 @@ def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_
     assert yard.stop()["decision"] == "block"
     yard.write("slug.py", GREEN)
     assert yard.stop(active=True) == {}
+
+
+def test_a_new_base_is_sealed_with_the_requirements_as_they_were_though_their_file_is_gone(yard: Yard) -> None:
+    yard.install("git")
+    yard.requirements.unlink()
+    yard.write("README.md", "others' work\n")
+    yard.git("commit", "-qam", "others")
+    code, said = at_a_terminal(yard, "gate", "amend", "--base", "HEAD", "--as", "Ann", "--reason", "rebased")
+    assert code == 0, said
+    gate = json.loads(yard.trued("gate", "status", "--json").stdout)["gate"]
+    assert gate["base"] == yard.git("rev-parse", "HEAD").stdout.strip()
+    assert gate["requirements_file"] == str(yard.requirements)
+
+
+def test_a_hooks_folder_that_cannot_be_written_is_one_sentence(yard: Yard) -> None:
+    yard.git("config", "core.hooksPath", "/dev/null")
+    done = yard.trued("gate", "install", "git", "--requirements", str(yard.requirements))
+    assert (done.returncode, "cannot write /dev/null/pre-push" in done.stderr) == (2, True), done.stderr
+
+
+def test_work_on_a_pushed_branch_begins_where_it_left_the_main_branch(yard: Yard) -> None:
+    """The pushed copy of a branch contains the work itself."""
+    yard.git("init", "-q", "--bare", str(yard.top / "remote.git"))
+    yard.git("remote", "add", "origin", str(yard.top / "remote.git"))
+    yard.git("push", "-qu", "origin", "main")
+    main = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.git("switch", "-qc", "topic")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "work")
+    yard.git("push", "-qu", "origin", "topic")
+    assert open_checkout(yard.repository, yard.variables).start() == main
 
 
 @pytest.mark.slow

@@ -92,9 +92,15 @@ class Checkout:
         return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD."""
-        for upstream in ("@{upstream}", "refs/remotes/origin/HEAD"):
-            if self.commit(upstream) and (found := self.common_base("HEAD", upstream)):
+        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD.
+
+        An upstream of the branch's own name is only a pushed copy of the same work, so main branches are tried first.
+        """
+        upstream, own = "@{upstream}", self._git_output("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
+        copied = self._git_output("rev-parse", "--symbolic-full-name", upstream).endswith(f"/{own}")
+        is_copy = copied and bool(own) and f"refs/heads/{own}" not in MAIN
+        for name in (*ORIGIN_MAIN, upstream) if is_copy else (upstream, *ORIGIN_MAIN):
+            if self.commit(name) and (found := self.common_base("HEAD", name)):
                 return found
         return self.worktree.head
 

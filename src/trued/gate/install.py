@@ -166,8 +166,11 @@ async def _seal_contract(
     site: GateSite, options: GateOptions, gate: Gate | None, tell: Emit
 ) -> tuple[Gate, Contract, bytes]:
     checkout = site.checkout
-    file = options.requirements or (Path(gate.requirements_file) if gate else None)
-    if file is None or not file.is_file():
+    named = options.requirements or (Path(gate.requirements_file) if gate else None)
+    file = named
+    if gate and named and not options.requirements and not named.is_file():
+        file = site.store.sealed_requirements(named.suffix)  # the user may move or delete the file
+    if file is None or named is None or not file.is_file():
         what = f"there is no file {file}" if file else "no requirements are given"
         raise BadInput(what, then="pass --requirements FILE")
     base = _base(checkout, options, gate)
@@ -178,7 +181,7 @@ async def _seal_contract(
     contract = await seal(checkout, file, base, store=site.store, strictness=site.strictness(fresh.accept), tell=tell)
     update = {
         "base": base,
-        "requirements_file": str(file.resolve()),
+        "requirements_file": str(named.resolve()),
         "terms": terms_hash(requirements),
         "contract": contract_hash(contract),
         "sealed_at": time.time(),

@@ -127,9 +127,17 @@ class GateStore:
         atomic_files.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
     def remove(self) -> None:
+    def sealed_requirements(self, suffix: str) -> Path | None:
+        """The gate's copy of the requirements file, under a name with this suffix; None if there is none."""
+        copy = self.folder / "requirements"
+        if not copy.is_file():
+            return None
+        atomic_files.write(copy.with_suffix(suffix), copy.read_bytes())
+        return copy.with_suffix(suffix)
+
         """Remove gate and contract; the log of decisions stays."""
-        for name in ("gate.json", "contract.json", "requirements"):
-            (self.folder / name).unlink(missing_ok=True)
+        for path in (self.folder / "gate.json", self.folder / "contract.json", *self.folder.glob("requirements*")):
+            path.unlink(missing_ok=True)
 
     # -- verdicts, sessions, log -------------------------------------------------------------------------------------
 
