@@ -401,6 +401,19 @@ def test_meddling_is_seen(yard: Yard) -> None:
     assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
 
 
+def test_settings_may_change_whatever_became_of_the_gate_in_other_places(yard: Yard) -> None:
+    """A branch without the workflow is checked out, for example."""
+    yard.install("claude", "github", more=("--from", "trued==0.1.0"))
+    (yard.repository / ".github" / "workflows" / "trued-gate.yml").unlink()
+    assert yard.hook("ConfigChange", source="local_settings") == {}
+
+
+def test_a_repository_that_git_cannot_read_is_not_called_one_without_a_gate(yard: Yard) -> None:
+    yard.install("claude")
+    (yard.repository / ".git" / "HEAD").write_text("nothing\n")
+    assert "could not judge" in yard.stop()["systemMessage"]
+
+
 @pytest.mark.spec("USE-6")
 def test_the_command_of_a_gate_loads_no_module_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / "typer.py").write_text("open('ran', 'w')\n")

@@ -142,9 +142,9 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
     return gate
 
 
-def find_problems(site: GateSite, gate: Gate) -> list[str]:
-    """What is wrong with the installed files (changed since the installation, unreadable, or no longer used), one
-    sentence each."""
+def find_problems(site: GateSite, gate: Gate, places: Iterable[str] = PLACES) -> list[str]:
+    """What is wrong with the files installed in `places` (changed since the installation, unreadable, or no longer
+    used), one sentence each."""
     looks: dict[str, Callable[[InstalledFile], str]] = {
         "claude": claude.problem,
         "git": lambda installed: git_hook.problem(installed, site.checkout.hooks),
@@ -152,6 +152,8 @@ def find_problems(site: GateSite, gate: Gate) -> list[str]:
     }
     found = []
     for place, installed in gate.installed.items():
+        if place not in places:
+            continue
         try:
             found.append(looks[place](installed))
         except TruedError as error:
