@@ -143,7 +143,7 @@ class Checkout:
         code, out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain", "-z")
         if code != 0:  # git before 2.36 does not know -z
             out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain")[1].replace(b"\n", b"\0")
-        entries = [dict((*line.split(" ", 1), "")[:2] for line in one.split("\0") if line) for one in _entries(out)]
+        entries = [dict([*line.split(" ", 1), ""][:2] for line in one.split("\0") if line) for one in _entries(out)]
         trees = {Path(os.path.realpath(one["worktree"])): one.get("branch", "") for one in entries if "bare" not in one}
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
