@@ -16,6 +16,7 @@ import pytest
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.warm import Warm
 from trued.cli.gate import _command
+from trued.engine.worktree import open_checkout
 from trued.support.processes import descendants, identity
 
 
@@ -226,6 +227,37 @@ def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_
     assert yard.stop(active=True) == {}
 
 
+def test_a_new_base_is_sealed_with_the_requirements_as_they_were_though_their_file_is_gone(yard: Yard) -> None:
+    yard.install("git")
+    yard.requirements.unlink()
+    yard.write("README.md", "others' work\n")
+    yard.git("commit", "-qam", "others")
+    code, said = at_a_terminal(yard, "gate", "amend", "--base", "HEAD", "--as", "Ann", "--reason", "rebased")
+    assert code == 0, said
+    gate = json.loads(yard.trued("gate", "status", "--json").stdout)["gate"]
+    assert gate["base"] == yard.git("rev-parse", "HEAD").stdout.strip()
+    assert gate["requirements_file"] == str(yard.requirements)
+
+
+def test_a_hooks_folder_that_cannot_be_written_is_one_sentence(yard: Yard) -> None:
+    yard.git("config", "core.hooksPath", "/dev/null")
+    done = yard.trued("gate", "install", "git", "--requirements", str(yard.requirements))
+    assert (done.returncode, "cannot write /dev/null/pre-push" in done.stderr) == (2, True), done.stderr
+
+
+def test_work_on_a_pushed_branch_begins_where_it_left_the_main_branch(yard: Yard) -> None:
+    """The pushed copy of a branch contains the work itself."""
+    yard.git("init", "-q", "--bare", str(yard.top / "remote.git"))
+    yard.git("remote", "add", "origin", str(yard.top / "remote.git"))
+    yard.git("push", "-qu", "origin", "main")
+    main = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.git("switch", "-qc", "topic")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "work")
+    yard.git("push", "-qu", "origin", "topic")
+    assert open_checkout(yard.repository, yard.variables).start() == main
+
+
 @pytest.mark.slow
 def test_other_requirements_are_no_installation_but_an_amendment(yard: Yard) -> None:
     yard.install("claude")
@@ -368,6 +400,19 @@ def test_meddling_is_seen(yard: Yard) -> None:
     assert [("settings.local.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
     assert "changed or removed" in yard.stop()["systemMessage"]
     assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
+
+
+def test_settings_may_change_whatever_became_of_the_gate_in_other_places(yard: Yard) -> None:
+    """A branch without the workflow is checked out, for example."""
+    yard.install("claude", "github", more=("--from", "trued==0.1.0"))
+    (yard.repository / ".github" / "workflows" / "trued-gate.yml").unlink()
+    assert yard.hook("ConfigChange", source="local_settings") == {}
+
+
+def test_a_repository_that_git_cannot_read_is_not_called_one_without_a_gate(yard: Yard) -> None:
+    yard.install("claude")
+    (yard.repository / ".git" / "HEAD").write_text("nothing\n")
+    assert "could not judge" in yard.stop()["systemMessage"]
 
 
 @pytest.mark.spec("USE-6")

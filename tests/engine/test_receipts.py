@@ -1,6 +1,7 @@
 """Receipts of real verdicts, checked offline, and proven again from a fresh clone and the bundle."""
 
 import asyncio
+import hashlib
 import json
 import os
 import shutil
@@ -147,6 +148,18 @@ async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again
     assert found.code == 1
     assert not found.holds
     assert any("double" in one for one in found.again or ())
+
+
+@pytest.mark.spec("LAW-10")
+async def test_a_receipt_with_a_bar_that_nobody_can_set_is_not_valid(world: World, tmp_path: Path) -> None:
+    """With it, refuted work would be a success, also if all is proven again."""
+    refuted = world.done.verdict.requirements[0].model_copy(update={"grade": Grade.REFUTED})
+    verdict = world.done.verdict.model_copy(update={"requirements": (refuted,)})
+    forged = tmp_path / "forged.json"
+    for accept, code in ((Grade.REFUTED, 1), (Grade.UNPROVEN, 1), (Grade.SELF_TESTED, 1)):
+        forged.write_bytes(encode_receipt(statement(world.done.contract, verdict, Surroundings(accept))))
+        found = await checked(world, forged)
+        assert (found.code, found.statement) == (code, None)
 
 
 def _about(stated: Statement, commit: str) -> Statement:
@@ -319,6 +332,19 @@ def _drop(path: Path) -> None:
 def _link(path: Path) -> None:
     path.unlink()
     path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize("more", [{"asked": {}}, {"asked": {"file": "contract.json"}}, {"frozen": {"a": None}}])
+def test_a_manifest_that_somebody_wrote_by_hand_is_one_sentence(more: dict[str, Any], tmp_path: Path) -> None:
+    content = {"contract.json": b"{}", "facts.json": b"[]"}
+    listed = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
+    manifest = {"format": bundles.FORMAT, "asked": None, "frozen": {}, "files": listed, **more}
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    manifest["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    lay_bytes(tmp_path, {**content, bundles.MANIFEST: f"{text}\n".encode()})
+    with pytest.raises(BadInput, match="not valid"):
+        receipts.read_bundle(tmp_path)
 
 
 async def test_a_bundle_of_another_contract_is_refused(world: World, tmp_path: Path) -> None:

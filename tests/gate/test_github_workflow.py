@@ -81,7 +81,9 @@ def test_the_workflow_is_yaml_with_a_sandbox_and_what_the_project_needs(node: bo
     content = github_ci.workflow(
         source=GIT, accept="attested", terms="f" * 64, requirements="", within_s=600, node=node
     )
-    steps = YAML(typ="safe").load(content)["jobs"]["gate"]["steps"]
+    whole = YAML(typ="safe").load(content)
+    steps = whole["jobs"]["gate"]["steps"]
+    assert "edited" in whole["on"]["pull_request_target"]["types"]  # also when the pull request gets another base
     runs = "\n".join(one.get("run", "") for one in steps)
     assert f"pip install --quiet {GIT}" in runs
     assert "kernel.apparmor_restrict_unprivileged_userns=0" in runs

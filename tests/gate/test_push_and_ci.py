@@ -72,6 +72,25 @@ def test_a_former_hook_that_refuses_still_refuses(yard: Yard, bare_remote: Path)
     assert refs(yard, bare_remote) == {}
 
 
+def test_a_former_hook_finds_its_name_and_the_files_around_it(yard: Yard, bare_remote: Path) -> None:
+    """As hooks of husky do: each starts a script of its own name in the folder above."""
+    yard.git("config", "core.hooksPath", "tools/_")
+    start = '#!/bin/sh\n. "$(dirname "$0")/start"\n'
+    yard.write("tools/_/start", 'exec sh "$(dirname "$(dirname "$0")")/$(basename "$0")" "$@"\n')
+    yard.write("tools/_/pre-push", start).chmod(0o755)
+    yard.write("tools/pre-push", "cat >&2\nexit 7\n")
+    yard.write("tools/_/.gitignore", "*\n")
+    assert 'gate hook git "$@"' in yard.install("git").stderr  # for the tool that wrote this folder
+    refused = yard.git("push", "origin", "main", check=False)
+    assert (refused.returncode, "refs/heads/main" in refused.stderr) == (1, True), refused.stderr
+    yard.write("tools/pre-push", "cat > told\n")
+    yard.git("push", "origin", "main")
+    assert (yard.repository / "told").read_text().startswith("refs/heads/main ")
+    assert not list((yard.repository / ".git").glob("trued-hook*"))
+    yard.trued("gate", "remove", "git")
+    assert (yard.repository / "tools" / "_" / "pre-push").read_text() == start
+
+
 @pytest.mark.slow
 def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees(yard: Yard, bare_remote: Path) -> None:
     yard.git("config", "core.hooksPath", ".githooks")

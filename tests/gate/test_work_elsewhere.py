@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.gate.yard import GREEN, RED, Yard
+from tests.gate.yard import GREEN, RED, SECRET, Yard
 from trued.engine.worktree import MOST_INSIDE
 
 WRONG = RED + "# done\n"
@@ -49,6 +49,25 @@ def in_a_repository_inside(yard: Yard) -> None:
 
 def in_a_submodule(yard: Yard) -> None:
     yard.write("sub/slug.py", WRONG)
+
+
+def in_a_new_worktree(yard: Yard) -> None:
+    """Leave changes uncommitted in another worktree, and end the turn in the first one."""
+    yard.git("worktree", "add", "-q", "-b", "elsewhere", str(yard.top / "elsewhere"))
+    (yard.top / "elsewhere" / "slug.py").write_text(WRONG)
+
+
+def under_a_tag(yard: Yard) -> None:
+    yard.git("checkout", "-q", "--detach")
+    yard.write("slug.py", WRONG)
+    yard.git("commit", "-qam", "done")
+    yard.git("tag", "-a", "-m", "done", "finished")
+    yard.git("checkout", "-q", "main")
+
+
+def on_a_branch_without_commits(yard: Yard) -> None:
+    yard.write("slug.py", WRONG)
+    yard.git("symbolic-ref", "HEAD", "refs/heads/nothing")
 
 
 def in_the_index_only(yard: Yard) -> None:
@@ -139,6 +158,82 @@ def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
         hide(yard)
     answer = yard.stop(prompt_id="work", cwd=str(other))
     assert answer.get("decision") == ("block" if hide else None)
+
+
+@pytest.mark.spec("DAY-10")
+@pytest.mark.parametrize("hide", [in_a_new_worktree, under_a_tag, on_a_branch_without_commits])
+def test_neither_worktrees_nor_tags_nor_an_empty_branch_hide_work(yard: Yard, hide: Callable[[Yard], None]) -> None:
+    yard.install("claude")
+    yard.prompt("work")
+    hide(yard)
+    assert yard.stop(prompt_id="work").get("decision") == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_an_agent_does_not_leave_its_gate_by_going_to_a_repository_with_another(yard: Yard) -> None:
+    """An agent may install a gate where there is none, with requirements that hold already."""
+    yard.install("claude")
+    yard.prompt("work")
+    yard.write("slug.py", WRONG)
+    other = yard.top / "other"
+    yard.git("clone", "-q", str(yard.repository), str(other), at=yard.top)
+    easy = yard.top / "easy.yaml"
+    easy.write_text(yard.requirements.read_text().replace(SECRET, "Quux  Zebra").replace('"a"', '"A"'))
+    installed = yard.trued("gate", "install", "claude", "--requirements", str(easy), at=other)
+    assert installed.returncode == 0, installed.stderr
+    (other / "README.md").write_text("work\n")
+    assert yard.trued("gate", at=other).returncode == 0
+    assert yard.stop(prompt_id="work", cwd=str(other)).get("decision") == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_work_in_a_submodule_is_not_passed_over_in_silence(yard: Yard) -> None:
+    with_submodule(yard)
+    yard.install("claude")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "good")
+    yard.prompt("work")
+    in_a_submodule(yard)
+    assert "not judged: sub" in yard.stop(prompt_id="work").get("systemMessage", "")
+
+
+@pytest.mark.spec("DAY-10")
+def test_whoever_only_checks_out_an_existing_branch_is_not_blocked(yard: Yard) -> None:
+    yard.install("claude")
+    yard.git("switch", "-qc", "good")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "good")
+    yard.prompt("look")
+    yard.git("switch", "-q", "main")
+    assert "decision" not in yard.stop(prompt_id="look")
+    # but whoever loses good work that was not committed has changed files
+    yard.write("slug.py", GREEN + "# more\n")
+    yard.prompt("work")
+    yard.git("checkout", "-q", "--", "slug.py")
+    assert yard.stop(prompt_id="work")["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_a_question_is_not_blocked_because_another_session_works_in_another_worktree(yard: Yard) -> None:
+    yard.install("claude")
+    other = yard.top / "other"
+    yard.git("worktree", "add", "-q", "-b", "beside", str(other))
+    yard.prompt("task", "s2", cwd=str(other))
+    yard.prompt("question", "s1")
+    (other / "slug.py").write_text(WRONG)
+    yard.git("commit", "-qam", "half of it", at=other)
+    (other / "slug.py").write_text(RED + "# other\n")
+    assert "decision" not in yard.stop("s1", prompt_id="question")
+    assert yard.stop("s2", prompt_id="task", cwd=str(other))["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_what_the_user_allows_claude_code_is_no_work(yard: Yard) -> None:
+    yard.install("claude")
+    yard.prompt("question")
+    settings = yard.repository / ".claude" / "settings.local.json"
+    settings.write_text(settings.read_text().replace("{", '{"permissions": {"allow": ["Bash(ls)"]},', 1))
+    assert "decision" not in yard.stop(prompt_id="question")
 
 
 @pytest.mark.slow

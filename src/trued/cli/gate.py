@@ -30,7 +30,7 @@ from trued.cli.terminal import (
 )
 from trued.engine.worktree import Checkout, open_checkout
 from trued.errors import BadInput, Interrupted, TruedError
-from trued.gate import claude, claude_stop, pushed_refs
+from trued.gate import claude, claude_stop, git_hook, pushed_refs
 from trued.gate.claude_stop import HookCall
 from trued.gate.install import (
     PLACES,
@@ -247,15 +247,18 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
+    """The answers of all gates around the agent, as one: an agent that goes to another repository, which may have a
+    gate of its own, does not leave the gate of its project behind."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
-    site = _first_site_with_gate(folders)
-    gate = site.store.gate() if site else None
-    if site is None or gate is None:
-        if call.event in claude_stop.BEGINNINGS:
-            return {}
-        return {"systemMessage": NO_GATE}
+    found = _gates_around(folders)
+    if not found:
+        return {} if call.event in claude_stop.BEGINNINGS else {"systemMessage": NO_GATE}
+    return claude_stop.join_answers([await _answer_of_gate(call, site, gate) for site, gate in found])
+
+
+async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[str, str]:
     if call.event == claude_stop.SETTINGS_CHANGED:
-        return claude_stop.answer_settings_change(find_problems(site, gate))
+        return claude_stop.answer_settings_change(find_problems(site, gate, ["claude"]))
     judge = site.judge(gate, drop_event)
     if call.event in claude_stop.BEGINNINGS:
         await claude_stop.record_beginning(call, judge)
@@ -272,15 +275,23 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     return {name: plain(text) for name, text in answer.items()}
 
 
-def _first_site_with_gate(folders: list[Path]) -> GateSite | None:
+def _gates_around(folders: list[Path]) -> list[tuple[GateSite, Gate]]:
+    """The gates of the repositories that contain these folders, each once. Raises BadInput if there is none, and one of
+    the repositories cannot be read: it may have a gate."""
+    found, unreadable = dict[Path, tuple[GateSite, Gate]](), list[BadInput]()
     for folder in folders:
         try:
             here = open_checkout(folder, os.environ)
-        except BadInput:  # not a repository; try the next folder
+        except BadInput as error:
+            if any(os.path.lexists(one / ".git") for one in (folder, *folder.parents)):
+                unreadable.append(error)
             continue
-        if (site := _site_of(here)).store.gate():
-            return site
-    return None
+        site = _site_of(here)
+        if here.common not in found and (gate := site.store.gate()):
+            found[here.common] = site, gate
+    if unreadable and not found:
+        raise unreadable[0]
+    return [*found.values()]
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
@@ -349,9 +360,22 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
         installed = gate.installed["claude"]
         if claude.name(installed) == claude.LOCAL and not site.checkout.is_ignored(Path(installed.path)):
             hint(f"add {claude.LOCAL} to .gitignore: it is yours alone, and git does not ignore it yet")
+    if "git" in places and _is_generated(site, Path(gate.installed["git"].path)):
+        folder = Path(gate.installed["git"].path).parent
+        line = f'{site.command} {git_hook.OURS} "$@"'
+        hint(
+            f"git ignores {folder}: if a tool writes it again, the gate is gone; then add this to the tool's own"
+            f" {git_hook.NAME} hook: {line}"
+        )
     if "github" in places:
         for number, sentence in enumerate(github_steps(site, gate), 1):
             hint(f"{number}. {sentence}")
+
+
+def _is_generated(site: GateSite, hook: Path) -> bool:
+    """Whether the hook is in a folder of the working tree that git ignores, as those of tools for hooks are."""
+    root, own = site.checkout.root, site.checkout.worktree.common
+    return hook.is_relative_to(root) and not hook.is_relative_to(own) and site.checkout.is_ignored(hook)
 
 
 def _print_contract(site: GateSite, gate: Gate) -> None:
@@ -406,7 +430,7 @@ def _command() -> str:
 
 
 def _commit(here: Checkout, name: str) -> str:
-    if found := here.commit(name):
+    if found := here.named_commit(name):
         return found
     raise BadInput(f"{here.root} has no commit {name!a}", then="pass another commit, or leave out --head")
 

@@ -143,7 +143,7 @@ def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
 
 def _commit(here: Checkout, name: str) -> str:
     for one in (name, f"origin/{name}"):
-        if found := here.commit(one):
+        if found := here.named_commit(one):
             return found
     raise BadInput(f"{here.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 

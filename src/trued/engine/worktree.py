@@ -3,16 +3,18 @@
 import hashlib
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput, TruedError
 from trued.workspace.git.command import NO_FILE
+from trued.workspace.git.commit_lookup import MAIN, AmbiguousRevision, refs_called
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
+ORIGIN_MAIN = tuple(name for name in MAIN if name.startswith("refs/remotes/origin/"))
 MOST_INSIDE = 50  # at most this many nested repositories are checked: each takes several calls of git
 # the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
@@ -40,6 +42,15 @@ class Checkout:
     def commit(self, name: str) -> str:
         """The commit of a revision or tag; "" if there is none."""
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+    def named_commit(self, name: str) -> str:
+        """As `commit`, for a name that a person wrote. Raises BadInput if it could mean different commits."""
+        words = ("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs_called(name))
+        rows = [line.split(" ") for line in self._git_output(*words).splitlines()] if len(words) > 2 else []
+        found = {row[0]: row[-1] or row[1] for row in rows if row[0] in words}
+        if len(set(found.values())) > 1:
+            raise AmbiguousRevision(name, str(self.root), found)
+        return self.commit(name)
 
     def tree(self, commit: str) -> str:
         return self._git_output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
@@ -81,9 +92,15 @@ class Checkout:
         return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD."""
-        for upstream in ("@{upstream}", "refs/remotes/origin/HEAD"):
-            if self.commit(upstream) and (found := self.common_base("HEAD", upstream)):
+        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD.
+
+        An upstream of the branch's own name is only a pushed copy of the same work, so main branches are tried first.
+        """
+        upstream, own = "@{upstream}", self._git_output("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
+        copied = self._git_output("rev-parse", "--symbolic-full-name", upstream).endswith(f"/{own}")
+        is_copy = copied and bool(own) and f"refs/heads/{own}" not in MAIN
+        for name in (*ORIGIN_MAIN, upstream) if is_copy else (upstream, *ORIGIN_MAIN):
+            if self.commit(name) and (found := self.common_base("HEAD", name)):
                 return found
         return self.worktree.head
 
@@ -101,14 +118,34 @@ class Checkout:
         """The user's ignore rules outside `.gitignore`, as text."""
         return ignore_rules(self.worktree)
 
-    def tips(self) -> dict[str, str]:
-        """Tree → a commit with this tree, for the tips of local branches and for the stash."""
-        listed = self._git_output(
-            "for-each-ref", "--format=%(tree) %(objectname)", "refs/heads", "refs/stash"
-        ).splitlines()
+    def tips(self, without: Collection[str] = ()) -> dict[str, str]:
+        """Tree → a commit with this tree, for the tips of local branches and for the stash. `without`: refs to leave
+        out."""
+        words = ("for-each-ref", "--format=%(tree) %(objectname) %(refname)", "refs/heads", "refs/stash")
+        rows = [line.split(" ", 2) for line in self._git_output(*words).splitlines()]
+        found = {row[0]: row[1] for row in rows if len(row) == 3 and row[0] and row[2] not in without}
         stashed = self.commit("refs/stash^3")  # the stash's commit with the untracked files
-        listed += [f"{self.tree(stashed)} {stashed}"] if stashed else []
-        return dict(line.split(" ") for line in listed if line.count(" ") == 1)
+        return found | ({self.tree(stashed): stashed} if stashed else {})
+
+    def tags(self) -> dict[str, str]:
+        """Tree → a commit with this tree, for the tags of commits."""
+        words = ("for-each-ref", "--format=%(tree):%(objectname):%(*tree):%(*objectname)", "refs/tags")
+        rows = [line.split(":") for line in self._git_output(*words).splitlines()]
+        return {row[2] or row[0]: row[3] or row[1] for row in rows if len(row) == 4 and (row[2] or row[0])}
+
+    def is_on_a_remote(self, commit: str) -> bool:
+        """Whether a remote-tracking branch contains the commit."""
+        code, out = ask_git(self.root, self.environ, "rev-list", "--max-count=1", commit, "--not", "--remotes")
+        return code == 0 and not out.strip()
+
+    def worktrees(self) -> dict[Path, str]:
+        """All working trees of the repository that exist → the branch that is checked out there, or ""."""
+        code, out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain", "-z")
+        if code != 0:  # git before 2.36 does not know -z
+            out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain")[1].replace(b"\n", b"\0")
+        entries = [dict([*line.split(" ", 1), ""][:2] for line in one.split("\0") if line) for one in _entries(out)]
+        trees = {Path(os.path.realpath(one["worktree"])): one.get("branch", "") for one in entries if "bare" not in one}
+        return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}
 
     async def changed_inside(self, taken: Snapshot, private: Path) -> dict[str, str]:
         """Path → tree, for every nested repository that differs from the commit that HEAD names for it. The tree is ""
@@ -118,12 +155,15 @@ class Checkout:
         return {path: tree for path, tree in trees.items() if tree is not None} | dict.fromkeys(there[MOST_INSIDE:], "")
 
     async def _tree_inside(self, path: str, named: str, private: Path) -> str | None:
-        """The nested repository's tree; None if it is at commit `named`, "" if it cannot be read."""
+        """The nested repository's tree; None if it is at commit `named` or is another worktree of this repository, ""
+        if it cannot be read."""
         place = private / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.git"
         try:
             inside = open_checkout(self.root / path, self.environ)
             if not inside.root.samefile(self.root / path):  # its configuration points to another working tree
                 return ""
+            if inside.common == self.common:
+                return None
             taken = await inside.snapshot(place, {})
         except (TruedError, OSError):  # for example, it has no commit yet
             return ""
@@ -134,9 +174,15 @@ class Checkout:
         return out.decode(errors="replace").strip() if code == 0 else ""
 
 
+def _entries(listed: bytes) -> list[str]:
+    """The entries of `git worktree list --porcelain -z`."""
+    return [one for one in listed.decode(errors="surrogateescape").split("\0\0") if one.startswith("worktree ")]
+
+
 def open_checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
-    """The working tree that contains the folder. Raises BadInput if there is none."""
-    found = open_repository(folder, status=False)
+    """The working tree that contains the folder. Its branch may have no commit yet: otherwise whoever checks out such a
+    branch would take the working tree out of the gate's sight. Raises BadInput if there is none."""
+    found = open_repository(folder, status=False, empty=True)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
     code, out = _ask_git(found.root, environ, "rev-parse", *paths)
     lines = out.decode(errors="surrogateescape").split("\n")

@@ -13,10 +13,10 @@ from trued.errors import BadInput
 from trued.gate import files
 from trued.gate.claude_stop import BEGINNINGS, EVENTS
 from trued.gate.json_edit import JsonText
-from trued.gate.state import InstalledFile
+from trued.gate.state import CLAUDE_LOCAL, InstalledFile
 
 SHARED = ".claude/settings.json"
-LOCAL = ".claude/settings.local.json"
+LOCAL = CLAUDE_LOCAL
 OURS = "gate hook claude"
 BEGIN_S = 60  # timeout of hooks that record a beginning: they are quick, and the user's prompt waits for them
 SLACK_S = 60  # Claude Code's timeout is our own limit plus this: it ends a hook that did not end itself

@@ -4,8 +4,8 @@ A turn or a subagent that changed no file is not blocked.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from trued.errors import BadInput
 from trued.gate.judge import Judge, JudgedTree
 from trued.gate.messages import headline, missing_approval, missing_from_machine, reasons
 from trued.gate.state import Gate, StopHistory
-from trued.gate.turn_work import beginning_now, work_since
+from trued.gate.turn_work import TurnWork, beginning_now, work_since
+from trued.gate.turns import Beginning
 from trued.model import Value
 from trued.proof.contract import is_success
 from trued.support.plurals import few
@@ -124,13 +125,15 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
     """
     log, taken = judge.store.turns(call.conversation), await judge.snapshot()
     began = log.agent(call.agent) if call.event == AGENT_ENDS else log.turn(call.prompt)
-    work = await work_since(began, judge, taken) if began else [taken]
+    busy = judge.store.busy_worktrees(call.conversation)
+    changed = await work_since(began, judge, taken, busy) if began else TurnWork((taken,))
+    work = changed.to_judge
     if call.event == AGENT_ENDS:
         if began is None or not work or not log.is_alone(call.agent):
             log.end_agent(call.agent)
             return {}, None
     elif not work:
-        first, unseen = log.first(), _unseen_note(began.unseen if began else ())
+        first, unseen = log.first(), _unseen_note(began, busy) if began else ""
         if first and first.is_still(judge.checkout.root, taken.tree) and not judge.is_known(taken.tree):
             return _message(NOTHING_CHANGED, unseen), None
         found = await judge.judge_snapshot(taken)
@@ -140,13 +143,16 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
     judge.store.save_session(call.session, decision.session)
     if call.agent and not decision.blocked:
         log.end_agent(call.agent)
+    if changed.inside and not decision.blocked:
+        told = "\n".join(filter(None, [decision.message, _unjudged_note(changed.inside)]))
+        decision = replace(decision, message=told)
     return decision.answer(), found
 
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
     """Record the working tree at the beginning of a turn or subagent, and the work that this tree does not contain: on
     branches, and in repositories nested in the working tree."""
-    found = await beginning_now(judge)
+    found = await beginning_now(judge, judge.store.busy_worktrees(call.conversation))
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:
         log.begin_agent(call.agent, found)
@@ -160,11 +166,19 @@ def _message(*notes: str) -> dict[str, Any]:
     return {"systemMessage": told} if told else {}
 
 
-def _unseen_note(unseen: Sequence[str]) -> str:
-    named = few([line_without_controls(one, LONGEST_PATH) for one in unseen], NAMED)
-    return (
-        f"trued gate: it is unknown whether this turn changed repositories inside this one: {named}" if unseen else ""
-    )
+def _unseen_note(began: Beginning, busy: Collection[str]) -> str:
+    worktrees = [root for root, tree in began.elsewhere.items() if not tree and root not in busy]
+    places = {"repositories inside this one": began.unseen, "other worktrees": worktrees}
+    named = [f"{what}: {_named(paths)}" for what, paths in places.items() if paths]
+    return f"trued gate: it is unknown whether this turn changed {'; '.join(named)}" if named else ""
+
+
+def _named(paths: Sequence[str]) -> str:
+    return few([line_without_controls(one, LONGEST_PATH) for one in paths], NAMED)
+
+
+def _unjudged_note(inside: Sequence[str]) -> str:
+    return f"trued gate: this turn changed repositories inside this one, which are not judged: {_named(inside)}"
 
 
 def _verdict_note(gate: Gate, found: JudgedTree) -> str:
@@ -177,6 +191,13 @@ def _verdict_note(gate: Gate, found: JudgedTree) -> str:
 def _persons_part(judged: JudgedTree) -> str:
     """What only a person can add."""
     return missing_from_machine(judged.verdict) if judged.lacks_machine else missing_approval(judged.outcome)
+
+
+def join_answers(answers: Sequence[dict[str, str]]) -> dict[str, str]:
+    """The answers of several gates as one: it blocks if one of them does."""
+    blocked = {"decision": "block"} if any("decision" in one for one in answers) else {}
+    told = {name: "\n".join(one[name] for one in answers if one.get(name)) for name in ("reason", "systemMessage")}
+    return blocked | {name: text for name, text in told.items() if text}
 
 
 def answer_settings_change(problems: list[str]) -> dict[str, Any]:

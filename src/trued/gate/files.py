@@ -23,13 +23,19 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
-    """Write the file atomically; return the folders that were created for it."""
+    """Write the file atomically; return the folders that were created for it. Raises BadInput if it cannot be
+    written."""
     made = [str(one) for one in (*reversed(path.parents), path.parent) if not one.exists()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = mode if mode is not None else _mode_of(path)
-    atomic_files.write(path, content)
-    if mode is not None:
-        path.chmod(mode)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = mode if mode is not None else _mode_of(path)
+        atomic_files.write(path, content)
+        if mode is not None:
+            path.chmod(mode)
+    except OSError as error:
+        raise BadInput(
+            f"cannot write {path}: {error.strerror}", then="make its folder one that you can write"
+        ) from None
     return tuple(dict.fromkeys(made))
 
 

@@ -1,7 +1,6 @@
 """Installs the gate as git's pre-push hook. An existing hook is moved aside and still runs first."""
 
 import os
-import shlex
 from pathlib import Path
 
 from trued.errors import BadInput
@@ -15,16 +14,27 @@ SCRIPT = """\
 #!/bin/sh
 # Checks what is pushed. `trued gate remove git` removes this hook and restores the former one.
 refs=$(cat; printf .)
-before="$(dirname -- "$0")/{aside}"
-if [ -x "$before" ]; then
-  printf '%s' "${{refs%.}}" | "$before" "$@" || exit $?
+hooks=$(cd -- "$(dirname -- "$0")" && pwd)
+if [ -x "$hooks/{aside}" ]; then
+  # The former hook may look at its name and at files around it: it runs in a copy of its folder, made of links.
+  copy=$(mktemp -d "$(git rev-parse --absolute-git-dir)/trued-hook.XXXXXX") || exit 1
+  trap 'rm -rf -- "$copy"' EXIT
+  trap 'exit 1' HUP INT TERM
+  inside=$copy/$(basename -- "$hooks")
+  mkdir -- "$inside" || exit 1
+  ln -s -- "$(dirname -- "$hooks")"/* "$copy" 2>/dev/null
+  for one in "$hooks"/*; do
+    [ "${{one##*/}}" = {name} ] || ln -s -- "$one" "$inside"
+  done
+  ln -s -- "$hooks/{aside}" "$inside/{name}" || exit 1
+  printf '%s' "${{refs%.}}" | "$inside/{name}" "$@" || exit $?
 fi
 printf '%s' "${{refs%.}}" | {command} "$@"
 """
 
 
 def script(command: str) -> bytes:
-    return SCRIPT.format(aside=shlex.quote(ASIDE).strip("'"), command=command).encode()
+    return SCRIPT.format(aside=ASIDE, name=NAME, command=command).encode()
 
 
 def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:

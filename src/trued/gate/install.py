@@ -142,9 +142,9 @@ async def attest_requirement(site: GateSite, requirement: str, *, who: str, why:
     return gate
 
 
-def find_problems(site: GateSite, gate: Gate) -> list[str]:
-    """What is wrong with the installed files (changed since the installation, unreadable, or no longer used), one
-    sentence each."""
+def find_problems(site: GateSite, gate: Gate, places: Iterable[str] = PLACES) -> list[str]:
+    """What is wrong with the files installed in `places` (changed since the installation, unreadable, or no longer
+    used), one sentence each."""
     looks: dict[str, Callable[[InstalledFile], str]] = {
         "claude": claude.problem,
         "git": lambda installed: git_hook.problem(installed, site.checkout.hooks),
@@ -152,6 +152,8 @@ def find_problems(site: GateSite, gate: Gate) -> list[str]:
     }
     found = []
     for place, installed in gate.installed.items():
+        if place not in places:
+            continue
         try:
             found.append(looks[place](installed))
         except TruedError as error:
@@ -166,8 +168,11 @@ async def _seal_contract(
     site: GateSite, options: GateOptions, gate: Gate | None, tell: Emit
 ) -> tuple[Gate, Contract, bytes]:
     checkout = site.checkout
-    file = options.requirements or (Path(gate.requirements_file) if gate else None)
-    if file is None or not file.is_file():
+    named = options.requirements or (Path(gate.requirements_file) if gate else None)
+    file = named
+    if gate and named and not options.requirements and not named.is_file():
+        file = site.store.sealed_requirements(named.suffix)  # the user may move or delete the file
+    if file is None or named is None or not file.is_file():
         what = f"there is no file {file}" if file else "no requirements are given"
         raise BadInput(what, then="pass --requirements FILE")
     base = _base(checkout, options, gate)
@@ -178,7 +183,7 @@ async def _seal_contract(
     contract = await seal(checkout, file, base, store=site.store, strictness=site.strictness(fresh.accept), tell=tell)
     update = {
         "base": base,
-        "requirements_file": str(file.resolve()),
+        "requirements_file": str(named.resolve()),
         "terms": terms_hash(requirements),
         "contract": contract_hash(contract),
         "sealed_at": time.time(),
@@ -188,8 +193,10 @@ async def _seal_contract(
 
 def _base(checkout: Checkout, options: GateOptions, gate: Gate | None) -> str:
     if options.base is None:
-        return gate.base if gate else checkout.start()
-    found = checkout.commit(options.base)
+        if base := gate.base if gate else checkout.start():
+            return base
+        raise BadInput(f"the repository {checkout.root} has no commit yet", then="commit something: work starts there")
+    found = checkout.named_commit(options.base)
     if not found:
         raise BadInput(
             f"{checkout.root} has no commit {options.base!a}", then="pass the commit that the work starts from"

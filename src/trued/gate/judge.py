@@ -9,7 +9,7 @@ from pathlib import Path
 from trued.engine.verify import VerifyRequest, seal_contract, verify_against
 from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
-from trued.gate.state import Gate, GateStore, is_inside
+from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.contract import apply_approvals, conclude
 from trued.proof.missing import missing_on_base
@@ -84,9 +84,17 @@ class Judge:
             for one in self.gate.installed.values()
             if Path(one.path).is_relative_to(self.checkout.root)
         }
+        own |= self._own_settings()
         return await self.checkout.snapshot(
             self.store.folder / (SNAPSHOTS if ignored is None else BY_RULES), own, ignored
         )
+
+    def _own_settings(self) -> dict[str, bytes]:
+        """The user's own settings of Claude Code as they are now, unless they are committed. Claude Code writes there
+        whatever the user allows it, in a turn that only answers a question, too."""
+        path, head = self.checkout.root / CLAUDE_LOCAL, self.checkout.worktree.head
+        committed = head and self.checkout.read(head, CLAUDE_LOCAL) is not None
+        return {} if committed or path.is_symlink() or not path.is_file() else {CLAUDE_LOCAL: path.read_bytes()}
 
     async def judge_snapshot(self, taken: Snapshot) -> JudgedTree:
         return await self._judge_in_time(

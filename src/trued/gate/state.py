@@ -12,7 +12,7 @@ from typing import IO, Annotated, Any, TypeAlias, TypeVar
 from pydantic import BeforeValidator, PlainSerializer, ValidationError
 
 from trued.errors import BadInput, StateFailed
-from trued.gate.turns import TurnLog
+from trued.gate.turns import TurnLog, roots_of_others
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
 from trued.proof.contract import contract_hash
 from trued.support import atomic_files
@@ -25,6 +25,7 @@ StoredBytes: TypeAlias = Annotated[
     BeforeValidator(lambda given: given.encode("latin-1") if isinstance(given, str) else given),
     PlainSerializer(lambda content: content.decode("latin-1"), return_type=str, when_used="json"),
 ]
+CLAUDE_LOCAL = ".claude/settings.local.json"  # the settings of Claude Code that only this user has
 ATTEMPTS = 3  # at most this many blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
 LAST = 10  # how many of the last decisions are shown
@@ -126,10 +127,18 @@ class GateStore:
             atomic_files.write(self.folder / "contract.json", contract.model_dump_json())
         atomic_files.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
+    def sealed_requirements(self, suffix: str) -> Path | None:
+        """The gate's copy of the requirements file, under a name with this suffix; None if there is none."""
+        copy = self.folder / "requirements"
+        if not copy.is_file():
+            return None
+        atomic_files.write(copy.with_suffix(suffix), copy.read_bytes())
+        return copy.with_suffix(suffix)
+
     def remove(self) -> None:
         """Remove gate and contract; the log of decisions stays."""
-        for name in ("gate.json", "contract.json", "requirements"):
-            (self.folder / name).unlink(missing_ok=True)
+        for path in (self.folder / "gate.json", self.folder / "contract.json", *self.folder.glob("requirements*")):
+            path.unlink(missing_ok=True)
 
     # -- verdicts, sessions, log -------------------------------------------------------------------------------------
 
@@ -160,6 +169,10 @@ class GateStore:
     def turns(self, session: str) -> TurnLog:
         """The log of the working trees with which the turns of a session began."""
         return TurnLog(self.folder / "turns", session)
+
+    def busy_worktrees(self, session: str) -> set[str]:
+        """Worktrees in which other sessions work. Their own turns are judged."""
+        return roots_of_others(self.folder / "turns", session)
 
     def record(self, what: str, **data: Any) -> None:
         """Append one line to the log of the gate's decisions."""

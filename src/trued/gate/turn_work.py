@@ -2,6 +2,8 @@
 is not blocked."""
 
 import time
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from trued.engine.worktree import open_checkout
@@ -12,67 +14,108 @@ from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot
 
 INSIDE = "inside"  # folder of private repositories, one for each repository inside the working tree
+MOST_WORKTREES = 10  # at most this many other worktrees are recorded when a turn begins: the user's prompt waits for it
 
 
-async def beginning_now(judge: Judge) -> Beginning:
-    """The working tree as it is now, and the work that this tree does not contain: on branches, and in repositories
-    nested in the working tree."""
+@dataclass(frozen=True, slots=True)
+class TurnWork:
+    """What a turn changed."""
+
+    to_judge: tuple[Snapshot | str, ...]  # working trees and commits
+    inside: tuple[str, ...] = ()  # nested repositories, which no contract of this repository judges
+
+
+async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
+    """The working tree as it is now, and the work that this tree does not contain: on branches, in other worktrees, and
+    in repositories nested in the working tree. `busy`: worktrees in which other sessions work."""
     checkout, taken = judge.checkout, await judge.snapshot()
+    others = [root for root in map(str, checkout.worktrees()) if root != str(checkout.root)]
+    seen = [root for root in others if root not in busy][:MOST_WORKTREES]
     return Beginning(
         root=str(checkout.root),
         tree=taken.tree,
         at=time.time(),
         head=checkout.worktree.head,
-        tips=tuple(sorted(checkout.tips())),
+        tips=tuple(sorted({*checkout.tips(), *checkout.tags()})),
         inside=await checkout.changed_inside(taken, judge.store.folder / INSIDE),
+        elsewhere=dict.fromkeys(others, "") | {root: await _tree_at(root, judge) for root in seen},
         ignored=checkout.ignore_rules.decode("latin-1"),
     )
 
 
-async def work_since(began: Beginning, judge: Judge, taken: Snapshot) -> list[Snapshot | str]:
-    """What to judge: working trees that changed, and commits with new files unless one of those trees is new; empty if
-    the turn changed no file."""
+async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Collection[str] = ()) -> TurnWork:
+    """What to judge: the worktree in which the turn ends and the one in which it began, if they changed. If neither has
+    new files, the work may be elsewhere: other worktrees that changed, and commits with new files. Nothing if the turn
+    changed no file. `busy`: worktrees in which other sessions work, whose own turns are judged."""
+    here = str(judge.checkout.root)
+    started = judge if began.root == here else _judge_at(began.root, judge)
+    taken_there = taken if started is judge else await started.snapshot() if started else None
+    inside = await _changed_inside(began, started, taken_there) if started and taken_there else ()
     trees = [taken] if await _has_changed(began, judge, taken) else []
-    if began.root != str(judge.checkout.root):  # the agent went to another worktree, and may have worked in both
-        trees += await _left_behind(began, judge)
-    # A tree that existed at the beginning was only checked out: the work may be in a commit.
-    if any(one.tree not in (began.tree, *began.tips) for one in trees):
-        return [*trees]
-    return [*trees, *await _new_commits(began, judge)]
+    if started and taken_there and started is not judge and (inside or await _has_changed(began, started, taken_there)):
+        trees.append(taken_there)
+    elif inside and not trees:
+        trees = [taken]
+    # A tree that existed at the beginning was only checked out: the work may be elsewhere.
+    if any(one.tree not in began.known for one in trees):
+        return TurnWork((*trees,), inside)
+    for root in map(str, judge.checkout.worktrees()):
+        other = None if root in (here, began.root, *busy) or began.elsewhere.get(root) == "" else _judge_at(root, judge)
+        if other and await _has_changed(began, other, found := await other.snapshot()):
+            trees.append(found)
+    return TurnWork((*trees, *await _new_commits(began, judge, busy)), inside)
 
 
-async def _has_changed(began: Beginning, judge: Judge, taken: Snapshot) -> bool:
-    """Whether the files of the worktree differ from those at the beginning. The ignore rules of the beginning apply, so
-    that a new file counts even if the turn made git ignore it."""
+async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tuple[str, ...]:
+    """Nested repositories that changed in the worktree in which the turn began."""
+    now = await judge.checkout.changed_inside(taken, judge.store.folder / INSIDE)
+    return tuple(sorted(path for path in now | began.inside if now.get(path) != began.inside.get(path)))
+
+
+async def _has_changed(began: Beginning, judge: Judge, now: Snapshot) -> bool:
+    """Whether the files of the worktree differ from those at the beginning."""
     checkout = judge.checkout
-    if not began.is_still(checkout.root, taken.tree):
-        return True
-    if await checkout.changed_inside(taken, judge.store.folder / INSIDE) != began.inside:
-        return True
+    before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
+    if now.tree != before:
+        # The files of a commit that existed at the beginning, while those of the beginning are not lost, are no work.
+        is_old = not now.dirty and now.tree in began.tips
+        if not is_old or not (before is None or before in {*checkout.tips(), *checkout.tags()}):
+            return True
+    return await _hides_files(began, judge, now)
+
+
+async def _hides_files(began: Beginning, judge: Judge, now: Snapshot) -> bool:
+    """Whether there are new files that git ignores only by rules which the turn added."""
     rules = began.ignored.encode("latin-1")
-    if rules == checkout.ignore_rules:
-        return False
-    return (await judge.snapshot(rules)).tree != began.tree
+    return rules != judge.checkout.ignore_rules and (await judge.snapshot(rules)).tree != now.tree
 
 
-async def _left_behind(began: Beginning, judge: Judge) -> list[Snapshot]:
-    """The worktree in which the turn began, if the agent has left it with changed files; else empty."""
+def _judge_at(root: str, judge: Judge) -> Judge | None:
+    """The judge of another worktree of the same repository; None if there is no such worktree any more."""
     try:
-        there = open_checkout(Path(began.root), judge.checkout.environ)
-    except BadInput:  # the worktree is gone
-        return []
-    if there.common != judge.checkout.common:
-        return []
-    other = Judge(there, judge.store, judge.gate, judge.strictness, judge.tell)
-    taken = await other.snapshot()
-    return [taken] if await _has_changed(began, other, taken) else []
+        there = open_checkout(Path(root), judge.checkout.environ)
+    except BadInput:
+        return None
+    if there.common != judge.checkout.common or str(there.root) != root:
+        return None
+    return Judge(there, judge.store, judge.gate, judge.strictness, judge.tell)
 
 
-async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Tips of local branches, and stashed commits, with a file whose content did not exist at the beginning. Committing
-    existing files is not new work."""
-    known = {began.tree, *began.tips}
-    new = {tree: commit for tree, commit in judge.checkout.tips().items() if tree not in known}
+async def _tree_at(root: str, judge: Judge) -> str:
+    """The tree of another worktree; "" if it cannot be read."""
+    there = _judge_at(root, judge)
+    return (await there.snapshot()).tree if there else ""
+
+
+async def _new_commits(began: Beginning, judge: Judge, busy: Collection[str]) -> list[str]:
+    """Tips of local branches, tags and stashed commits, with a file whose content did not exist at the beginning.
+    Committing existing files is not new work. Branches on which other sessions work, and tags of commits that a remote
+    has, are not this turn's."""
+    checkout = judge.checkout
+    branches = {ref for root, ref in checkout.worktrees().items() if str(root) in busy and ref}
+    tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
+    tags = {tree: commit for tree, commit in tags.items() if not checkout.is_on_a_remote(commit)}
+    new = {tree: commit for tree, commit in (tags | checkout.tips(branches)).items() if tree not in began.known}
     if not new:
         return []
     git = Git(judge.store.folder / SNAPSHOTS)

@@ -9,6 +9,8 @@ from trued.errors import StateFailed
 from trued.model import Value
 from trued.support import atomic_files
 
+BUSY_S = 12 * 3600.0  # a session whose last turn began longer ago is taken to be over
+
 
 class Beginning(Value):
     """The working tree when a turn or a subagent began."""
@@ -19,10 +21,16 @@ class Beginning(Value):
     ended: float = 0.0  # for a subagent: when it was allowed to stop
     # Further facts, to find work that does not show in `tree`:
     head: str = ""  # the commit that was checked out
-    tips: tuple[str, ...] = ()  # trees of local branches and of the stash
+    tips: tuple[str, ...] = ()  # trees of local branches, of tags and of the stash
+    elsewhere: dict[str, str] = {}  # noqa: RUF012  another worktree of the repository → its tree; "": unknown
     # nested repository → its tree, unless it is at the commit that `head` names; "": unknown
     inside: dict[str, str] = {}  # noqa: RUF012
     ignored: str = ""  # ignore rules outside the tree, as latin-1
+
+    @property
+    def known(self) -> set[str]:
+        """The trees that existed at the beginning."""
+        return {self.tree, *self.tips, *self.elsewhere.values()}
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -32,6 +40,18 @@ class Beginning(Value):
     def is_still(self, root: Path, tree: str) -> bool:
         """Whether the work is unchanged since this beginning: the same worktree, with the same files."""
         return (self.root, self.tree) == (str(root), tree)
+
+
+def roots_of_others(folder: Path, session: str) -> set[str]:
+    """Worktrees in which other sessions began their newest turn, not long ago. `folder`: the logs of all sessions."""
+    found, since = set[str](), time.time() - BUSY_S
+    for other in folder.iterdir() if folder.is_dir() else ():
+        turns = [] if other.name == _hashed_name(session) else [*other.glob("turn-*.json")]
+        newest = max(turns, key=lambda path: path.stat().st_mtime, default=None)
+        if newest is not None and newest.stat().st_mtime > since:
+            with contextlib.suppress(OSError, ValueError):
+                found.add(Beginning.model_validate_json(newest.read_bytes()).root)
+    return found
 
 
 class TurnLog:

@@ -1,11 +1,13 @@
 """Commits of any repository that somebody names."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, committed, git, project
+from trued.engine.worktree import open_checkout
 from trued.errors import BadInput
 from trued.workspace.git import commit_lookup
 from trued.workspace.git.commit_lookup import NamedCommit, find_commit
@@ -254,3 +256,26 @@ async def test_no_tag_decides_what_a_revision_after_an_at_sign_means(repo: Path)
     git(repo, "update-ref", f"refs/tags/@{start}", later)
     assert (await find_commit(f"@{start}", repo)).commit == start
     assert [(await find_commit(one, repo)).commit for one in ("@", "@~1", "@{0}")] == [later, start, later]
+
+
+@pytest.mark.spec("LAW-9")
+async def test_a_tag_called_like_a_branch_does_not_decide_what_the_name_means(repo: Path) -> None:
+    """Git would take the tag. An agent could so choose the base of its own work."""
+    git(repo, "branch", "stable")
+    commit = git(repo, "rev-parse", "HEAD").strip()
+    git(repo, "tag", "-a", "-m", "same", "stable")
+    assert (await find_commit("stable", repo)).commit == commit  # both names mean the same commit
+    git(repo, "commit", "-q", "--allow-empty", "-m", "later")
+    git(repo, "tag", "-f", "stable", "HEAD")
+    git(repo, "config", "core.warnAmbiguousRefs", "false")
+    for name in ("stable", "stable~0", "@stable", f"{repo}@stable"):
+        with pytest.raises(BadInput, match="refs/tags/stable"):
+            await find_commit(name, repo)
+    assert (await find_commit("refs/heads/stable", repo)).commit == commit
+    with pytest.raises(BadInput, match="refs/tags/stable"):
+        open_checkout(repo, os.environ).named_commit("stable")
+    assert open_checkout(repo, os.environ).named_commit("refs/heads/stable") == commit
+    # a branch called like the beginning of a hash
+    git(repo, "branch", commit[:9], "HEAD")
+    with pytest.raises(BadInput, match="several meanings"):
+        await find_commit(commit[:9], repo)

@@ -88,7 +88,9 @@ def _read(data: bytes) -> dict[str, Any]:
         manifest = json.loads(data)
         digest = manifest.pop("sha256")
         known = manifest["format"] == FORMAT and {"contract.json", "facts.json"} <= manifest["files"].keys()
-        pointed = [*manifest["frozen"].values(), *([manifest["asked"]["file"]] if manifest["asked"] else [])]
+        asked = manifest["asked"]
+        pointed = [*manifest["frozen"].values(), *([asked["file"]] if asked else [])]
+        known = known and all(isinstance(one, str) for one in (*pointed, *([asked["name"]] if asked else [])))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _refused(f"{MANIFEST} is missing, or is not a manifest") from error
     if not known or not set(map(str, pointed)) <= manifest["files"].keys():

@@ -115,6 +115,8 @@ def _check_coherence(stated: Statement) -> None:
         raise _refused("it does not name contract and base by their hashes")
     if predicate.configuration[1].digest["gitCommit"] != account.base or not stated.commit or not stated.contract:
         raise _refused("it does not name contract, base and commit by their hashes")
+    if account.accept < Grade.TESTED:  # no user can lower the bar so far, and every work would be a success
+        raise _refused(f"it accepts work that is {account.accept}")
     if account.note != (SIGNED if account.signer else UNSIGNED):
         raise _refused("it does not say whether it is signed")
 

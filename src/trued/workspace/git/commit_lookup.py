@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, end_process, git_command, git_environment, last_line, printable_path
+from trued.workspace.git.command import SENT, Git, end_process, git_command, git_environment, last_line, printable_path
 from trued.workspace.git.store import Store
 from trued.workspace.sandbox.process_start import start_process
 
@@ -23,6 +23,27 @@ MAIN = (
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
 _EXPLICIT = ("./", "../", "/", "~")  # what begins like this is a path, never a revision
+AMBIGUOUS = "is ambiguous"  # in git's warning about a name that several refs have, or a ref and a hash
+WARNING = "core.warnAmbiguousRefs=true"  # the repository's own settings may turn that warning off
+_REFS_CALLED = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+_AFTER_NAME = re.compile(r"[~^:]|@\{")  # what follows the name of a ref in a revision
+
+
+class AmbiguousRevision(BadInput):
+    """A revision that could mean different commits. Whoever creates a tag called like a branch must not decide which
+    commit is meant."""
+
+    def __init__(self, revision: str, place: str, refs: Collection[str]) -> None:
+        named = ", ".join(refs) if len(refs) > 1 else "a ref, and something else"
+        super().__init__(
+            f"{revision!a} has several meanings in {place}: {named}", then="write the full name of the ref"
+        )
+
+
+def refs_called(revision: str) -> tuple[str, ...]:
+    """The full names of refs that git tries for a revision; empty for HEAD, which is always HEAD."""
+    name = _AFTER_NAME.split(revision)[0]
+    return () if name in ("", "@", "HEAD") else tuple(form.format(name) for form in _REFS_CALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +136,8 @@ async def _commit_if_any(top: Path, name: str) -> NamedCommit | None:
     """The commit of this name in this repository; None if there is none."""
     try:
         return await _commit_in(top, name)
+    except AmbiguousRevision:
+        raise
     except BadInput:
         return None
 
@@ -125,7 +148,7 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
     if found is None or top is None:
         raise BadInput(f"{printable_path(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
-    if both := await _objects_and_commit(git, revision):
+    if both := await _objects_and_commit(git, top, revision):
         return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
     code, out, stderr = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
@@ -145,13 +168,26 @@ async def _commit_in(place: Path, revision: str) -> NamedCommit:
     return NamedCommit(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
 
 
-async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
+async def _check_meaning(git: Git, top: Path, revision: str) -> None:
+    """Raise AmbiguousRevision unless all refs that the revision could mean are at the same commit."""
+    if not (refs := refs_called(revision)):
+        return
+    _, out, _ = await git.attempt("for-each-ref", "--format=%(refname) %(objectname) %(*objectname)", *refs)
+    rows = [line.split(" ") for line in out.decode(errors="replace").splitlines()]
+    found = {row[0]: row[-1] or row[1] for row in rows if row[0] in refs}
+    if len(found) < 2 or len(set(found.values())) > 1:
+        raise AmbiguousRevision(revision, _printable_path(top), found)
+
+
+async def _objects_and_commit(git: Git, top: Path, revision: str) -> tuple[str, str] | None:
     """Object folder and commit, from one git call. None if git's output is unexpected; then the caller asks for each
     separately."""
     if "\0" in revision:
         return None
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
-    code, out, _ = await git.attempt(*words, within_s=LOOK_S)
+    code, out, stderr = await git.attempt(*words, settings=(*SENT, WARNING), within_s=LOOK_S)
+    if AMBIGUOUS in stderr:
+        await _check_meaning(git, top, revision)
     lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # rev-parse prints this option, too
     if (
         code != 0

@@ -26,7 +26,7 @@ class Worktree:
     root: Path
     git: Path  # the worktree's own .git folder
     common: Path  # the .git folder that all worktrees share
-    head: str
+    head: str  # "" if the branch has no commit yet
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
     own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files, left out while unchanged
@@ -56,7 +56,7 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     index = private / f"index.{secrets.token_hex(6)}"
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
-        await git("read-tree", worktree.head, variables=variables)
+        await git("read-tree", worktree.head or "--empty", variables=variables)
         there, gone, inner = await _list_changes(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
         await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
@@ -65,10 +65,10 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
         index.unlink(missing_ok=True)
         index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
     notes = _notes([path for path, named in inner.items() if not named])
-    if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
+    if worktree.head and tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes, inner=inner)
     # The date is fixed, so that the same files on the same HEAD give the same commit.
-    words = ("commit-tree", tree, "-p", worktree.head)
+    words = ("commit-tree", tree, *(("-p", worktree.head) if worktree.head else ()))
     commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
 
