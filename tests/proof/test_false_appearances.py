@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.proof.runners.test_suites import sealed
 from tests.proof.trial import Trial, only
 from trued.model import Grade
 
@@ -159,5 +158,5 @@ async def test_a_value_that_equals_two_values_voids_the_tests(
     """The requirement is met in each case; the existing test is broken in the first three."""
     asked = [{"id": "it", "text": "double(x) is twice x", "checks": [{"kind": "examples", "cases": CASES}]}]
     trial = Trial(tmp_path, {**BASE, "tests/test_tiny.py": test}, asked)
-    verdict = await trial.prove(await sealed(trial), await trial.head({"tiny.py": head + DOUBLE}))
+    verdict = await trial.prove(await trial.seal_with_existing_tests(), await trial.head({"tiny.py": head + DOUBLE}))
     assert only(verdict).grade is deserved, only(verdict).why

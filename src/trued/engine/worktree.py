@@ -135,14 +135,14 @@ class Checkout:
 
     def is_on_a_remote(self, commit: str) -> bool:
         """Whether a remote-tracking branch contains the commit."""
-        code, out = ask_git(self.root, self.environ, "rev-list", "--max-count=1", commit, "--not", "--remotes")
+        code, out = _ask_git(self.root, self.environ, "rev-list", "--max-count=1", commit, "--not", "--remotes")
         return code == 0 and not out.strip()
 
     def worktrees(self) -> dict[Path, str]:
         """All working trees of the repository that exist → the branch that is checked out there, or ""."""
-        code, out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain", "-z")
+        code, out = _ask_git(self.root, self.environ, "worktree", "list", "--porcelain", "-z")
         if code != 0:  # git before 2.36 does not know -z
-            out = ask_git(self.root, self.environ, "worktree", "list", "--porcelain")[1].replace(b"\n", b"\0")
+            out = _ask_git(self.root, self.environ, "worktree", "list", "--porcelain")[1].replace(b"\n", b"\0")
         entries = [dict([*line.split(" ", 1), ""][:2] for line in one.split("\0") if line) for one in _entries(out)]
         trees = {Path(os.path.realpath(one["worktree"])): one.get("branch", "") for one in entries if "bare" not in one}
         return {root: branch for root, branch in trees.items() if os.path.lexists(root / ".git")}

@@ -140,7 +140,7 @@ def lacked_by_base(
     names = {one: one.removeprefix("module ") for one in kinds if one.startswith("module ")}
     wanted = {one: name for one, name in names.items() if not any(provides_module(each, name) for each in installed)}
     imported = set[str]().union(*map(modules_asked, texts)) if wanted else set[str]()
-    return {one: missing_module(name, node=False) for one, name in wanted.items() if name.split(".")[0] in imported}
+    return {one: _missing_module(name, node=False) for one, name in wanted.items() if name.split(".")[0] in imported}
 
 
 def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:

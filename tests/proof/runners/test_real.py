@@ -120,7 +120,7 @@ PLAIN_BASE: dict[str, str | None] = {
     "it('triples', () => { assert.equal(triple(2), 6); });\n",
 }
 # Settings of a project that affect tests that must fail: stop at the first failure, other globals, chosen tests.
-PLAIN_VERSIONS = {"jest": "^29", "mocha": "^10"}
+PLAIN_VERSIONS = [("jest", "^29"), ("mocha", "^10"), ("mocha", "^3")]  # old versions of mocha name no files of tests
 PLAIN_COMMANDS = {
     "jest": "npx jest --config conf/unit.config.js -t '[a-z]'",
     "mocha": "npx mocha --ui tdd --bail --exit --require ./setup.js -g '[a-z]' --recursive test",
@@ -148,12 +148,12 @@ PLAIN_PATCH = (
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.parametrize("runner", PLAIN_VERSIONS)
-async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str) -> None:
+@pytest.mark.parametrize(("runner", "version"), PLAIN_VERSIONS)
+async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str, version: str) -> None:
     if not shutil.which("npm"):
         pytest.skip(f"NO NPM HERE: {runner} was not tried")
     base = {**PLAIN_BASE, **PLAIN_SETTINGS[runner]}
-    base["package-lock.json"] = locked(tmp_path / "lock", {runner: PLAIN_VERSIONS[runner]})
+    base["package-lock.json"] = locked(tmp_path / "lock", {runner: version})
     base["package.json"] = (tmp_path / "lock" / "package.json").read_text()
     trial = Trial(tmp_path / "trial", base, requirement(PLAIN_COMMANDS[runner]))
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"

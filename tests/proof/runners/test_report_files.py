@@ -73,6 +73,8 @@ def test_what_is_no_report_is_refused(data: bytes) -> None:
         ("coverage run --source src -m pytest -q", "pytest", ("-q",)),
         ("PYTHONHASHSEED=0 pytest", "pytest", ()),
         ("npx vitest run --coverage", "vitest", ("run", "--coverage")),
+        ("npx nyc --reporter=text -r lcov mocha --recursive", "mocha", ("--recursive",)),
+        ("c8 --all node --test", "node", ()),
         ("npm run unit -- -t x", "vitest", ("run", "-t", "x")),
         ("yarn unit", "vitest", ("run",)),
         ("npm test", "node", ("dist/",)),

@@ -41,6 +41,17 @@ def manifest(**fields: object) -> str:
         ({"a.test.mjs": SCRIPT}, ["node --test"], 0),
         ({"package.json": manifest(scripts={"test": "vitest run"}), "a.test.ts": SCRIPT}, ["npm test"], 0),
         ({"package.json": manifest(scripts={"test": "tsc && jest"}), "a.test.js": SCRIPT}, ["npm test"], 0),
+        ({"package.json": manifest(scripts={"test": "jest && tsd"}), "a.test.js": SCRIPT}, ["jest", "npm test"], 0),
+        (
+            {"package.json": manifest(scripts={"pretest": "tsc", "test": "mocha 'a/*' && tsd"}), "a.test.js": SCRIPT},
+            ["tsc && mocha 'a/*'", "npm test"],
+            0,
+        ),
+        (
+            {"package.json": manifest(scripts={"test": "nyc --reporter text mocha"}), "a.test.js": SCRIPT},
+            ["npm test"],
+            0,
+        ),
         ({"package.json": manifest(devDependencies={"vitest": "^3"}), "a.test.ts": SCRIPT}, ["npx vitest run"], 0),
         ({"package.json": manifest(devDependencies={"mocha": "^11"}), "a.test.js": SCRIPT}, ["npx mocha"], 0),
         ({"go.mod": "module a\n", "a_test.go": "package a\n"}, ["go test ./..."], 0),

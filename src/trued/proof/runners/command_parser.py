@@ -28,6 +28,20 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("rye", "run"): frozenset(),
     ("hatch", "run"): frozenset(),
     ("coverage", "run"): frozenset(("--source", "--rcfile", "--include", "--omit", "--data-file", "--context")),
+    ("nyc",): frozenset(
+        (
+            *("-r", "--reporter", "--report-dir", "-t", "--temp-dir", "-n", "--include", "-x", "--exclude", "-e"),
+            *("--extension", "-i", "--require", "--cwd", "--nycrc-path", "--branches", "--functions", "--lines"),
+            "--statements",
+        )
+    ),
+    ("c8",): frozenset(
+        (
+            *("-r", "--reporter", "-o", "--reports-dir", "--report-dir", "--temp-directory", "-n", "--include", "-x"),
+            *("--exclude", "-e", "--extension", "-c", "--config", "--src", "--branches", "--functions", "--lines"),
+            "--statements",
+        )
+    ),
     ("npx",): frozenset(("-p", "--package", "-c", "--call")),
     ("bunx",): frozenset(),
     ("npm", "exec"): frozenset(("-p", "--package")),
@@ -85,6 +99,14 @@ def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCa
     return replace(asked, before=(*map(shlex.join, steps[:-1]), *asked.before))
 
 
+def counted_part(script: str, scripts: Mapping[str, str]) -> str:
+    """The part of a script that ends with the last test runner that it starts: `tsc && jest` for `tsc && jest && tsd`;
+    "" if it starts none. `scripts`: those of the base's package.json."""
+    steps = sequential_commands(script)
+    parts = [" && ".join(map(shlex.join, steps[:count])) for count in range(len(steps), 0, -1)]
+    return next((part for part in parts if recognise_runner(part, scripts) is not None), "")
+
+
 def scripts_started(command: str, manifest: bytes | None) -> list[str]:
     """The texts of the package.json scripts that a command starts."""
     scripts, words = table_at(json_table(manifest or b""), "scripts"), command.split()
@@ -103,7 +125,7 @@ def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> R
             variables[match.group(1)] = match.group(2)
             rest.pop(0)
         elif inner := _without_wrapper(rest):
-            if rest[0] not in ("env", "cross-env", "time", "npx", "bunx"):
+            if rest[0] not in ("env", "cross-env", "time", "npx", "bunx", "nyc", "c8"):
                 notes.append(
                     FactNote(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself")
                 )

@@ -63,7 +63,7 @@ class _Reader:
             suites=tuple(name for name, _ in self.suites if name),
             file=attributes.get("file", "") or around,
             outcome="skipped" if idle else "passed",
-            seconds=_seconds(attributes.get("time", "")),
+            seconds=as_seconds(attributes.get("time", "")),
         )
 
     def data(self, text: str) -> None:
@@ -108,7 +108,8 @@ def _declared(*_: Any) -> None:
     raise BadReport("it declares a document type")
 
 
-def _seconds(text: str) -> float:
+def as_seconds(text: str) -> float:
+    """The time in this text; 0 if it is none."""
     try:
         found = float(text.replace(",", ""))
     except ValueError:

@@ -27,10 +27,10 @@ from trued.proof.runners.counting import (
     nothing_collected,
     worst_outcomes,
 )
-from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, id_in_file, read_report
+from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, as_seconds, id_in_file, read_report
 from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
 from trued.proof.runners.sample_files import files_to_copy
-from trued.proof.runners.script_runner_options import runner_arguments
+from trued.proof.runners.script_runner_options import REPORT_VARIABLE, runner_arguments
 from trued.protocols import CommandResult
 
 NOT_FOUND = 127
@@ -78,6 +78,8 @@ _CANARY = """
 {tests}
 }})();
 """
+_SPACE = re.compile(r"[\t\r\n]")  # a title of several lines is one line in an id
+_MOCHA_OUTCOMES = {one: one for one in ("passed", "failed", "skipped")}
 CANARIES = 1 + len(_EXPECTED) + len(_ASSERTED)
 TYPED = (".ts", ".tsx", ".mts", ".cts")
 
@@ -152,6 +154,7 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
     bench, asked = room.bench, room.asked
     given = asked.variables if asked else {}
     variables = {**bench.plain, **given, "NODE_OPTIONS": ""}
+    variables |= {REPORT_VARIABLE: str(report)} if room.runner == "mocha" else {}
     argv = ["sh", "-c", room.check.command]
     if asked:
         program = str(bench.room / "node_modules" / ".bin" / asked.runner)
@@ -330,7 +333,8 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
     try:
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(MOST_BYTES + 1)
-        found = _jest(data) if room.asked and room.asked.runner == "jest" else read_report(data)
+        readers = {"jest": _jest, "mocha": _mocha}
+        found = readers.get(room.asked.runner, read_report)(data) if room.asked else read_report(data)
     except (OSError, BadReport) as error:
         return str(error)
     placed = [(_file(room, one), one) for one in found]
@@ -406,3 +410,21 @@ def _jest_file(part: dict[str, Any]) -> Iterator[ReportedTest]:
         seconds = one.get("duration") or 0
         title = " > ".join(map(str, [*one.get("ancestorTitles", ()), one["title"]]))
         yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)
+
+
+def _mocha(data: bytes) -> list[ReportedTest]:
+    """The tests of the report by `probes/mocha_reporter.cjs`. Raises BadReport."""
+    try:
+        return [
+            ReportedTest(
+                name=_SPACE.sub(" ", one["name"]),
+                group=_SPACE.sub(" ", one["group"]),
+                file=str(one["file"]),
+                outcome=_MOCHA_OUTCOMES[one["outcome"]],
+                text=str(one["text"])[:4000],
+                seconds=as_seconds(str(one["seconds"])),
+            )
+            for one in json.loads(data)
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadReport(f"it is not a report of mocha: {error}") from error

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+MOCHA_REPORTER = Path(__file__).parents[1] / "probes" / "mocha_reporter.cjs"
+REPORT_VARIABLE = "TRUED_REPORT"  # tells that reporter the path of the report
 # Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
 # every test.
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
@@ -48,7 +51,8 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 def runner_arguments(
     runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool
 ) -> list[str]:
-    """The arguments for one run. `only`: run only these files. `second`: run in another order."""
+    """The arguments for one run. `only`: run only these files. `second`: run in another order. For mocha, the path of
+    the report must also be in `REPORT_VARIABLE`."""
     given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
     rest = [*_options(runner, given), *only] if only else given
     match runner:
@@ -62,8 +66,7 @@ def runner_arguments(
             return [*ours, *(["--runTestsByPath"] if only else []), *rest]
         case _:
             order = ["--sort"] if second else []  # mocha sorts only with --no-parallel
-            ours = ["--no-parallel", "--no-bail", "--reporter", "xunit", "--reporter-option", f"output={report}"]
-            return [*rest, *order, *ours]
+            return [*rest, *order, "--no-parallel", "--no-bail", "--reporter", str(MOCHA_REPORTER)]
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:

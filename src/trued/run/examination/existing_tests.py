@@ -24,7 +24,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_script_test,
     is_named_like_a_test,
 )
-from trued.proof.runners.command_parser import RunnerCall, recognise_runner
+from trued.proof.runners.command_parser import RunnerCall, counted_part, recognise_runner
 from trued.proof.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
@@ -151,14 +151,14 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
         suites.append(TestsCheck(command="go test ./..."))
     scripts = [path for path in blobs if is_named_like_a_script_test(path)]
-    if command := _node_suite(manifest, blobs):
+    command = _node_suite(manifest, blobs)
+    if command:
         suites.append(TestsCheck(command=command))
-    else:
-        if "test" in manifest.scripts:
-            # The engine cannot count the tests of this script, so only its exit code is checked.
-            suites.append(CommandCheck(command="npm test"))
-        if await _has_tests(workspace, base, scripts):
-            suites.append(TestsCheck(command="node --test"))
+    if "test" in manifest.scripts and command != "npm test":
+        # The engine cannot count what (else) this script checks, so only its exit code is checked.
+        suites.append(CommandCheck(command="npm test"))
+    if not command and await _has_tests(workspace, base, scripts):
+        suites.append(TestsCheck(command="node --test"))
     unguarded += _absent_submodules(await workspace.submodules(base), blobs)
     targets = make_targets(await _read_text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
@@ -313,12 +313,14 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
-    """The command for the package's tests: `npm test` if it starts a runner whose tests can be counted. If there is no
-    test script, the command of an installed runner. Otherwise ""."""
+    """The command for the package's tests: `npm test` if it ends with a runner whose tests can be counted; if it does
+    more after that runner, its part up to there. If there is no test script, the command of an installed runner.
+    Otherwise ""."""
     if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:
-        return ""
+        both = [manifest.scripts[name] for name in ("pretest", "test") if name in manifest.scripts]
+        return counted_part(" && ".join(both), manifest.scripts)
     tests = any(is_named_like_a_script_test(path) for path in blobs)
     tool = next((name for name in COUNTED if name in manifest.packages), "") if tests else ""
     return {"vitest": "npx vitest run"}.get(tool, f"npx {tool}" if tool else "")

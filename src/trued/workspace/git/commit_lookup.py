@@ -176,7 +176,7 @@ async def _check_meaning(git: Git, top: Path, revision: str) -> None:
     rows = [line.split(" ") for line in out.decode(errors="replace").splitlines()]
     found = {row[0]: row[-1] or row[1] for row in rows if row[0] in refs}
     if len(found) < 2 or len(set(found.values())) > 1:
-        raise AmbiguousRevision(revision, _printable_path(top), found)
+        raise AmbiguousRevision(revision, printable_path(top), found)
 
 
 async def _objects_and_commit(git: Git, top: Path, revision: str) -> tuple[str, str] | None:
