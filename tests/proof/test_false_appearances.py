@@ -134,6 +134,11 @@ CASE = (
     "import unittest\n\nimport tiny\n\n\nclass One(unittest.TestCase):\n    def test_one(self):\n"
     "        self.assertEqual(tiny.one(), 1)\n"
 )
+LEAVES = (
+    "import sys\n\nimport tiny\n\n\ndef test_one():\n    if sys.platform != 'plan9':\n        return\n"
+    "    assert tiny.one() == 1\n"
+)
+ANY = f"from unittest.mock import ANY\n\n{ASSERTED}\n\ndef test_any():\n    assert ANY == 1\n"
 COUNTING = (
     "import pytest\n\nimport tiny\n\ncalls = []\n\n\n@pytest.fixture\ndef given():\n    return 1\n\n\n"
     "@pytest.mark.parametrize('x', [1, 2])\ndef test_one(x, given):\n    calls.append(x)\n"
@@ -150,6 +155,8 @@ COUNTING = (
         pytest.param(CASE, PATCHED, Grade.REFUTED, id="numbers are not compared"),
         pytest.param(COUNTING, "def one():\n    return 1\n", Grade.PROVEN, id="honest, with fixtures and parameters"),
         pytest.param(CASE, "def one():\n    return True\n", Grade.PROVEN, id="honest, with another type"),
+        pytest.param(LEAVES, "def one():\n    return 1\n", Grade.PROVEN, id="honest, and left early"),
+        pytest.param(ANY, "def one():\n    return 1\n", Grade.PROVEN, id="honest, and meant to equal everything"),
     ],
 )
 async def test_a_value_that_equals_two_values_voids_the_tests(

@@ -89,7 +89,8 @@ class Facts:
     proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
-    # tests that are not counted: they depend on the date, or they fail on the base, too, when run in another order
+    # tests that are not counted: they depend on the date, or they fail on the base, too, in another order or with other
+    # expected values
     order_bound: frozenset[str] = frozenset()
     own_modules: frozenset[str] = frozenset()
     # kind of failure → the package that only the head declares and that could not be installed
@@ -320,7 +321,11 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in facts.elsewhere and not own:
             continue  # the case counts for the requirement that has it as its own
         if full_name(check.kind, name, case) in facts.order_bound:
-            always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
+            always = (
+                "fails on the base, too, in another order or with other values"
+                if stood is Base.GUARD
+                else "depends on the date"
+            )
             count.notes.append(f"{case} {always}: not counted")
             continue
         placed = _Count() if _is_setup(check, case) else count

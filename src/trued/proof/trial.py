@@ -45,6 +45,7 @@ from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
+from trued.proof.runners.counting import EQUALS_ALL
 from trued.proof.seal import run_three_times
 from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.protocols import Emit, Workspace
@@ -78,6 +79,8 @@ class CommitTrial:
         self.undecided: list[str] = []  # notes for the verdict
         self.own_modules: frozenset[str] = frozenset()  # modules that the head adds to the project
         self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
+        # Runs in which tests passed with other expected values, too: check, seed, and ids of these tests.
+        self._doubted: list[tuple[SharedRun, str, frozenset[str]]] = []
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
@@ -125,6 +128,8 @@ class CommitTrial:
                 nonlocal tainted
                 tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
                 self._record(recorder, shared, fact, turn=turn, tainted=tainted)
+                if equal := frozenset(one.id for one in fact.tried if one.kind == EQUALS_ALL):
+                    self._doubted.append((shared, fact.seed, equal))
                 check = next(iter(shared.serves))[:12]
                 self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
 
@@ -134,6 +139,7 @@ class CommitTrial:
         await self._retake_red_with_other_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder)
         await self._retry_guards_on_base(interpreter, runs)
+        await self._retry_doubted_on_base(interpreter)
         await self._retry_as_in_first_turn(interpreter, runs)
         # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
         # run only for other requirements.
@@ -260,6 +266,23 @@ class CommitTrial:
         the base, the second time in other surroundings, too. Guards that fail in this second run are not counted,
         because the change did not cause their failure."""
         await self._try_again(self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD))
+
+    async def _retry_doubted_on_base(self, interpreter: Interpreter) -> None:
+        """Run tests that passed on the head with other expected values in the same way on the base. Those that pass
+        there, too, are not counted: they compare with something that is meant to be equal to everything."""
+        if not self._doubted:
+            return
+        carried = self.contract.carried
+        async with clean_room(self.workspace, self.contract, self.contract.base, interpreter, withheld=carried) as (
+            bench,
+            _,
+        ):
+            for shared, seed, ids in self._doubted:
+                fact = await run_check(shared.check, bench, CaseSelection(tuple(ids), doubted=seed))
+                alike = ids & {one.id for one in fact.tried if one.kind == EQUALS_ALL}
+                self.order_bound |= {
+                    full_name(shared.check.kind, check, name) for check in shared.serves for name in alike
+                }
 
     async def _retry_as_in_first_turn(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run red tests that failed only in the second turn twice more, both times in the surroundings of the first

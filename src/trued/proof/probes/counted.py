@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 import gc
 import hashlib
 import importlib
@@ -17,9 +18,11 @@ import os
 import pathlib
 import re
 import sys
+import time
 import types
 from typing import Any
 
+_ANNOTATIONS = annotations.compiler_flag  # the module imports them from __future__
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 # Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
@@ -197,17 +200,18 @@ class Counting:
     def expecting_otherwise(self, items: list[Any]) -> list[Any]:
         """Copies of real tests that expect another value. A value that is equal to both is no value: the code under
         test gives back something that is equal to everything, or has changed how values are compared."""
-        able = [one for one in items if one.nodeid not in self.marked] if self.order["judged"] else []
+        able = [one for one in items if one.nodeid not in self.marked] if self.order["altered"] else []
         made: list[Any] = []
+        until = time.monotonic() + ALTERED_S
+        another = functools.partial(expecting_another, seed=self.order["seed"])
         for item in sorted(able, key=self.chance)[: 3 * MOST_ALTERED]:
+            if len(made) == MOST_ALTERED or (time.monotonic() > until and not self.order["doubted"]):
+                break
             try:
-                made += [copy_of(item, self.another)] if len(made) < MOST_ALTERED else []
+                made.append(copy_of(item, another))
             except Exception:  # noqa: S112
                 continue  # the test compares nothing with a literal value, or cannot be copied
         return made
-
-    def another(self, function: Any) -> Any:
-        return expecting_another(function, self.order["seed"])
 
     def chance(self, item: Any) -> str:
         return hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
@@ -216,7 +220,7 @@ class Counting:
         """Whether the item is a test with another expected value, and these have run for long enough."""
         if not any(item is one for one in self.altered):
             return False
-        if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S):
+        if self.altering > max(ALTERED_PART * self.seconds, ALTERED_S) and not self.order["doubted"]:
             return True
         self.channel.say(altering=[item.nodeid])
         return False
@@ -273,33 +277,27 @@ class Hurrying:
 
 def expecting_another(function: Any, seed: str) -> Any:
     """A copy of a test function in which one assertion compares with a random text in place of the literal value that
-    the test expects. Only statements at the top of the function count, because a passing test surely reaches them.
-    Raises LookupError if there is no such assertion."""
+    the test expects. Only statements at the top of a function that never returns early count, because a passing test
+    surely reaches them. Raises LookupError if there is no such assertion."""
     code = function.__code__
-    module = ast.parse(pathlib.Path(code.co_filename).read_bytes())
-    places = [
-        (one, name, at)
-        for node in ast.walk(module)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name
-        if code.co_firstlineno == min([node.lineno, *(one.lineno for one in node.decorator_list)])
-        for statement in node.body
-        for one, name, at in expected_values(statement)
-    ]
-    number = int(hashlib.sha256((seed + code.co_name).encode("utf-8", "replace")).hexdigest(), 16)
-    if not places:
+    top, test = defined_at(code)
+    places = [place for statement in test.body for place in expected_values(statement)]
+    if not places or any(isinstance(one, (ast.Return, ast.Yield, ast.YieldFrom)) for one in ast.walk(test)):
         raise LookupError(code.co_name)
+    number = int(hashlib.sha256((seed + code.co_name).encode("utf-8", "replace")).hexdigest(), 16)
     holder, name, at = places[number % len(places)]
-    another = ast.copy_location(ast.Constant(os.urandom(8).hex()), holder)
-    if at is None:
-        setattr(holder, name, another)
-    else:
-        getattr(holder, name)[at] = another
-    waiting = [compile(module, code.co_filename, "exec", dont_inherit=True)]
+    fields = vars(holder) if at is None else getattr(holder, name)
+    key = name if at is None else at
+    before = fields[key]
+    fields[key] = ast.copy_location(ast.Constant(os.urandom(8).hex()), before)
+    try:
+        flags = code.co_flags & _ANNOTATIONS
+        waiting = [compile(ast.Module([top], []), code.co_filename, "exec", flags, dont_inherit=True)]
+    finally:
+        fields[key] = before  # other tests of the same file are copied, too
     for one in waiting:
-        if (one.co_name, one.co_firstlineno) == (
-            code.co_name,
-            code.co_firstlineno,
-        ) and one.co_freevars == code.co_freevars:
+        same = (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)
+        if same and one.co_freevars == code.co_freevars:
             made = types.FunctionType(
                 one, function.__globals__, function.__name__, function.__defaults__, function.__closure__
             )
@@ -308,6 +306,22 @@ def expecting_another(function: Any, seed: str) -> Any:
             return made
         waiting += [each for each in one.co_consts if isinstance(each, types.CodeType)]
     raise LookupError(code.co_name)
+
+
+def defined_at(code: types.CodeType) -> tuple[Any, Any]:
+    """The definition of this code in its file, and the statement at the top of the file that contains it."""
+    for top in parsed(code.co_filename).body:
+        if top.lineno - 50 <= code.co_firstlineno <= (top.end_lineno or 0):  # decorators come before the line
+            for node in ast.walk(top):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+                    if code.co_firstlineno == min([node.lineno, *(one.lineno for one in node.decorator_list)]):
+                        return top, node
+    raise LookupError(code.co_name)
+
+
+@functools.lru_cache(maxsize=None)
+def parsed(path: str) -> ast.Module:
+    return ast.parse(pathlib.Path(path).read_bytes())
 
 
 def expected_values(statement: ast.stmt) -> list[tuple[Any, str, int | None]]:

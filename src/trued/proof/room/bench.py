@@ -193,6 +193,7 @@ class CaseSelection:
     on_base: bool = False  # the code under test is the base's, which has no reason to forge results
     second: bool = False  # this is the second run: use another order than in the first
     red: tuple[str, ...] = ()  # ids that failed on the base: a head would forge these first
+    doubted: str = ""  # the seed of a run in which these tests passed with other expected values; it is used again
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +213,7 @@ class Fact:
     setting: str = ""  # how this run differed from the first one
     artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of a file that is kept for people
     pictures: tuple[Shot, ...] = ()
+    seed: str = ""  # of everything that was chosen at random
 
 
 WHOLE_CHECK = "*"  # the id of a whole check whose cases are not known

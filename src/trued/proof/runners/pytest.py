@@ -5,7 +5,7 @@ import re
 import string
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -102,7 +102,7 @@ async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted:
         nothing=nothing_collected(wanted),
     )
     found = counted_fact(bench, report.ran, counted, words, stray=report.stray)
-    return await with_pictures(bench, found, report.records)
+    return replace(await with_pictures(bench, found, report.records), seed=order["seed"])
 
 
 def missing_for_pytest(bench: Bench, output: str) -> str:
@@ -178,7 +178,9 @@ def _order(check: TestsCheck, bench: Bench, wanted: CaseSelection, arguments: li
         "plugins": [list(one) for one in bench.interpreter.plugins],
         "more": list(check.files),
         "stage": _stage(bench),
-        "judged": bench.commit != bench.base,
+        "altered": bool(wanted.doubted) or bench.commit != bench.base,
+        "doubted": bool(wanted.doubted),
+        "seed": wanted.doubted or nonce(),
     }
 
 
