@@ -1,6 +1,7 @@
 """Fixes of real projects, laid out as `trued verify` is given them: the fix, and the same commit with it left out."""
 
 import json
+import re
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from typing import Any
 
 from tests.corpus.kit import HERE, git
 
-NAMED_LIKE_TESTS = ("tests", "test", "testing")
+FOLDERS_OF_TESTS = {"tests", "test", "testing"}
+NAMED_LIKE_A_TEST = re.compile(r"test_.*|.*_test\.go|.*\.(test|spec)\.\w+|tests\.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Fix:
     tests: list[str]
     cases: list[dict[str, Any]]
     packages: list[str] = field(default_factory=list)
+    command: str = ""  # runs these tests; "" for pytest
     supersedes: list[str] = field(default_factory=list)
     prepare: list[str] = field(default_factory=list)
 
@@ -58,7 +61,7 @@ def lay_out(fix: Fix, repository: Path, place: Path) -> tuple[Path, Path, Path]:
     git(clone, "fetch", "-q", str(repository), f"{fix.head}:refs/heads/fixed", home=home)
     git(clone, "checkout", "-q", fix.base, home=home)
     changed = git(clone, "diff", "--name-only", fix.base, fix.head, home=home).splitlines()
-    tests = [name for name in changed if set(Path(name).parts) & set(NAMED_LIKE_TESTS) or name.startswith("test_")]
+    tests = [name for name in changed if is_test(name)]
     git(clone, "checkout", "-q", fix.head, "--", *tests, home=home)
     git(clone, "commit", "-qam", "tests and no fix", home=home)
     git(clone, "branch", "left-out", home=home)
@@ -72,19 +75,22 @@ def lay_out(fix: Fix, repository: Path, place: Path) -> tuple[Path, Path, Path]:
     return clone, file, home
 
 
+def is_test(path: str) -> bool:
+    *folders, name = Path(path).parts
+    return not FOLDERS_OF_TESTS.isdisjoint(folders) or bool(NAMED_LIKE_A_TEST.fullmatch(name))
+
+
 def _blob(clone: Path, name: str) -> bytes:
     """Byte for byte: as text it would lose line ends, and what is no UTF-8."""
     return subprocess.run(["git", "cat-file", "blob", name], cwd=clone, capture_output=True, check=True).stdout
 
 
 def requirements(fix: Fix) -> dict[str, Any]:
-    tests = {
-        "kind": "tests",
-        "command": f"python -m pytest -q {' '.join(fix.tests)}",
-        "files": fix.tests,
-        "from": "fixed",
-    }
-    wanted = {"id": "fix", "text": fix.text, "checks": [tests, {"kind": "examples", "cases": fix.cases}]}
+    command = fix.command or f"python -m pytest -q {' '.join(fix.tests)}"
+    tests = {"kind": "tests", "command": command, "files": fix.tests, "from": "fixed"}
+    examples = {"kind": "examples", "cases": fix.cases}
+    checks = [tests, examples] if fix.tests else [examples]
+    wanted: dict[str, Any] = {"id": "fix", "text": fix.text, "checks": checks}
     if fix.supersedes:
         wanted["supersedes"] = fix.supersedes
     surroundings = {"packages": fix.packages, "prepare": fix.prepare}

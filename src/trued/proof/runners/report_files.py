@@ -30,7 +30,7 @@ from trued.proof.runners.counting import (
 from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, as_seconds, id_in_file, read_report
 from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
 from trued.proof.runners.sample_files import files_to_copy
-from trued.proof.runners.script_runner_options import REPORT_VARIABLE, runner_arguments
+from trued.proof.runners.script_runner_options import NEWEST, REPORT_VARIABLE, runner_arguments
 from trued.protocols import CommandResult
 
 NOT_FOUND = 127
@@ -158,7 +158,11 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
     argv = ["sh", "-c", room.check.command]
     if asked:
         program = str(bench.room / "node_modules" / ".bin" / asked.runner)
-        argv = [program, *runner_arguments(asked.runner, asked.arguments, str(report), only, second=room.wanted.second)]
+        second, major = room.wanted.second, _major_version(room)
+        argv = [
+            program,
+            *runner_arguments(asked.runner, asked.arguments, str(report), only, second=second, major=major),
+        ]
 
     async def run(*more: str) -> CommandResult:
         within_s, network = room.check.within_s, room.check.network
@@ -168,6 +172,15 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
     if room.runner == "vitest" and _UNWRITABLE in ran.stdout + ran.stderr and not _exists(report):
         return await run("--configLoader=runner")
     return ran
+
+
+def _major_version(room: _Room) -> int:
+    """The first number of the installed runner's version; `NEWEST` if it cannot be read."""
+    try:
+        manifest = (room.bench.room / "node_modules" / room.runner / "package.json").read_bytes()[:MOST_BYTES]
+        return int(json.loads(manifest)["version"].split(".")[0])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return NEWEST
 
 
 def _clear(room: Path, report: Path) -> str:
@@ -343,7 +356,8 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
     outcomes = worst_outcomes(
         (_id(file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
     )
-    kept = {name: one for name, one in outcomes.items() if name not in whole and _is_wanted(room, name)}
+    ids = None if room.wanted.ids is None else frozenset(room.wanted.ids)  # a suite may have many thousands of tests
+    kept = {name: one for name, one in outcomes.items() if name not in whole and _is_wanted(ids, name)}
     return CountedRun(
         outcomes=kept,
         collected=whole,
@@ -352,8 +366,7 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
     )
 
 
-def _is_wanted(room: _Room, name: str) -> bool:
-    ids = room.wanted.ids
+def _is_wanted(ids: frozenset[str] | None, name: str) -> bool:
     return ids is None or name in ids or name.split("::")[0] in ids or WHOLE_CHECK in ids
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 MOCHA_REPORTER = Path(__file__).parents[1] / "probes" / "mocha_reporter.cjs"
+NEWEST = 1000  # for a version that is not known
+NEGATES = 6  # since this version mocha has options like `--no-bail`; before, it ends with an error because of them
 REPORT_VARIABLE = "TRUED_REPORT"  # tells that reporter the path of the report
 # Options for a reporter, coverage or watching. They are dropped, because the engine has its own reporter and counts
 # every test.
@@ -49,10 +51,10 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 
 
 def runner_arguments(
-    runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool
+    runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool, major: int = NEWEST
 ) -> list[str]:
-    """The arguments for one run. `only`: run only these files. `second`: run in another order. For mocha, the path of
-    the report must also be in `REPORT_VARIABLE`."""
+    """The arguments for one run. `only`: run only these files. `second`: run in another order. `major`: the
+    runner's version. For mocha, the path of the report must also be in `REPORT_VARIABLE`."""
     given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
     rest = [*_options(runner, given), *only] if only else given
     match runner:
@@ -66,7 +68,8 @@ def runner_arguments(
             return [*ours, *(["--runTestsByPath"] if only else []), *rest]
         case _:
             order = ["--sort"] if second else []  # mocha sorts only with --no-parallel
-            return [*rest, *order, "--no-parallel", "--no-bail", "--reporter", str(MOCHA_REPORTER)]
+            ours = ["--no-parallel", "--no-bail"] if major >= NEGATES else []
+            return [*rest, *order, *ours, "--reporter", str(MOCHA_REPORTER)]
 
 
 def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
