@@ -138,7 +138,10 @@ LEAVES = (
     "import sys\n\nimport tiny\n\n\ndef test_one():\n    if sys.platform != 'plan9':\n        return\n"
     "    assert tiny.one() == 1\n"
 )
-ANY = f"from unittest.mock import ANY\n\n{ASSERTED}\n\ndef test_any():\n    assert ANY == 1\n"
+ANY = (
+    f"{ASSERTED}\n\nclass Anything:\n    def __eq__(self, other):\n        return True\n\n\n"
+    "def test_anything():\n    assert Anything() == 1\n"
+)
 COUNTING = (
     "import pytest\n\nimport tiny\n\ncalls = []\n\n\n@pytest.fixture\ndef given():\n    return 1\n\n\n"
     "@pytest.mark.parametrize('x', [1, 2])\ndef test_one(x, given):\n    calls.append(x)\n"
