@@ -179,10 +179,7 @@ async def seen(watched: Watched) -> dict[str, Any]:
     session = await page.context.new_cdp_session(page)
     found = await pieces(session, watched.reading)
     left = dict(enumerate(found["places"]))  # the pieces that were on no picture yet
-    browser = page.context.browser
-    assert browser is not None  # noqa: S101  (only a persistent context has none)
-    elsewhere = await browser.new_context()  # not recorded with the page
-    blank = await elsewhere.new_page()
+    blank = await page.context.new_page()
     try:
         for top in range(0, STRIP * STRIPS, STRIP):
             here = {
@@ -200,7 +197,7 @@ async def seen(watched: Watched) -> dict[str, Any]:
                 if boxes and (await pictured(page, session, blank, top, [boxes]))[0]:
                     del left[at]
     finally:
-        await elsewhere.close()
+        await blank.close()
     return in_words(found, frozenset(number for number, _ in left.values()))
 
 
