@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.gangs.modes import ONE, SERVE, SERVING, service
+from tests.gangs.modes import ONE, SERVE, service
 
 TINY = {
     "tiny.py": "def one():\n    return 1\n",
@@ -115,7 +115,6 @@ HELPED = {
     "tests/test_tiny.py": "import tiny\nfrom kit.check import check\n\n\ndef test_one():\n    check(tiny.one(), 1)\n",
 }
 PAGED = {**TINY, "index.html": "<h1>Numbers</h1>\n"}
-SHOP = {"app.py": SERVING, "health": "ok\n", "index.html": "<h1>Shop</h1>\n"}
 
 NO_DEPENDENCIES = "No new dependencies."
 TESTS_STAY = "All existing tests pass."
@@ -124,7 +123,6 @@ CHECK_STAYS = "`make check` passes."
 RENAMED = "`one` is called `first` now."
 DOCUMENTED = "README.md says what `double` does."
 STRINGS = "`double(x)` raises a TypeError when x is a list."
-POINTS = "The page shows “Earn 40 points”."
 ROUTE = "`GET /double?x=3` answers with the double of x as JSON."
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_browser_check import needs_chromium
 from tests.gangs import modes, projects
 from tests.gangs.modes import ONE
 from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
@@ -320,17 +319,6 @@ def test_a_gang_that_breaks_the_only_test_of_vitest_is_refuted(tmp_path: Path) -
     mine = examples(*(projects.call(given, 2 * given, "tiny.mjs:double") for given in (21, 5)))
     ended = Place(tmp_path, Trial("breaks the vitest test", "solo", [ONE], project, requirements=mine)).run()
     assert (ended.code, ended.grade) == (1, Grade.REFUTED), told(ended)
-
-
-@needs_chromium
-@pytest.mark.slow
-@pytest.mark.spec("LAW-1", "DAY-3")
-@pytest.mark.parametrize(("mode", "code"), [("an unseen text", 1), ("a seen text", 0)])
-def test_a_text_that_nobody_sees_is_not_on_the_page(tmp_path: Path, mode: str, code: int) -> None:
-    shown = projects.asked({"kind": "browser", "page": "/", "sees": ["Earn 40 points"]}, text=projects.POINTS)
-    trial = Trial(mode, "ticket", [projects.POINTS], projects.SHOP, requirements=shown, settings=projects.SERVED)
-    ended = Place(tmp_path, trial).run()
-    assert ended.code == code, told(ended)
 
 
 # -- a second run, from the branch that a gang left --------------------------------------------------------------------

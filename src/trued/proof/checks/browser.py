@@ -65,7 +65,6 @@ class PageState:
     errors: tuple[str, ...]
     first: tuple[str, ...] = ()  # the text before the actions: `shown`, `meant`, then each of `lines`
     stuck: str = ""  # which action could not be done, and why
-    added: str = ""  # text that style sheets write on the page
 
 
 async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelection) -> Fact:
@@ -330,7 +329,6 @@ def _page(check: BrowserCheck, record: dict[str, Any], origin: str) -> PageState
             errors=tuple(str(one) for one in record["errors"]),
             first=tuple(collapse_spaces(str(one)) for one in (first["shown"], first["meant"], *lines)),
             stuck=_stuck(check, record) if check.actions else "",
-            added=collapse_spaces(str(record["added"])),
         )
     except (KeyError, TypeError, ValueError, IndexError):
         return None
@@ -349,7 +347,7 @@ def _is_met(kind: str, words: str, page: PageState) -> bool:
     if kind in ("sees", "hides"):
         wanted = collapse_spaces(words)
         shows = wanted in page.shown or wanted in page.meant
-        return page.here and (shows if kind == "sees" else not shows and wanted not in page.added)
+        return page.here and (shows if kind == "sees" else not shows)
     if kind == "url":
         place = page.url if "#" in words else page.url.partition("#")[0]
         return page.here and place == words

@@ -31,48 +31,6 @@ MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
-# What a person sees is on a picture of the page. Text that can be removed without changing the picture is not seen: it
-# is transparent, cut off, covered, or has the colour of what is behind it.
-WITHOUT_TEXT = """*, *::before, *::after, *::placeholder {
-  color: transparent !important; -webkit-text-fill-color: transparent !important; text-shadow: none !important;
-  -webkit-text-stroke-color: transparent !important; text-decoration-color: transparent !important;
-  transition: none !important; caret-color: transparent !important
-}
-svg text, svg text * { fill: transparent !important; stroke: transparent !important }"""
-# Some text is not drawn in its colour, or has one that no style sheet overrides. Such elements are changed themselves.
-BARE = """(() => {
-  globalThis.styles = new Map();
-  const set = (one, name, value) => {
-    if (!globalThis.styles.has(one)) globalThis.styles.set(one, one.getAttribute("style"));
-    one.style.setProperty(name, value, "important");
-  };
-  for (const one of globalThis.drawn) {
-    for (const name of ["color", "-webkit-text-fill-color", "fill"]) {
-      if (one.style.getPropertyPriority(name)) set(one, name, "transparent");
-    }
-    for (let each = one; each; each = each.parentElement) {
-      const clips = getComputedStyle(each).webkitBackgroundClip.includes("text");
-      if (clips) set(each, "-webkit-background-clip", "border-box");
-    }
-  }
-})()"""
-DRESSED = """(() => { for (const [one, style] of globalThis.styles) {
-  if (style === null) one.removeAttribute("style"); else one.setAttribute("style", style);
-} })()"""
-# Text in a box that scrolls is seen by whoever scrolls there.
-SCROLLED = """((at) => {
-  const one = globalThis.drawn[at];
-  const scrolls = (each) => /auto|scroll/.test(getComputedStyle(each).overflowX + getComputedStyle(each).overflowY);
-  let inside = false;
-  for (let each = one; each && each !== document.body; each = each.parentElement) inside ||= scrolls(each);
-  if (inside) one.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-  return inside;
-})"""
-SIZE = """(() => [document.documentElement, document.body].map((one) => [one.scrollWidth, one.scrollHeight]))()"""
-WIDEST = 4000  # pixels; what is farther to the right is not looked at
-STRIP, STRIPS = 3000, 12  # pixels of one picture from top to bottom, and the most pictures of a page
-PICTURE_MS = 20_000
-MOST_SCROLLED = 20  # at most this many pieces of text are looked for inside of boxes that scroll
 # In the second turn, page and server see an ordinary browser, so that a page cannot show more to a test than to people.
 ORDINARY_FLAGS = ["--disable-blink-features=AutomationControlled"]
 ORDINARY = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s.0.0.0 Safari/537.36"
@@ -140,89 +98,16 @@ class Watched:
         return any(now - since < OLD_S for since in self.loading.values())
 
 
-async def evaluate(session: Any, expression: str) -> Any:
-    """The value of an expression, evaluated where the page's own scripts cannot interfere."""
+async def read(session: Any, reading: str) -> dict[str, Any]:
+    """The text of the page, read where its own scripts cannot interfere."""
     frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "trued"})
-    asked = {"expression": expression, "contextId": world["executionContextId"], "returnByValue": True}
+    asked = {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True}
     found = await session.send("Runtime.evaluate", asked)
-    if "exceptionDetails" in found:
-        raise Error(str(found["exceptionDetails"])[:300])
-    return found.get("result", {}).get("value")
-
-
-async def read(session: Any, reading: str) -> dict[str, Any]:
-    """The text of the page, as far as its style sheets show it."""
-    return in_words(await pieces(session, reading))
-
-
-async def pieces(session: Any, reading: str) -> dict[str, Any]:
-    """The text of the page, piece by piece; see reading.js."""
-    value = await evaluate(session, reading)
+    value = found.get("result", {}).get("value")
     if not isinstance(value, dict):
-        raise Error("the page could not be read")
-    return value
-
-
-def in_words(found: dict[str, Any], unseen: frozenset[int] = frozenset()) -> dict[str, Any]:
-    """The text without the pieces that are not on the picture of the page."""
-    words = {
-        name: "".join(" " if at in unseen else str(one) for at, one in enumerate(found[name]))[:MOST_TEXT]
-        for name in ("shown", "meant")
-    }
-    return {**words, "added": " ".join(map(str, found["added"]))[:MOST_TEXT], "title": str(found["title"])[:MOST_TEXT]}
-
-
-async def seen(watched: Watched) -> dict[str, Any]:
-    """The text of the page that is also on its picture."""
-    page = watched.page
-    session = await page.context.new_cdp_session(page)
-    found = await pieces(session, watched.reading)
-    left = dict(enumerate(found["places"]))  # the pieces that were on no picture yet
-    browser = page.context.browser
-    assert browser is not None  # noqa: S101  (only a persistent context has none)
-    elsewhere = await browser.new_context()  # not recorded with the page
-    blank = await elsewhere.new_page()
-    try:
-        for top in range(0, STRIP * STRIPS, STRIP):
-            here = {
-                at: boxes
-                for at, (_, boxes) in left.items()
-                if any(top - one[3] < one[1] < top + STRIP for one in boxes)
-            }
-            changed = await pictured(page, session, blank, top, [*here.values()]) if here else []
-            left = {at: one for at, one in left.items() if at not in here or not changed[[*here].index(at)]}
-        for at in [*left][:MOST_SCROLLED]:
-            if await evaluate(session, f"{SCROLLED}({at})"):
-                places = (await pieces(session, watched.reading))["places"]
-                boxes = places[at][1] if len(places) == len(found["places"]) else []
-                top = max(0, int(min((one[1] for one in boxes), default=0)))
-                if boxes and (await pictured(page, session, blank, top, [boxes]))[0]:
-                    del left[at]
-    finally:
-        await elsewhere.close()
-    return in_words(found, frozenset(number for number, _ in left.values()))
-
-
-async def pictured(page: Page, session: Any, blank: Page, top: int, boxes: list[Any]) -> list[bool]:
-    """Whether a strip of the page, which begins at `top`, looks different without each of these pieces of text."""
-    size = [max(one) for one in zip(*await evaluate(session, SIZE))]
-    wide, high = min(max(size[0], VIEW["width"]), WIDEST), min(max(size[1], VIEW["height"]) - top, STRIP)
-    if high <= 0:
-        return [False] * len(boxes)
-    clip: Any = {"x": 0, "y": top, "width": wide, "height": high}
-
-    async def picture(style: str = "") -> str:
-        png = await page.screenshot(
-            full_page=True, clip=clip, animations="disabled", style=style or None, timeout=PICTURE_MS
-        )
-        return f"data:image/png;base64,{base64.b64encode(png).decode()}"
-
-    pictures = [await picture(), await picture()]
-    await evaluate(session, BARE)
-    pictures.append(await picture(WITHOUT_TEXT))
-    await evaluate(session, DRESSED)
-    return list(await blank.evaluate(script("pixels.js"), [pictures, boxes, top]))
+        raise Error(str(found.get("exceptionDetails"))[:300])
+    return {name: str(text)[:MOST_TEXT] for name, text in value.items()}
 
 
 async def settled(watched: Watched, until: float) -> dict[str, Any]:
@@ -268,16 +153,16 @@ async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
     page, within_s = watched.page, order["within_s"]
     until = time.monotonic() + within_s
     response = await page.goto(watched.origin + order["page"], wait_until="commit", timeout=within_s * 1000)
-    if not await settled(watched, until):
+    text = await settled(watched, until)
+    if not text:
         return {"failed": "the page could not be read"}
     found: dict[str, Any] = {}
     if order.get("actions"):
-        found = {"before": await seen(watched), **await act(watched, order["actions"], within_s)}
-        await settled(watched, time.monotonic() + within_s)
+        found = {"before": text, **await act(watched, order["actions"], within_s)}
+        text = await settled(watched, time.monotonic() + within_s) or text
     status = watched.status or (response.status if response else 0)
-    found |= {"status": status, "url": page.url, "errors": [*watched.errors]}
-    found |= {"viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
-    return {**found, **await seen(watched)}
+    found |= {**text, "status": status, "url": page.url, "errors": watched.errors}
+    return {**found, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
 
 
 # -- actions of a person on the page -----------------------------------------------------------------------------------
