@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK
@@ -93,7 +94,7 @@ def is_unjudged_on_base(one: Tried) -> bool:
 def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
     """How many tests an id covers: 1, or for a file that the base could not import, the number of tests that were found
     in it later."""
-    inside = {one.id for fact in facts for one in fact.tried if one.id.startswith(f"{name}::")}
+    inside = {one.id for fact in facts for one in _index(fact.tried).by_file.get(name, ())}
     return len(inside) if "::" not in name and inside else 1
 
 
@@ -146,19 +147,47 @@ def on_head(
     return Head.FAILED, [_missing(name, "not run twice")]
 
 
+def results_with_id(name: str, fact: Evidence) -> list[Tried]:
+    """The results of one id in this run."""
+    return _index(fact.tried).by_id.get(name, [])
+
+
 def _results_of(name: str, fact: Evidence) -> list[Tried]:
-    exact = [one for one in fact.tried if one.id == name]
+    by_id, by_file = _index(fact.tried)
+    exact = by_id.get(name, [])
     if name == WHOLE_CHECK:
         return exact
     if not exact and "::" not in name:
-        inside = [one for one in fact.tried if one.id.startswith(f"{name}::")]
-        exact = [one for one in inside if not _is_marked_as_skipped(one)]
+        exact = [one for one in by_file.get(name, []) if not _is_marked_as_skipped(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
     file = name.partition("::")[0]  # if a file cannot be imported, runners report the file instead of its tests
-    uncollected = [one for one in fact.tried if one.id == file != name and one.outcome is Outcomes.UNJUDGED]
-    general = [one for one in fact.tried if one.id == WHOLE_CHECK and one.outcome is not Outcomes.PASSED]
+    uncollected = [one for one in by_id.get(file, []) if file != name and one.outcome is Outcomes.UNJUDGED]
+    general = [one for one in by_id.get(WHOLE_CHECK, []) if one.outcome is not Outcomes.PASSED]
     return exact or uncollected or general or [_missing(name, fact.why_void or "not reported")]
+
+
+class _ById(NamedTuple):
+    by_id: dict[str, list[Tried]]
+    by_file: dict[str, list[Tried]]  # the tests in each file
+
+
+_INDEXES: dict[int, tuple[tuple[Tried, ...], _ById]] = {}  # the tuple is kept, so that no other one gets its number
+_MOST_INDEXES = 64
+
+
+def _index(tried: tuple[Tried, ...]) -> _ById:
+    """The results of a run by their ids. Every id of a run is asked for, so searching would take quadratic time."""
+    if id(tried) not in _INDEXES:
+        found = _ById({}, {})
+        for one in tried:
+            found.by_id.setdefault(one.id, []).append(one)
+            if "::" in one.id:
+                found.by_file.setdefault(one.id.partition("::")[0], []).append(one)
+        if len(_INDEXES) >= _MOST_INDEXES:
+            del _INDEXES[next(iter(_INDEXES))]
+        _INDEXES[id(tried)] = tried, found
+    return _INDEXES[id(tried)][1]
 
 
 def _is_marked_as_skipped(one: Tried) -> bool:

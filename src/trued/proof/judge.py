@@ -37,6 +37,7 @@ from trued.proof.case_status import (
     number_of_tests,
     on_base,
     on_head,
+    results_with_id,
     unending,
 )
 from trued.proof.checks.command import BY_OWN_DRIVERS
@@ -355,11 +356,11 @@ def _is_setup(check: Check, case: str) -> bool:
 
 
 def _is_self_made(case: str, head: Sequence[Evidence]) -> bool:
-    return any(one.id == case and one.kind == BY_OWN_DRIVERS for fact in head for one in fact.tried)
+    return any(one.kind == BY_OWN_DRIVERS for fact in head for one in results_with_id(case, fact))
 
 
 def _has_passed_only_once(case: str, head: Sequence[Evidence]) -> bool:
-    turns = {fact.turn: one.outcome for fact in head for one in fact.tried if one.id == case}
+    turns = {fact.turn: one.outcome for fact in head for one in results_with_id(case, fact)}
     return turns.get(1) is Outcomes.PASSED and turns.get(2) is Outcomes.FAILED
 
 
