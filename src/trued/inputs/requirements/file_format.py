@@ -211,7 +211,7 @@ class TestsEntry(TestsCheck):
         if not self.report and (operator := unsupported_operator(self.command)):
             raise RuleBroken(
                 f"its command uses `{operator}`, which needs a shell, and tests are started without one",
-                "write the test command alone (`A && B` runs A first), or use `kind: command`",
+                "write the test command alone, or use `kind: command`",
             )
         return self
 
