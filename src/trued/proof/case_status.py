@@ -45,11 +45,21 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
     """The status of every id that was run on the base.
 
     `own`: modules that the head adds to the project; a case that lacks one of these on the base is red.
+
+    A test whose file could not be imported in one of the runs is not stable, even if it passed whenever its file could
+    be imported: on the head, where all files run together, it may be missing again.
     """
     seen: dict[str, list[tuple[Outcomes, str]]] = {}
     for fact in facts:
         for one in fact.tried:
             seen.setdefault(one.id, []).append(_read(one, own))
+    for fact in facts:
+        failed = {one.id: _read(one, own) for one in fact.tried if one.outcome is not Outcomes.PASSED}
+        reported = {one.id for one in fact.tried}
+        for name in seen.keys() - reported:
+            file, inside, _ = name.partition("::")
+            if inside and file in failed:
+                seen[name].append(failed[file])
     return {name: _base(times) for name, times in seen.items()}
 
 

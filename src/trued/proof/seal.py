@@ -1,6 +1,7 @@
 """Seals a contract before any work starts: freezes tests and their settings, and runs every check on the base."""
 
 import asyncio
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -167,8 +168,19 @@ def _why_not_run(contract: Contract, name: str) -> str:
     if not _could_not_run(contract, name):
         return "no test passes on the base"
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
-    why = next((" ".join(one.detail.split())[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
+    why = next((_cause(one)[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
     return f"could not be run on the base{f' ({why})' if why else ''}"
+
+
+def _cause(one: Tried) -> str:
+    """What kept this test from being run, on one line, with paths relative to the project. Of a traceback of pytest,
+    only the error itself is kept."""
+    file = one.id.partition("::")[0]
+    text = one.detail
+    if file != WHOLE_CHECK and (room := re.search(rf"[^\s'\"]*/(?={re.escape(file)})", text)):
+        text = text.replace(room.group(), "")
+    errors = re.findall(r"^E[ \t]+(\S.*)$", text, re.MULTILINE)
+    return " ".join(f"{file}: {' '.join(errors)}".split()) if errors else " ".join(text.split())
 
 
 def _command_of(contract: Contract, name: str) -> str:

@@ -34,6 +34,11 @@ def started_commands(command: str) -> list[list[str]]:
     return [one for one in commands if one]
 
 
+def unsupported_operator(command: str) -> str:
+    """The first operator of a line that `sequential_commands` does not understand, such as `|`, or ""."""
+    return next((word for word in shell_words(command) if word and is_operator(word) and word != "&&"), "")
+
+
 def sequential_commands(command: str) -> list[list[str]]:
     """The commands of a line like `a && b`; empty if the line uses any other shell feature, or changes the folder."""
     steps: list[list[str]] = [[]]

@@ -250,6 +250,8 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         (ONE + "      - kind: tests\n        network: host\n", 6, "network"),
         (ONE + "      - kind: tests\n        file: [x]\n", 6, "did you mean files?"),
         (ONE + "      - kind: tests\n        files: [../x]\n", 6, "not a path inside"),
+        (ONE + "      - {kind: tests, command: 'pytest -q | tee log'}\n", 5, "uses `|`, which needs a shell"),
+        (ONE + "      - {kind: tests, command: 'pytest -q; true'}\n", 5, "uses `;`, which needs a shell"),
         (ONE + "      - kind: command\n", 5, "has no command"),
         (ONE + "      - kind: command\n        command: [make]\n", 6, "command: it should be a valid string"),
         (ONE + "      - kind: command\n        command: x\n        within_s: 0\n", 7, "greater than 0"),
@@ -320,6 +322,20 @@ def test_mistakes_in_json_and_toml_have_lines_too(text: str, suffix: str, line: 
         read(text, suffix)
     assert caught.value.where == f"req.{suffix}:{line}", caught.value
     assert what in str(caught.value).lower() or what in str(caught.value)
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{kind: tests, command: 'make build && pytest -q'}",
+        "{kind: tests, command: \"pytest -k 'a | b'\"}",
+        "{kind: tests, command: 'sh run.sh | tee log', report: out.xml}",
+        "{kind: command, command: 'pytest -q | tee log'}",
+    ],
+)
+def test_shell_syntax_is_refused_only_where_no_shell_runs_it(check: str) -> None:
+    assert read(ONE + f"      - {check}\n").requirements
 
 
 @pytest.mark.spec("USE-6", "USE-7")

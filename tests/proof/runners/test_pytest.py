@@ -104,6 +104,43 @@ async def test_odd_ids_are_counted_and_an_honest_head_is_tested(sealed: Sealed) 
     assert any(one.startswith("decimal.py: added by the change") for one in verdict.undecided)
 
 
+ALPHA, BETA = "packages/alpha", "packages/beta"
+INC, DEC = "def inc(x):\n    return x{0}\n", "def dec(x):\n    return x{0}\n"
+TWO_PACKAGES: dict[str, str | None] = {
+    f"{ALPHA}/alpha.py": INC.format(""),
+    f"{BETA}/beta.py": DEC.format(" - 1"),
+    f"{ALPHA}/tests/test_calc.py": "from alpha import inc\n\n\ndef test_inc():\n    assert inc(1) == 2\n",
+    f"{BETA}/tests/test_calc.py": "from beta import dec\n\n\ndef test_dec():\n    assert dec(1) == 0\n",
+}
+FIXTURE = "import pytest\n\n\n@pytest.fixture\ndef {0}():\n    return 1\n"
+USES = "import pickle\nfrom {1} import {2}\nfrom tests.conftest import {0} as _\n\n\nclass Own:\n    pass\n\n\n"
+USES += (
+    "def test_{2}({0}):\n    assert {2}({0}) == {3}\n    assert isinstance(pickle.loads(pickle.dumps(Own())), Own)\n"
+)
+IN_PACKAGES: dict[str, str | None] = {
+    **{f"{one}/tests/__init__.py": "" for one in (ALPHA, BETA)},
+    f"{ALPHA}/tests/conftest.py": FIXTURE.format("first"),
+    f"{BETA}/tests/conftest.py": FIXTURE.format("second"),
+    f"{ALPHA}/tests/test_calc.py": USES.format("first", "alpha", "inc", 2),
+    f"{BETA}/tests/test_calc.py": USES.format("second", "beta", "dec", 0),
+}
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("more", [{}, IN_PACKAGES], ids=["modules of one name", "packages of one name"])
+async def test_test_files_of_one_name_run_together(tmp_path: Path, more: dict[str, str | None]) -> None:
+    asked = requirement(files=[])
+    trial = Trial(tmp_path, {**TWO_PACKAGES, **more}, asked, path=[ALPHA, BETA])
+    contract = await trial.seal()
+    red, guard = f"{ALPHA}/tests/test_calc.py::test_inc", f"{BETA}/tests/test_calc.py::test_dec"
+    assert stands(contract) == {red: Base.RED, guard: Base.GUARD}, contract.base_facts[0].output
+    built = {f"{ALPHA}/alpha.py": INC.format(" + 1")}
+    honest = await trial.prove(contract, await trial.head(built))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
+    liar = await trial.prove(contract, await trial.head({**built, f"{BETA}/beta.py": DEC.format(" - 2")}))
+    assert only(liar).grade is Grade.REFUTED, only(liar).why
+
+
 COLLECTING = """import gc
 import weakref
 

@@ -244,6 +244,33 @@ async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: s
     assert "kit.py (two)" in found[0].why[0]
 
 
+@pytest.mark.spec("LAW-6")
+async def test_a_test_that_the_base_passes_only_alone_guards_nothing(tmp_path: Path) -> None:
+    """Its file cannot be imported after the other one, on the base and on the head."""
+    base = {
+        "kit.py": TWO,
+        "a/shared.py": "ONE = 1\n",
+        "b/shared.py": "TWO = 2\n",
+        "a/test_a.py": "import kit\nfrom shared import ONE\n\n\ndef test_a():\n    assert kit.two() == 2 * ONE\n",
+        "b/test_b.py": "import kit\nfrom shared import TWO\n\n\ndef test_b():\n    assert kit.two() == TWO\n",
+    }
+    trial = Trial(tmp_path, base, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    found = [
+        only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
+    ]
+    assert [one.grade for one in found] == [Grade.REFUTED, Grade.PROVEN], found
+
+
+@pytest.mark.spec("LAW-11")
+async def test_the_reason_why_existing_tests_are_not_run_is_the_error_itself(tmp_path: Path) -> None:
+    name = "packages/alpha/tests/test_calc.py"
+    trial = Trial(tmp_path, {"kit.py": TWO, name: "import alpha.calc\n\n\ndef test_two():\n    pass\n"}, ASKED)
+    (why,) = (await sealed(trial)).unguarded
+    assert why.endswith(f"({name}: ModuleNotFoundError: No module named 'alpha')")
+
+
 STUB = "def one():\n    return 1\n\n\ndef two():\n    raise NotImplementedError\n"
 FILLED = STUB.replace("raise NotImplementedError", "return 2") + THREE
 

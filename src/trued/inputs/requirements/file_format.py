@@ -28,6 +28,7 @@ from trued.model import (
     Value,
     is_node,
 )
+from trued.support.shell_words import unsupported_operator
 
 ID_LIMIT = 80
 CASE_KINDS = ("call", "run", "http")
@@ -204,6 +205,15 @@ class TestsEntry(TestsCheck):
     from_: Argument = Field(default="", alias="from")
     report: OptionalPath = ""
     within_s: Seconds = 600.0
+
+    @model_validator(mode="after")
+    def _starts_its_runner_without_a_shell(self) -> "TestsEntry":
+        if not self.report and (operator := unsupported_operator(self.command)):
+            raise RuleBroken(
+                f"its command uses `{operator}`, which needs a shell, and tests are started without one",
+                "write the test command alone, or use `kind: command`",
+            )
+        return self
 
 
 class ExamplesEntry(ExamplesCheck):

@@ -114,6 +114,43 @@ class Registrar:
             )
 
 
+class TestModules:
+    """Lets test files that have the same module name run in one process, as pytest does for `conftest.py`.
+
+    pytest names a module after its file, with the packages around it (`__init__.py`). So two packages of a repository
+    can both have a module `test_calc`, or a package `tests`, and Python would import only the first one.
+    """
+
+    def __init__(self) -> None:
+        self.present: dict[str, str] = {}  # first part of a module's name → the folder that it was imported from
+        self.aside: dict[tuple[str, str], dict[str, Any]] = {}  # the same two → the modules of that name, by full name
+
+    def present_for(self, file: str) -> None:
+        """Make the modules of this test file's folder the ones that its module name leads to."""
+        top, folder = root_of(file)
+        before = self.present.setdefault(top, folder)
+        if before == folder:
+            return
+        names = [name for name in sys.modules if name == top or name.startswith(top + ".")]
+        self.aside[top, before] = {name: sys.modules.pop(name) for name in names}
+        sys.modules.update(self.aside.pop((top, folder), {}))
+        self.present[top] = folder
+        importlib.invalidate_caches()
+
+    def all(self) -> list[Any]:
+        return [*sys.modules.values(), *(one for found in self.aside.values() for one in found.values())]
+
+
+@functools.lru_cache(maxsize=None)
+def root_of(file: str) -> tuple[str, str]:
+    """The first part of the name under which pytest imports a test file, and the folder where that part is."""
+    folder, name = os.path.split(os.path.realpath(file))
+    top = os.path.splitext(name)[0]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, top = os.path.split(folder)
+    return top, folder
+
+
 class Counting:
     """The plugin: chooses what is run, adds tests that must fail (canaries and copies), and reports every outcome."""
 
@@ -127,8 +164,11 @@ class Counting:
         self.altering = 0.0  # how long the tests with another expected value took
         self.current: Any = None
         self.collectors: dict[str, set[str]] = {}
+        self.modules = TestModules()
+        self.by_name = True  # whether pytest imports test files by their module names
 
     def pytest_configure(self, config: Any) -> None:
+        self.by_name = config.getoption("importmode", "prepend") != "importlib"
         if config.getoption("doctestmodules", False):
             self.channel.say(note="doctests in modules were not counted, because they are part of the code under test")
         if self.order["files"] is not None:
@@ -236,10 +276,23 @@ class Counting:
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.current = item
+        self.present(item)
         yield
 
     def pytest_collectstart(self, collector: Any) -> None:
         self.collectors.setdefault(collector.nodeid, set()).add(type(collector).__name__)
+        if isinstance(collector, self.pytest.Module):
+            self.present(collector)
+
+    def pytest_collect_directory(self, path: Any) -> None:
+        """Called before the folder's own `conftest.py` is imported (since pytest 8)."""
+        if self.by_name and (path / "__init__.py").is_file():
+            self.modules.present_for(str(path / "__init__.py"))
+
+    def present(self, node: Any) -> None:
+        file = str(getattr(node, "path", None) or getattr(node, "fspath", ""))
+        if self.by_name and file.endswith(".py"):
+            self.modules.present_for(file)
 
     def pytest_collectreport(self, report: Any) -> None:
         if not report.passed and self.collectors.get(report.nodeid) != {"DoctestModule"}:
@@ -479,6 +532,7 @@ def main() -> None:
     last = pytest.hookimpl(trylast=True)  # after every plugin that chooses tests by name or mark
     last(Counting.pytest_collection_modifyitems)  # changes the function in place
     pytest.hookimpl(hookwrapper=True, tryfirst=True)(Counting.pytest_runtest_protocol)
+    pytest.hookimpl(optionalhook=True, tryfirst=True)(Counting.pytest_collect_directory)
     absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
     loaded = load(order["plugins"], channel)
     loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
@@ -493,7 +547,7 @@ def main() -> None:
     sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]
     sys.argv = ["pytest", *order["arguments"]]
     code = int(pytest.main(list(order["arguments"]), plugins=plugins))
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    files = [getattr(module, "__file__", None) for module in counting.modules.all()]
     channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
     channel.say(ended=code, versions={"pytest": pytest.__version__})
     sys.stdout.flush()

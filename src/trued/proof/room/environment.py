@@ -131,7 +131,7 @@ async def choose_environment(
         building(tuple(needed))
     built, why = await build_environment(workspace, caller, recipe, workspace.environments)
     if built is None:
-        note = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}"
+        note = f"the interpreter lacks packages that the base declares, and they could not be installed: {names}: {why}"
         return EnvironmentChoice(caller, (note,), why)
     named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
     origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
