@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trued.errors import BadInput, TruedError
 from trued.workspace.git.command import NO_FILE
+from trued.workspace.git.commit_lookup import branch_point_order
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
@@ -81,11 +82,17 @@ class Checkout:
         return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD."""
-        for upstream in ("@{upstream}", "refs/remotes/origin/HEAD"):
-            if self.commit(upstream) and (found := self.common_base("HEAD", upstream)):
+        """Where the work on this branch began, by the order that `verify` uses: the merge base with its upstream or a
+        main branch, else HEAD."""
+        branch, above = (self._full_name(one) for one in ("HEAD", "@{upstream}"))
+        for name in branch_point_order(branch, above, "@{upstream}"):
+            if self.commit(name) and (found := self.common_base("HEAD", name)):
                 return found
         return self.worktree.head
+
+    def _full_name(self, revision: str) -> str:
+        named = self._git_output("rev-parse", "--symbolic-full-name", "--end-of-options", revision)
+        return "".join(named.splitlines()[-1:])
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
         """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
