@@ -29,6 +29,8 @@ def test_a_planned_contract_is_shown_and_amended_by_a_named_person_only(world: W
     assert planned.returncode == 0, planned.stderr
     unnamed = world.trued("amend", "--remove", "triple")
     assert (unnamed.returncode, "--as NAME --reason TEXT" in unnamed.stderr) == (2, True)
+    named = world.trued("approve", "--as", "ann")
+    assert (named.returncode, "pass --reason TEXT" in named.stderr, "a name" in named.stderr) == (2, True, False)
     given = ("--as", "ann", "--reason", "one is enough")
     inside = world.trued("amend", "--remove", "triple", *given, **{MARKER: "r/x@1"})
     assert (inside.returncode, "refused inside an agent" in inside.stderr) == (2, True)

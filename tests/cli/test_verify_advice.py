@@ -1,5 +1,7 @@
 """Advice after a verification: a command for each thing that only waits for a person; skipped tests are no failures."""
 
+from dataclasses import replace
+
 import pytest
 
 from trued.cli.ledger import explain
@@ -35,12 +37,12 @@ def verified(check: Check, grade: Grade) -> Verification:
         (
             TestsCheck(files=("t.py",)),
             Grade.TESTED,
-            ["verify --requirements", "--accept tested", "git diff bbbbbbbbbbbb"],
+            ["before the change for r", "--accept tested", "git diff bbbbbbbbbbbb"],
         ),
         (
             TestsCheck(files=("t.py",)),
             Grade.SELF_TESTED,
-            ["verify --requirements", "git diff bbbbbbbbbbbb cccccccccccc"],
+            ["before the change for r", "git diff bbbbbbbbbbbb cccccccccccc"],
         ),
         (ManualCheck(steps=("look",)), Grade.UNPROVEN, ["trued why r"]),
     ],
@@ -50,6 +52,14 @@ def test_what_only_waits_for_a_person_names_the_next_command(check: Check, grade
     assert one.code == 3
     assert all(command in advice(one)[0] for command in commands), advice(one)
     assert ("--accept" in advice(one)[0]) is (grade is Grade.TESTED)
+    assert "--requirements" not in advice(one)[0]  # the person has passed a file
+
+
+@pytest.mark.spec("DAY-6")
+def test_who_passed_no_requirements_is_told_how_to() -> None:
+    one = verified(TestsCheck(files=("t.py",)), Grade.SELF_TESTED)
+    bare = replace(one, contract=one.contract.model_copy(update={"requirements": ()}))
+    assert "trued verify --requirements FILE" in advice(bare)[0]
 
 
 @pytest.mark.spec("DAY-12", "USE-2")

@@ -52,6 +52,17 @@ def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote:
     assert "refs/tags/v1 is deleted" in deleted.stderr
 
 
+@pytest.mark.spec("LAW-9")
+def test_the_pushed_copy_of_a_branch_is_not_its_base(yard: Yard, bare_remote: Path) -> None:
+    start = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.git("push", "-q", "-u", "origin", "main")
+    yard.git("checkout", "-q", "-b", "work")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "done")
+    yard.git("push", "-q", "-u", "origin", "work")
+    assert f"base {start[:12]}" in yard.install("git").stdout
+
+
 @pytest.mark.slow
 def test_the_base_itself_and_things_that_are_no_commit_go_through(yard: Yard, bare_remote: Path) -> None:
     yard.install("git")

@@ -10,6 +10,7 @@ from tests.proof.trial import Change, Trial, only
 from trued.model import CallCase, Finding, Grade
 from trued.proof import reasons
 from trued.proof.contract import is_success
+from trued.proof.notes import BUT_OWN
 
 TODO = "def double(x):\n    raise NotImplementedError\n"
 DONE = "def double(x):\n    return x * 2\n"
@@ -111,7 +112,20 @@ async def test_tests_that_the_head_adds_are_listed_and_not_run(tmp_path: Path) -
         done(tests__test_more="x", **{"tests__test_more.py": "def test_x():\n    assert 0\n"})
     )
     assert is_success(verdict), only(verdict).why
-    assert any(one.startswith("tests/test_more.py: added by the change") for one in verdict.undecided)
+    (said,) = [one for one in verdict.undecided if one.startswith("tests/test_more.py: added by the change")]
+    assert said.endswith(BUT_OWN)  # its own tests are counted apart, with this file
+
+
+@pytest.mark.spec("LAW-5", "DAY-6")
+async def test_a_kept_command_is_not_said_to_run_other_files_than_the_change_touches(tmp_path: Path) -> None:
+    script = '#!/bin/sh\ntest "$(sh count.sh a b)" = 2\n'
+    base = {"count.sh": "echo $#\n", "tests/run.sh": script}
+    trial = Trial(tmp_path, base, required({"kind": "command", "command": "sh tests/run.sh"}, keep=True))
+    contract = await trial.seal()
+    verdict = await trial.prove(contract, await trial.head({"count.sh": "echo $(($#))\n"}))
+    assert (only(verdict).grade, only(verdict).why) == (Grade.UNPROVEN, (reasons.UNTRACED,))
+    broken = await trial.prove(contract, await trial.head({"count.sh": "echo 3\n"}))
+    assert only(broken).grade is Grade.REFUTED
 
 
 @pytest.mark.spec("LAW-5")

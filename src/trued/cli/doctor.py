@@ -24,6 +24,7 @@ from trued.engine.role_selection import check_role_names, roles_here
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
+from trued.proof.checks.browser import find_chromium
 from trued.support.redaction import plain
 from trued.workspace.git.rebase import NEEDED as MERGING
 from trued.workspace.sandbox.levels import probe_levels
@@ -36,7 +37,6 @@ SESSION_FIX = {
     "landlock": "get bubblewrap to work, as said above, and use Linux 6.12 or newer",
     "none": "use a sandbox",
 }
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 app = typer.Typer(rich_markup_mode=None)
@@ -221,7 +221,9 @@ def _space(home: Path) -> Diagnosis:
 
 
 def _browser() -> Diagnosis:
-    where = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if where:
+    """Whether page checks can run, by the same search as theirs."""
+    where, lack = find_chromium()
+    if not lack:
         return Diagnosis("chromium", "ok", f"{where} (for browser checks)")
-    return Diagnosis("chromium", "missing", "not found: browser checks cannot run", "apt install chromium")
+    what, _, fix = lack.partition(": ")
+    return Diagnosis("chromium", "missing", f"{what}: browser checks cannot run", fix)

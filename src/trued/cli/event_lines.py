@@ -83,7 +83,8 @@ def _proof_facts(event: JournalEvent) -> str | None:
     match event:
         case proof.CheckSealed() if event.serves:
             served = ", ".join(line(one) for one in event.serves)
-            return f"{served} {event.sort}: on the base {base_outcomes(event.cases) or 'nothing'}"
+            lacks = f" ({line('; '.join(event.lacks), LENGTH)})" if event.lacks else ""
+            return f"{served} {event.sort}: on the base {base_outcomes(event.cases) or 'nothing'}{lacks}"
         case proof.ContractSealed():
             held_out = "held out" if event.held_out else "visible"
             return f"{counted(event.requirements, 'requirement')}, {held_out}: {line(event.why)}"

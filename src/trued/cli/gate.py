@@ -79,9 +79,7 @@ RequirementsOption = Annotated[
 ]
 BaseOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="REV", help="The commit that the work starts from.", show_default="merge base with the upstream"
-    ),
+    typer.Option(metavar="REV", help="The commit that the work starts from.", show_default="where the branch began"),
 ]
 Attempts = Annotated[
     int | None, typer.Option(min=1, max=7, help="How many times in a row to block an agent's stop.", show_default="3")

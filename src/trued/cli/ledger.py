@@ -66,7 +66,7 @@ def why(
         one = Verification(
             kept.contract, kept.verdict, conclude(kept.verdict, kept.accept), kept.accept, kept.reproduce
         )
-        explain(one, requirement, as_json=as_json)
+        explain(one, requirement, as_json=as_json, place=kept.places[-1])
         return
     with open_store() as store:
         record = selected_run(store, run)
@@ -81,12 +81,13 @@ def why(
     _print_explanation(row, told, as_json=as_json)
 
 
-def explain(one: "Verification", requirement: str, *, as_json: bool = False) -> None:
-    """Print one requirement of a verification with all its evidence."""
+def explain(one: "Verification", requirement: str, *, as_json: bool = False, place: str = "") -> None:
+    """Print one requirement of a verification with all its evidence. `place`: where it was verified, if that was
+    earlier."""
     from trued.reporting.views.verdict import verification_data
 
-    found = verification_data(one)
-    row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
+    found, owner = verification_data(one), f"the last verification, in {place}," if place else "the verification"
+    row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, owner)
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]
     words = [row["rests_on"]] if row.get("rests_on") else []
@@ -109,8 +110,8 @@ def _newer_verification() -> "LastVerification | None":
         runs = runs_of(store, here)
     if here and str(here) not in kept.places:
         if not runs:
-            what = f"nothing was verified or run in {here}; the last `trued verify` was in {kept.places[-1]}"
-            raise BadInput(what, then="go there, or run `trued verify` here")
+            what = f"trued keeps only the last verification, which was in {kept.places[-1]}; {here} has no run"
+            raise BadInput(what, then="run `trued verify` here, or go there")
         return None
     return kept if all(one.updated_at < kept.at for one in runs) else None
 

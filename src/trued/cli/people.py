@@ -139,8 +139,15 @@ def _ask_signature(
 
 def _check_signable(who: str, reason: str) -> None:
     """Raise BadInput if name or reason is missing and nobody is at a terminal who could be asked for it."""
-    if not (who and reason) and not is_interactive():
-        raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
+    lacking = [
+        (what, flag)
+        for given, what, flag in ((who, "name", "--as NAME"), (reason, "reason", "--reason TEXT"))
+        if not given
+    ]
+    if lacking and not is_interactive():
+        named, flags = " and ".join(f"a {what}" for what, _ in lacking), " ".join(flag for _, flag in lacking)
+        verb = "is" if len(lacking) == 1 else "are"
+        raise BadInput(f"{named} {verb} missing", then=f"pass {flags}, or use a terminal")
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Prints how a run ended, on stdout, and what the person can do next, on stderr."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from shlex import quote
@@ -280,7 +281,7 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         "limited": _handover_hint(store, name) if state == "limited" else "",
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
-        "unjudged": f"try again with: trued resume {name}",
+        "unjudged": f"try again with: {_command_to_try_again(record)}",
         "not proven": f"next: {why} (the evidence) · trued diff {name} (the work)",
         "done": f"next: {_landing_step(store, name)}trued diff {name} · trued report {name}",
     }
@@ -290,6 +291,13 @@ def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
         hint(then[state])
     if (count := end.notes.count) and state != "planned":
         hint(f"details: trued ledger {name} ({counted(count, 'note')})")
+
+
+def _command_to_try_again(record: RunRecord) -> str:
+    """The command with which the reason for the run's end closes; otherwise `trued resume`. What comes earlier in the
+    reason may quote a project's output."""
+    named = re.search(r", then `(trued (?:run|resume) [^`]+)`$", record.why)
+    return named[1] if named else f"trued resume {record.id}"
 
 
 def _landing_step(store: RunStore, name: str) -> str:

@@ -160,16 +160,17 @@ class VerifyProgress:
                 self._warn(event)
             case proof.SealingStarted():
                 self._side = f"base {event.base[:12]}"
-                self._show_progress(
-                    f"running the checks of {counted(event.requirements, 'requirement')} on the {self._side}"
-                )
+                number = counted(event.requirements, "requirement")
+                what = f"the checks of {number}" if event.requirements else "the existing tests"
+                self._show_progress(f"running {what} on the {self._side}")
             case proof.ProvingStarted():
                 self._side = f"head {event.head[:12]}"
                 self._show_progress(f"running the checks on the {self._side}")
             case proof.EnvironmentBuilding():
                 self._show_progress(f"installing packages for the checks: {line(', '.join(event.packages), 200)}")
             case proof.CheckSealed():
-                self._show_progress(f"{side}{event.sort} done")
+                lacks = f": {line('; '.join(event.lacks), 200)}" if event.lacks else ""
+                self._show_progress(f"{side}{event.sort} done{lacks}")
             case proof.CheckRan():
                 void = f": {line(event.void, 120)}" if event.void else ""
                 self._show_progress(f"{side}{event.sort} done, turn {event.turn}{void}")
@@ -213,8 +214,11 @@ def _missing(one: Verification) -> str:
         return (
             f"check the work by hand (steps: `trued why {named}`) and decide whether to merge; no approval is recorded"
         )
-    lifts = "add held-out cases in a requirements file outside the repository"
+    if one.contract.requirements:
+        lifts = f"add held-out cases that fail before the change for {', '.join(sorted(short))}"
+    else:
+        lifts = "add held-out cases in a requirements file outside the repository (trued verify --requirements FILE)"
     look = (
         f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and decide whether to merge"
     )
-    return f"{lifts} (trued verify --requirements FILE){bar}; or {look}"
+    return f"{lifts}{bar}; or {look}"

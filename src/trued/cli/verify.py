@@ -103,7 +103,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     """Check any commit against requirements. Needs no agent and no key, and writes to no repository.
 
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
-    3: only a person's approval is missing. 6: could not judge.
+    3: nothing failed, but it is not proven. 6: could not judge.
     """
     if receipt is not None:
         raise typer.Exit(_check_receipt(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from trued.errors import BadInput, TruedError
 from trued.workspace.git.command import NO_FILE
-from trued.workspace.git.commit_lookup import MAIN, AmbiguousRevision, refs_called
+from trued.workspace.git.commit_lookup import AmbiguousRevision, branch_point_order, refs_called
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, commit_merge, ignore_rules, take_snapshot
 
 ASK_S = 60.0
-ORIGIN_MAIN = tuple(name for name in MAIN if name.startswith("refs/remotes/origin/"))
 MOST_INSIDE = 50  # at most this many nested repositories are checked: each takes several calls of git
 # the GIT_ variables that git gets, because the user sets them; the others may come from a hook
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
@@ -92,17 +91,17 @@ class Checkout:
         return self._git_output("merge-base", one, other)
 
     def start(self) -> str:
-        """Where the work on this branch began: the merge base with its upstream or origin's main branch, else HEAD.
-
-        An upstream of the branch's own name is only a pushed copy of the same work, so main branches are tried first.
-        """
-        upstream, own = "@{upstream}", self._git_output("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
-        copied = self._git_output("rev-parse", "--symbolic-full-name", upstream).endswith(f"/{own}")
-        is_copy = copied and bool(own) and f"refs/heads/{own}" not in MAIN
-        for name in (*ORIGIN_MAIN, upstream) if is_copy else (upstream, *ORIGIN_MAIN):
+        """Where the work on this branch began, by the order that `verify` uses: the merge base with its upstream or a
+        main branch, else HEAD."""
+        branch, above = (self._full_name(one) for one in ("HEAD", "@{upstream}"))
+        for name in branch_point_order(branch, above, "@{upstream}"):
             if self.commit(name) and (found := self.common_base("HEAD", name)):
                 return found
         return self.worktree.head
+
+    def _full_name(self, revision: str) -> str:
+        named = self._git_output("rev-parse", "--symbolic-full-name", "--end-of-options", revision)
+        return "".join(named.splitlines()[-1:])
 
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
         """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules

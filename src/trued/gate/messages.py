@@ -2,7 +2,7 @@
 
 from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.contract import is_success
-from trued.support.plurals import few
+from trued.support.plurals import counted, few
 
 MOST = 8  # at most this many reasons shown at once; the next attempt shows more
 LONGEST = 400
@@ -38,9 +38,9 @@ def headline(outcome: Outcome, accept: Grade) -> str:
     number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.is_met(accept)]
     if is_success(verdict, accept):
         lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.is_lowered_bar else ""
-        return f"{number} of {number} requirements met, lowest grade {outcome.grade}{lowered}"
+        return f"{number} of {counted(number, 'requirement')} met, lowest grade {outcome.grade}{lowered}"
     state = {"unjudged": "could not judge", "waiting": "waiting for approval"}.get(outcome.state, "NOT PROVEN")
-    return f"{state}: {len(met)} of {number} requirements met, lowest grade {outcome.grade}"
+    return f"{state}: {len(met)} of {counted(number, 'requirement')} met, lowest grade {outcome.grade}"
 
 
 def missing_approval(outcome: Outcome) -> str:

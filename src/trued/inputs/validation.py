@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePosixPath
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
 
@@ -40,6 +41,15 @@ def rule(is_valid: Callable[[str], bool], what: str, then: str) -> AfterValidato
         return text
 
     return AfterValidator(check)
+
+
+def is_project_path(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(name) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
+
+
+IN_PROJECT = ("{!r} is not a path inside the project", "write it relative to the project's folder")
+ProjectPath: TypeAlias = Annotated[str, rule(is_project_path, *IN_PROJECT)]
 
 
 def validate(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.room.bench import WHOLE_CHECK
+from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2
@@ -116,8 +117,14 @@ def full_name(kind: str, check: str, case: str) -> str:
 def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and kind of everything that could not be judged in these facts, for example because a module or program is
     missing, or because the preparation failed."""
-    tried = [one for fact in facts for one in fact.tried]
-    return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
+    tried = [(one, fact.kind) for fact in facts for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
+    return frozenset((one.id, kind) for one, check in tried for kind in _same_lack(one.kind, check))
+
+
+def _same_lack(kind: str, check: str) -> tuple[str, ...]:
+    """Earlier versions recorded a missing playwright as a missing Chromium. Only the engine reports these two, in
+    checks of these kinds."""
+    return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and check in ("browser", "tests") else (kind,)
 
 
 def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:

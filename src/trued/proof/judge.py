@@ -86,6 +86,7 @@ class Facts:
     caps: Sequence[str] = ()  # why the grade is at most `examined` until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # the diff touches a file that a guard of this requirement runs
+    traced: bool = True  # some files that its guards run are known; those that a command runs are not
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
     proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
@@ -484,7 +485,7 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
     if not asked_of_base and not facts.changed:
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if not asked_of_base and not facts.touched:
-        return Grade.UNPROVEN, (reasons.UNTOUCHED,), "attest"
+        return Grade.UNPROVEN, (reasons.UNTOUCHED if facts.traced else reasons.UNTRACED,), "attest"
     if read := [check for check, _ in counts if isinstance(check, DependenciesCheck)]:
         words = reasons.NO_OTHER_DEPENDENCY if any(one.unchanged for one in read) else reasons.NO_NEW_DEPENDENCY
         if facts.unread:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from trued.model import (
+    BrowserCheck,
     CallCase,
     Check,
     CommandCheck,
@@ -22,9 +23,10 @@ from trued.model import (
     Tried,
     is_node,
 )
-from trued.proof.checks.browser import ADVICE
+from trued.proof.checks.browser import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRIVER
 from trued.proof.gaps import NO_WORK
 from trued.proof.room.bench import WHOLE_CHECK, check_hash
+from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
@@ -43,9 +45,12 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     if kind == "path" and name:
         what = f"{_command(check)} does not find the project's own module {name}"
         return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
-    if tried.kind == "program chromium":
-        what = tried.detail.removesuffix(f": {ADVICE}") or "there is no Chromium"
-        return MissingFromEnvironment(name="chromium", what=what, fix=ADVICE)
+    if tried.kind == DRIVER_KIND and _opens_pages(check):
+        return MissingFromEnvironment(name=name, what=NO_DRIVER, fix=DRIVER_ADVICE)
+    if tried.kind == CHROMIUM_KIND:
+        # Evidence of earlier versions has this kind if playwright is missing, too; then its detail says so.
+        what = tried.detail.removesuffix(f": {ADVICE}") or NO_CHROMIUM
+        return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
     if kind == "program" and name:
         # Keep these words: stored runs have asked people with them, and would ask again if they changed.
         what, fix = f"the program {name} is not installed", f"install {name} on this machine"
@@ -84,6 +89,16 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
         if lost:
             found[requirement.id] = each_once(lost)
     return found
+
+
+def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. It quotes no output.
+    A missing module is left out: it may be one that the task has to add."""
+    tried = [one for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
+    lost = [
+        missing_part(check, one.model_copy(update={"detail": ""})) for one in tried if _is_the_machines(one.kind, ())
+    ]
+    return tuple(str(one) for one in each_once(lost))
 
 
 def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
@@ -164,6 +179,10 @@ def unknown_packages(added: AddedPackages) -> list[str]:
 
 def each_once(parts: Iterable[MissingFromEnvironment]) -> tuple[MissingFromEnvironment, ...]:
     return tuple(dict.fromkeys(parts))
+
+
+def _opens_pages(check: Check) -> bool:
+    return isinstance(check, BrowserCheck | TestsCheck)
 
 
 def _command(check: Check) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # not imported at run time: reports import this module, and s
 
 
 MOST_TESTS = 3  # at most this many tests are named in a note
+BUT_OWN = "except for the change's own tests"
 
 
 def facts_of(verdict: Verdict) -> tuple[str, ...]:
@@ -32,7 +33,8 @@ def reported_notes(contract: Contract, notes: Iterable[str]) -> tuple[str, ...]:
 def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
     """Notes about files whose version was not taken from the head, and about what the room lacked.
 
-    `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs.
+    `carried`: the contract's own files (path → base64), which replace the base's. `here`: the head's blobs. The
+    change's own tests run apart from all other checks, with the head's version of their files.
     """
     own = {path: git_blob_names(base64.b64decode(data)) for path, data in carried.items()}
     theirs = [path for path in carried if path in here and here[path] not in own[path]]
@@ -40,8 +42,8 @@ def files_used(graft: "Graft", carried: Mapping[str, str], here: Mapping[str, st
     added = [path for path in graft.removed if path not in carried]
     used = [
         *(f"{path}: the contract's version was used, not the change's" for path in theirs),
-        *(f"{path}: the base's version was used; the change edits or removes it" for path in based),
-        *(f"{path}: added by the change, not used for checks" for path in added),
+        *(f"{path}: the base's version was used, {BUT_OWN}; the change edits or removes it" for path in based),
+        *(f"{path}: added by the change, not used {BUT_OWN}" for path in added),
         *(f"{path}: its test scripts and settings are the base's, the rest the change's" for path in graft.merged),
         *(f"{path}: added or edited by the change, not run" for path in graft.added),
         *(f"{path}: only a build writes it; a placeholder was used" for path in graft.made_up),

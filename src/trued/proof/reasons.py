@@ -27,6 +27,7 @@ INFLUENCED = (
 )
 NO_NEW_BEHAVIOUR = "nothing tests new behaviour"
 UNTOUCHED = "no existing test runs a file that the change touches"
+UNTRACED = "trued cannot see which files its checks run, so nothing shows that they run a file that the change touches"
 NOTHING_HELD_OUT = "no held-out case covers it"
 NOT_HELD_OUT = "the cases are not held out"
 NO_OTHER_CHECK = "no other check covers it"

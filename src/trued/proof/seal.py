@@ -26,6 +26,7 @@ from trued.proof.checks.tests import package_scripts
 from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
+from trued.proof.missing import machine_lacks
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
@@ -373,8 +374,8 @@ async def _run_on_base(
                 ]
                 evidence += taken
                 cases = _count_states(on_base([one for one in taken if one.requirement == owners[0].id]))
-                serves = tuple(one.id for one in owners)
-                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases))
+                serves, lacks = tuple(one.id for one in owners), machine_lacks(check, taken)
+                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
     return tuple(evidence)
 
 

@@ -426,6 +426,7 @@ class CommitTrial:
             caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
+            traced=bool(ran),
             elsewhere=self._tests_of_others(requirement),
             left_out=sorted(one for one in self.unseen if is_test(one)),
             own_tests=self.own_tests.get(requirement.id, OwnTests()),

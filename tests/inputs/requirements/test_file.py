@@ -226,6 +226,8 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         ("environment:\n  pathh: []\nrequirements: []\n", 3, "empty"),
         ("environment:\n  path: []\n  pathh: []\nrequirements: [{id: a, text: b}]\n", 3, "did you mean path?"),
         ("environment:\n  path: src\nrequirements: [{id: a, text: b}]\n", 2, "environment.path should be a list"),
+        ("environment:\n  path: [src, ../..]\nrequirements: [{id: a, text: b}]\n", 2, "'../..' is not a path inside"),
+        ("environment:\n  path: [/usr/lib]\nrequirements: [{id: a, text: b}]\n", 2, "'/usr/lib' is not a path inside"),
         ("serve: {}\nrequirements: [{id: a, text: b}]\n", 1, "the server has no command"),
         ("serve:\n  command: []\nrequirements: [{id: a, text: b}]\n", 2, "names no program"),
         ("serve:\n  command: [x]\n  port_env: A=B\nrequirements: [{id: a, text: b}]\n", 3, "name of a variable"),

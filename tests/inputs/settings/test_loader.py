@@ -98,6 +98,7 @@ def test_readable_folders_count_from_the_file_that_names_them(places: tuple[Path
         ("idle_s = 0\n", 1, "greater than 0"),
         ("sandbox = 'strong'\n", 1, "'auto', 'bubblewrap', 'landlock' or 'none'"),
         ("readable = 'x'\n", 1, "readable"),
+        ("[environment]\npath = ['../x']\n", 2, "'../x' is not a path inside the project"),
         ("agents = 'x'\n", 1, "agents is not a table"),
         ("[agents]\ndefault = 'x'\nsolo = 5\n", 3, "agents.solo: it should be a valid string"),
         ("accept = 'tested'\n", 1, "your own settings"),

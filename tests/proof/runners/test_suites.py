@@ -255,7 +255,7 @@ async def test_a_test_that_the_base_passes_only_alone_guards_nothing(tmp_path: P
         "b/test_b.py": "import kit\nfrom shared import TWO\n\n\ndef test_b():\n    assert kit.two() == TWO\n",
     }
     trial = Trial(tmp_path, base, ASKED)
-    contract = await sealed(trial)
+    contract = await trial.seal_with_existing_tests()
     three = "\n\ndef three():\n    return 3\n"
     found = [
         only(await trial.prove(contract, await trial.head({"kit.py": f"{text}{three}"}))) for text in (BROKEN, TWO)
@@ -267,7 +267,7 @@ async def test_a_test_that_the_base_passes_only_alone_guards_nothing(tmp_path: P
 async def test_the_reason_why_existing_tests_are_not_run_is_the_error_itself(tmp_path: Path) -> None:
     name = "packages/alpha/tests/test_calc.py"
     trial = Trial(tmp_path, {"kit.py": TWO, name: "import alpha.calc\n\n\ndef test_two():\n    pass\n"}, ASKED)
-    (why,) = (await sealed(trial)).unguarded
+    (why,) = (await trial.seal_with_existing_tests()).unguarded
     assert why.endswith(f"({name}: ModuleNotFoundError: No module named 'alpha')")
 
 

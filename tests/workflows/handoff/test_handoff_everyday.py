@@ -8,6 +8,8 @@ import pytest
 
 from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands, feature, named, required
+from trued.cli.context import run_ledger
+from trued.cli.summary import advise
 from trued.engine.approvals import Decision, decide
 from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
@@ -144,7 +146,7 @@ LINTED = {
 @pytest.mark.spec("DAY-2", "DAY-6")
 @pytest.mark.slow
 async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_where_people_look(
-    tmp_path: Path, stack: ExitStack
+    tmp_path: Path, stack: ExitStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ground = Hands(tmp_path, stack, [feature("double"), feature("triple", depends_on=["double"])])
     ground.require([*required(["double", "triple"]), LINTED])
@@ -161,6 +163,10 @@ async def test_what_only_the_environment_lacks_costs_no_attempt_and_is_named_whe
     for text in (record.why, one.agent_notes, handover, ground.file(record, "progress.txt")):
         assert "no-such-linter is not installed" in text
     assert f"--from {record.branch}" in record.why
+    advise(engine.store, record, run_ledger(engine.store, record))
+    advised = capsys.readouterr().err
+    assert "try again with: trued run " in advised
+    assert "trued resume" not in advised  # one next step, not two
     again = await engine.resume(record.id)
     assert (again.state, again.code, len(coders.asked)) == ("unjudged", 6, 1)  # judged again, without an agent
     assert events(engine, record, "tried again")

@@ -22,13 +22,13 @@ def read_plan(path: Path) -> str:
     """Read a plan file. Raises BadInput if it cannot be read or is empty."""
     text = read_text(path)
     if not text.strip().strip("\ufeff"):
-        raise BadInput("the plan is empty", f"{path}:1", TEACH)
+        raise BadInput("the file is empty", f"{path}:1", TEACH)
     return text
 
 
 def parse_plan(text: str, file: str) -> Plan:
     if not text.strip().strip("\ufeff"):
-        raise BadInput("the plan is empty", f"{file}:1", TEACH)
+        raise BadInput("the file is empty", f"{file}:1", TEACH)
     lines = split_lines(text)
     outline = Outline(file)
     outline.read(parse(text), len(lines))

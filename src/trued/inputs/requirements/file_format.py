@@ -4,13 +4,12 @@ Cases that agents write need not keep these rules: they are built from the plain
 proof has rules of its own for them.
 """
 
-from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from trued.inputs.validation import RuleBroken, Subjects, rule
+from trued.inputs.validation import IN_PROJECT, ProjectPath, RuleBroken, Subjects, is_project_path, rule
 from trued.model import (
     BrowserCheck,
     CallCase,
@@ -41,11 +40,6 @@ def _is_id(text: str) -> bool:
     return 0 < len(text) <= ID_LIMIT and all(char.isalnum() or char in "._-" for char in text)
 
 
-def _is_project_path(name: str) -> bool:
-    path = PurePosixPath(name)
-    return bool(name) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
-
-
 def _is_server_path(path: str) -> bool:
     """Whether the text is a path on the contract's own server: no other host, no blanks, no control characters."""
     return (
@@ -69,7 +63,6 @@ def _names_a_program(words: tuple[str, ...]) -> tuple[str, ...]:
     return words
 
 
-IN_PROJECT = ("{!r} is not a path inside the project", "write it relative to the project's folder")
 INTERFACE = 'write, for example, "textkit.slug:slugify(text)"'
 
 Id: TypeAlias = Annotated[
@@ -81,15 +74,14 @@ Argument: TypeAlias = Annotated[
     str, rule(lambda text: "\0" not in text, "no process can be given a NUL character", "leave it out")
 ]
 CommandLine: TypeAlias = Annotated[tuple[Argument, ...], AfterValidator(_names_a_program)]
-ProjectPath: TypeAlias = Annotated[str, rule(_is_project_path, *IN_PROJECT)]
-OptionalPath: TypeAlias = Annotated[str, rule(lambda name: not name or _is_project_path(name), *IN_PROJECT)]
+OptionalPath: TypeAlias = Annotated[str, rule(lambda name: not name or is_project_path(name), *IN_PROJECT)]
 ServerPath: TypeAlias = Annotated[
     str, rule(_is_server_path, "{!r} is not a path on the server", 'begin with "/", and write %20 for a blank')
 ]
 EntryPoint: TypeAlias = Annotated[
     str,
     rule(_is_entry_point, "{!r} cannot be called", 'write "package.module:function" or "path.js:name"'),
-    rule(lambda call: not is_node(call) or _is_project_path(call.rpartition(":")[0]), *IN_PROJECT),
+    rule(lambda call: not is_node(call) or is_project_path(call.rpartition(":")[0]), *IN_PROJECT),
 ]
 VariableName: TypeAlias = Annotated[
     str,
@@ -296,6 +288,7 @@ class ServeEntry(Serve):
 class EnvironmentEntry(Environment):
     """How checks are run. It is sealed with the contract; what is not given is detected."""
 
+    path: tuple[ProjectPath, ...] = ()
     prepare: tuple[Argument, ...] = ()
     variables: dict[VariableName, Argument] = Field(default_factory=dict)
     services: tuple[ServeEntry, ...] = ()

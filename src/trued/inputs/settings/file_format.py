@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_m
 
 from trued.errors import BadInput
 from trued.inputs.settings.limits import read_amount
-from trued.inputs.validation import RuleBroken, rule
+from trued.inputs.validation import ProjectPath, RuleBroken, rule
 from trued.integrations.github import check_repository
 from trued.integrations.http import check_address
 from trued.model import Commands, Environment, ForgeSettings, Rate, RunLimits, Settings, TicketSettings, Value
@@ -140,6 +140,7 @@ class LimitsTable(LimitTable):
 
 
 class EnvironmentTable(Environment):
+    path: tuple[ProjectPath, ...] = ()
     # A name without a value gets the value that it has in the environment.
     variables: Annotated[dict[str, str | None], BeforeValidator(_by_name)] = Field(default_factory=dict)  # type: ignore[assignment]
 

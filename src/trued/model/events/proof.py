@@ -48,13 +48,14 @@ class ProvingStarted(JournalEvent, kind="proving"):
     head: str
 
 
-class CheckSealed(JournalEvent, kind="sealed"):
+class CheckSealed(JournalEvent, kind="sealed", omits=("lacks",)):
     """A check was run on the base before any work."""
 
     check: str
     sort: str  # kind of check
     serves: tuple[str, ...]  # requirements that it checks
     cases: dict[str, int]  # how many were red, green (guard), broken
+    lacks: tuple[str, ...] = ()  # what the machine lacks for unjudged cases, and how to provide it
 
 
 class ContractSealed(JournalEvent, kind="contract sealed"):

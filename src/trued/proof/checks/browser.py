@@ -40,6 +40,7 @@ from trued.proof.room.bench import (
     nonce,
     void_fact,
 )
+from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 from trued.protocols import Command, CommandResult, Server, Workspace
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -48,6 +49,9 @@ OUTPUT_BYTES = 32 * 2**20  # the most that the browser script may write; include
 MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
 ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
+DRIVER_ADVICE = "pip install 'trued[browser]'"
+NO_DRIVER = "playwright is not installed"
+NO_CHROMIUM = "there is no Chromium"
 NO_SERVER = "a page needs a server, and the contract has none"
 
 
@@ -76,7 +80,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     assert bench.serve is not None  # noqa: S101  (checked one line above)
     program, lack = find_chromium()
     if lack:
-        tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]
+        tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind=missing_kind(), detail=lack) for one in ids]
         return Fact(tuple(tried), f"open {check.page}", void=lack, notes=(f"{check.page}: {lack}",))
     within_s = bench.serve.ready.within_s + _browser_s(check) + 30.0
     ran, record = None, dict[str, Any]()
@@ -232,10 +236,19 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 def find_chromium() -> tuple[str, str]:
     """The path of Chromium, and "". If Chromium or Playwright is missing: "", and a sentence that says what to
     install."""
-    if importlib.util.find_spec("playwright") is None:
-        return "", f"playwright is not installed: {ADVICE}"
+    if not _has_driver():
+        return "", f"{NO_DRIVER}: {DRIVER_ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))
-    return program, "" if program else f"there is no Chromium: {ADVICE}"
+    return program, "" if program else f"{NO_CHROMIUM}: {ADVICE}"
+
+
+def missing_kind() -> str:
+    """The kind of a case that cannot be judged because `find_chromium` found something missing."""
+    return CHROMIUM_KIND if _has_driver() else DRIVER_KIND
+
+
+def _has_driver() -> bool:
+    return importlib.util.find_spec("playwright") is not None
 
 
 @lru_cache(maxsize=4)

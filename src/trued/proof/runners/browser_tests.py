@@ -23,7 +23,7 @@ def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fac
     """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing."""
     _, lack = browser.find_chromium()
     if lack:
-        return unjudged_fact(lack, "program chromium", wanted)
+        return unjudged_fact(lack, browser.missing_kind(), wanted)
     _, why = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
     return unjudged_fact(why, "module playwright", wanted) if why else None
 

@@ -289,7 +289,8 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
-    for name in (*MAIN, upstream) if await _is_own_copy(git, head.revision, upstream) else (upstream, *MAIN):
+    branch, above = [await _full_name(git, one) for one in (head.revision, upstream)]
+    for name in branch_point_order(branch, above, upstream):
         code, out, _ = await git.attempt("merge-base", head.commit, f"{name}^{{commit}}")
         found = out.decode(errors="replace").strip()
         if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
@@ -298,14 +299,17 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
 
 
-async def _is_own_copy(git: Git, revision: str, upstream: str) -> bool:
-    """Whether the upstream is the pushed copy of this branch, and not a main branch."""
-    names = []
-    for one in (revision, upstream):
-        code, out, _ = await git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", one)
-        names.append(out.decode(errors="replace").splitlines()[-1:] if code == 0 else [])
-    own = "".join(names[0]).removeprefix("refs/heads/")
-    return bool(own) and f"refs/heads/{own}" not in MAIN and "".join(names[1]).endswith(f"/{own}")
+def branch_point_order(branch: str, above: str, upstream: str) -> tuple[str, ...]:
+    """The names at which the work on a branch may have begun, the likeliest first. `branch`, `above`: the full names
+    of the branch and of its upstream; `upstream`: the upstream as git is asked for it."""
+    own = branch.removeprefix("refs/heads/")
+    is_own_copy = bool(own) and branch not in MAIN and above.endswith(f"/{own}")
+    return (*MAIN, upstream) if is_own_copy else (upstream, *MAIN)
+
+
+async def _full_name(git: Git, revision: str) -> str:
+    code, out, _ = await git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", revision)
+    return "".join(out.decode(errors="replace").splitlines()[-1:]) if code == 0 else ""
 
 
 async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
