@@ -85,7 +85,7 @@ def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:
     committed(repo.parent / "elsewhere", {"a": ""})
     away = trued("why", "double", cwd=repo.parent / "elsewhere")
     assert (away.returncode, away.stderr.count("\n")) == (2, 1)
-    assert f"the last `trued verify` was in {repo}" in away.stderr
+    assert f"the last verification, which was in {repo}" in away.stderr
     other = trued("why", "nothing", cwd=repo)
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
     assert (home / "verified.json").stat().st_mode & 0o077 == 0

@@ -228,6 +228,40 @@ def test_a_question_is_not_blocked_because_another_session_works_in_another_work
 
 
 @pytest.mark.spec("DAY-10")
+def test_a_liar_does_not_hide_its_commits_behind_a_session_that_it_makes_up(yard: Yard) -> None:
+    yard.install("claude")
+    other = yard.top / "other"
+    yard.git("worktree", "add", "-q", "-b", "beside", str(other))
+    yard.prompt("work", "s1")
+    yard.prompt("made up", "s2", cwd=str(other))
+    yard.prompt("made up, too", "s3")  # in the liar's own worktree
+    (other / "slug.py").write_text(WRONG)
+    yard.git("commit", "-qam", "half of it", at=other)
+    assert yard.stop("s1", prompt_id="work")["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_the_gate_is_not_switched_off_by_a_tag_named_like_a_hash(yard: Yard) -> None:
+    yard.install("claude")
+    yard.git("tag", yard.git("rev-parse", "HEAD").stdout.strip())
+    yard.prompt("work")
+    yard.write("slug.py", RED)
+    assert yard.stop(prompt_id="work")["decision"] == "block"
+
+
+@pytest.mark.spec("DAY-10")
+def test_looking_at_an_old_commit_in_another_worktree_is_no_work(yard: Yard) -> None:
+    yard.write("slug.py", RED)
+    yard.git("commit", "-qam", "red")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "green")
+    yard.install("claude")
+    yard.prompt("question")
+    yard.git("worktree", "add", "-q", "--detach", str(yard.top / "old"), "HEAD~1")
+    assert "decision" not in yard.stop(prompt_id="question")
+
+
+@pytest.mark.spec("DAY-10")
 def test_what_the_user_allows_claude_code_is_no_work(yard: Yard) -> None:
     yard.install("claude")
     yard.prompt("question")

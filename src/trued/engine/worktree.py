@@ -132,10 +132,12 @@ class Checkout:
         rows = [line.split(":") for line in self._git_output(*words).splitlines()]
         return {row[2] or row[0]: row[3] or row[1] for row in rows if len(row) == 4 and (row[2] or row[0])}
 
-    def is_on_a_remote(self, commit: str) -> bool:
-        """Whether a remote-tracking branch contains the commit."""
-        code, out = _ask_git(self.root, self.environ, "rev-list", "--max-count=1", commit, "--not", "--remotes")
-        return code == 0 and not out.strip()
+    def not_on_a_remote(self, commits: Collection[str]) -> set[str]:
+        """Those of the commits that no remote-tracking branch contains."""
+        if not commits:
+            return set()
+        code, out = _ask_git(self.root, self.environ, "rev-list", *commits, "--not", "--remotes")
+        return {*commits} if code != 0 else {*commits} & {*out.decode("ascii", "replace").split()}
 
     def worktrees(self) -> dict[Path, str]:
         """All working trees of the repository that exist → the branch that is checked out there, or ""."""

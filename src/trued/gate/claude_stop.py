@@ -151,7 +151,7 @@ async def answer_stop(call: HookCall, judge: Judge) -> tuple[dict[str, Any], Jud
 
 async def record_beginning(call: HookCall, judge: Judge) -> None:
     """Record the working tree at the beginning of a turn or subagent, and the work that this tree does not contain: on
-    branches, and in repositories nested in the working tree."""
+    branches, under tags, in other worktrees, and in repositories nested in the working tree."""
     found = await beginning_now(judge, judge.store.busy_worktrees(call.conversation))
     log = judge.store.turns(call.conversation)
     if call.event == AGENT_BEGINS:

@@ -14,20 +14,18 @@ SCRIPT = """\
 #!/bin/sh
 # Checks what is pushed. `trued gate remove git` removes this hook and restores the former one.
 refs=$(cat; printf .)
-hooks=$(cd -- "$(dirname -- "$0")" && pwd)
+hooks=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 if [ -x "$hooks/{aside}" ]; then
-  # The former hook may look at its name and at files around it: it runs in a copy of its folder, made of links.
-  copy=$(mktemp -d "$(git rev-parse --absolute-git-dir)/trued-hook.XXXXXX") || exit 1
-  trap 'rm -rf -- "$copy"' EXIT
+  # The former hook may look at its name and at files around it: it runs under its name, from a folder beside its own.
+  beside=$(mktemp -d "$hooks.XXXXXX") || exit 1
+  trap 'rm -rf -- "$beside"' EXIT
   trap 'exit 1' HUP INT TERM
-  inside=$copy/$(basename -- "$hooks")
-  mkdir -- "$inside" || exit 1
-  ln -s -- "$(dirname -- "$hooks")"/* "$copy" 2>/dev/null
+  echo '*' >"$beside/.gitignore"
   for one in "$hooks"/*; do
-    [ "${{one##*/}}" = {name} ] || ln -s -- "$one" "$inside"
+    [ "${{one##*/}}" = {name} ] || ln -s -- "$one" "$beside"
   done
-  ln -s -- "$hooks/{aside}" "$inside/{name}" || exit 1
-  printf '%s' "${{refs%.}}" | "$inside/{name}" "$@" || exit $?
+  ln -s -- "$hooks/{aside}" "$beside/{name}" || exit 1
+  printf '%s' "${{refs%.}}" | "$beside/{name}" "$@" || exit $?
 fi
 printf '%s' "${{refs%.}}" | {command} "$@"
 """

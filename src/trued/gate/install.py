@@ -173,14 +173,15 @@ async def _seal_contract(
     if gate and named and not options.requirements and not named.is_file():
         file = site.store.sealed_requirements(named.suffix)  # the user may move or delete the file
     if file is None or named is None or not file.is_file():
-        what = f"there is no file {file}" if file else "no requirements are given"
+        what = f"there is no file {named}" if named else "no requirements are given"
         raise BadInput(what, then="pass --requirements FILE")
     base = _base(checkout, options, gate)
     fresh = gate or Gate(repository=str(checkout.common), root=str(checkout.root), base=base).model_copy(
         update=options.settings()
     )
     text, requirements = file.read_bytes(), load_requirements(file)
-    contract = await seal(checkout, file, base, store=site.store, strictness=site.strictness(fresh.accept), tell=tell)
+    strictness = site.strictness(fresh.accept)
+    contract = await seal(checkout, file, base, named=named, store=site.store, strictness=strictness, tell=tell)
     update = {
         "base": base,
         "requirements_file": str(named.resolve()),

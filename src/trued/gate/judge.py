@@ -56,12 +56,22 @@ class Strictness:
 
 
 async def seal(
-    checkout: Checkout, requirements: Path, base: str, *, store: GateStore, strictness: Strictness, tell: Emit
+    checkout: Checkout,
+    requirements: Path,
+    base: str,
+    *,
+    named: Path,
+    store: GateStore,
+    strictness: Strictness,
+    tell: Emit,
 ) -> Contract:
-    """Run the checks of the requirements on `base`, and return the sealed contract. It is not saved yet."""
+    """Run the checks of the requirements on `base`, and return the sealed contract. It is not saved yet.
+
+    `named`: the user's own file. `requirements` may be the gate's copy of it, if the user's is gone.
+    """
     request = _request(checkout, base, requirements, strictness)
     contract = await seal_contract(request, home=store.home, tell=tell)
-    if contract.held_out and is_inside(requirements, checkout.root):
+    if contract.held_out and is_inside(named, checkout.root):
         contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
     return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
 
@@ -94,7 +104,10 @@ class Judge:
         whatever the user allows it, in a turn that only answers a question, too."""
         path, head = self.checkout.root / CLAUDE_LOCAL, self.checkout.worktree.head
         committed = head and self.checkout.read(head, CLAUDE_LOCAL) is not None
-        return {} if committed or path.is_symlink() or not path.is_file() else {CLAUDE_LOCAL: path.read_bytes()}
+        try:
+            return {} if committed or path.is_symlink() or not path.is_file() else {CLAUDE_LOCAL: path.read_bytes()}
+        except OSError:  # then it is no exception; if git does not ignore it, git says that it cannot be read
+            return {}
 
     async def judge_snapshot(self, taken: Snapshot) -> JudgedTree:
         return await self._judge_in_time(

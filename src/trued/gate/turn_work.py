@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.engine.worktree import open_checkout
-from trued.errors import BadInput, StateFailed
+from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.gate.judge import SNAPSHOTS, Judge
 from trued.gate.turns import Beginning
 from trued.workspace.git.command import Git
 from trued.workspace.git.snapshot import Snapshot
 
 INSIDE = "inside"  # folder of private repositories, one for each repository inside the working tree
-MOST_WORKTREES = 10  # at most this many other worktrees are recorded when a turn begins: the user's prompt waits for it
+# At most this many other worktrees are recorded when a turn begins, for about this long: the user's prompt waits.
+MOST_WORKTREES, LOOK_S = 10, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
     checkout, taken = judge.checkout, await judge.snapshot()
     others = [root for root in map(str, checkout.worktrees()) if root != str(checkout.root)]
     seen = [root for root in others if root not in busy][:MOST_WORKTREES]
+    elsewhere, until = dict.fromkeys(others, ""), time.monotonic() + LOOK_S
+    for root in seen:
+        if time.monotonic() < until:
+            elsewhere[root] = await _tree_at(root, judge)
     return Beginning(
         root=str(checkout.root),
         tree=taken.tree,
@@ -38,7 +43,8 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
         head=checkout.worktree.head,
         tips=tuple(sorted({*checkout.tips(), *checkout.tags()})),
         inside=await checkout.changed_inside(taken, judge.store.folder / INSIDE),
-        elsewhere=dict.fromkeys(others, "") | {root: await _tree_at(root, judge) for root in seen},
+        elsewhere=elsewhere,
+        busy=tuple(sorted({*others} & {*busy})),
         ignored=checkout.ignore_rules.decode("latin-1"),
     )
 
@@ -63,7 +69,7 @@ async def work_since(began: Beginning, judge: Judge, taken: Snapshot, busy: Coll
         other = None if root in (here, began.root, *busy) or began.elsewhere.get(root) == "" else _judge_at(root, judge)
         if other and await _has_changed(began, other, found := await other.snapshot()):
             trees.append(found)
-    return TurnWork((*trees, *await _new_commits(began, judge, busy)), inside)
+    return TurnWork((*trees, *await _new_commits(began, judge)), inside)
 
 
 async def _changed_inside(began: Beginning, judge: Judge, taken: Snapshot) -> tuple[str, ...]:
@@ -78,7 +84,9 @@ async def _has_changed(began: Beginning, judge: Judge, now: Snapshot) -> bool:
     before = {**began.elsewhere, began.root: began.tree}.get(str(checkout.root))
     if now.tree != before:
         # The files of a commit that existed at the beginning, while those of the beginning are not lost, are no work.
-        is_old = not now.dirty and now.tree in began.tips
+        is_old = not now.dirty and (
+            now.tree in began.tips or (bool(began.head) and checkout.contains(began.head, now.commit))
+        )
         if not is_old or not (before is None or before in {*checkout.tips(), *checkout.tags()}):
             return True
     return await _hides_files(began, judge, now)
@@ -104,17 +112,22 @@ def _judge_at(root: str, judge: Judge) -> Judge | None:
 async def _tree_at(root: str, judge: Judge) -> str:
     """The tree of another worktree; "" if it cannot be read."""
     there = _judge_at(root, judge)
-    return (await there.snapshot()).tree if there else ""
+    try:
+        return (await there.snapshot()).tree if there else ""
+    except (CannotJudge, StateFailed):
+        return ""
 
 
-async def _new_commits(began: Beginning, judge: Judge, busy: Collection[str]) -> list[str]:
+async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
     """Tips of local branches, tags and stashed commits, with a file whose content did not exist at the beginning.
-    Committing existing files is not new work. Branches on which other sessions work, and tags of commits that a remote
-    has, are not this turn's."""
+    Committing existing files is not new work. Branches of worktrees in which other sessions worked when the turn began,
+    and tags of commits that a remote has, are not this turn's."""
     checkout = judge.checkout
-    branches = {ref for root, ref in checkout.worktrees().items() if str(root) in busy and ref}
     tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
-    tags = {tree: commit for tree, commit in tags.items() if not checkout.is_on_a_remote(commit)}
+    others = {*began.busy} - {str(checkout.root)}
+    branches = {ref for root, ref in checkout.worktrees().items() if str(root) in others and ref}
+    own = checkout.not_on_a_remote(tags.values())
+    tags = {tree: commit for tree, commit in tags.items() if commit in own}
     new = {tree: commit for tree, commit in (tags | checkout.tips(branches)).items() if tree not in began.known}
     if not new:
         return []

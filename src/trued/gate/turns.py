@@ -23,6 +23,7 @@ class Beginning(Value):
     head: str = ""  # the commit that was checked out
     tips: tuple[str, ...] = ()  # trees of local branches, of tags and of the stash
     elsewhere: dict[str, str] = {}  # noqa: RUF012  another worktree of the repository → its tree; "": unknown
+    busy: tuple[str, ...] = ()  # other worktrees in which other sessions worked at that time
     # nested repository → its tree, unless it is at the commit that `head` names; "": unknown
     inside: dict[str, str] = {}  # noqa: RUF012
     ignored: str = ""  # ignore rules outside the tree, as latin-1

@@ -81,13 +81,18 @@ async def altered_helpers(
     def users_of(path: str) -> tuple[str, ...]:
         return tuple(one for one in texts if one != path and uses(one, path))
 
-    def only_tests_use(path: str, above: frozenset[str] = frozenset()) -> bool:
+    def only_tests_use(path: str) -> bool:
         """Whether tests use the file, directly or through other files that only tests use. What no file uses is the
-        product. `above`: the files through which `path` was reached."""
-        rest = [one for one in users_of(path) if one in product and one not in above]
-        return bool(users_of(path)) and all(
-            not _is_asked_for(one, asked, known) and only_tests_use(one, above | {path}) for one in rest
-        )
+        product."""
+        found, waiting = {path}, [path]
+        while waiting:
+            one = waiting.pop()
+            if not users_of(one) or (one != path and _is_asked_for(one, asked, known)):
+                return False
+            more = [each for each in users_of(one) if each in product and each not in found]
+            found.update(more)
+            waiting += more
+        return any(each not in product for one in found for each in users_of(one))
 
     product = {one: texts[one] for one in others}
     left = [path for path in suspects if only_tests_use(path)]
@@ -220,6 +225,8 @@ def _code_that_the_user_names(contract: Contract) -> str:
     agent must not decide which files are the product."""
     words = [one.text for one in contract.requirements if not one.author]
     checks = [one for each in contract.requirements for one in each.checks if check_hash(one) not in contract.authors]
+    if contract.serve and not contract.authors:  # else an agent may have written the server's command
+        words.append(" ".join(contract.serve.command))
     for check in checks:
         if isinstance(check, ExamplesCheck):
             words += [one.call for one in check.cases if isinstance(one, CallCase)]

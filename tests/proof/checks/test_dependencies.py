@@ -906,6 +906,7 @@ IN_PAGES = {
     "another page": "<meta http-equiv='refresh' content='0;url=//cdn/x'>",
     "a style sheet in another spelling": "<style>@\\69mport '\\2f\\2f packages/x.css';</style>",
 }
+UNREADABLE_PAGES = {"an unknown declaration": "<p>a<![b]</p>", "tags that are not closed": "<a " * 1000}
 HONEST_PAGES = {
     "words": "<p>And doubles: see //comments and 1:2.</p>",
     "its own script": "<script src='tiny.js'></script><button onclick='go()'>Go</button>",
@@ -941,6 +942,13 @@ async def test_a_page_is_read_as_a_browser_reads_it(name: str) -> None:
 
 
 @pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", UNREADABLE_PAGES)
+async def test_a_page_that_cannot_be_read_is_unread(name: str) -> None:
+    head = {"index.html": PAGE["index.html"].replace("</body>", f"{UNREADABLE_PAGES[name]}</body>")}
+    assert (await read(head, PAGE)).startswith("unread ")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
 @pytest.mark.parametrize("name", HONEST_PAGES)
 async def test_an_honest_page_is_read_whole(name: str) -> None:
     head = {"index.html": PAGE["index.html"].replace("</body>", f"{HONEST_PAGES[name]}</body>")}
@@ -961,6 +969,9 @@ async def test_what_runs_a_text_or_a_program_in_another_way_is_unread(name: str,
         ("more.py", "import google.cloud.storage\n\nx = google.cloud.storage.Client\n"),
         ("more.py", "from google.cloud import storage\n"),
         ("more.js", "const first = window['state']; setTimeout(() => first(), 1);\n"),
+        ("more.js", "export class A { copy(x) { const self = this; self[x] = 1; return new this.constructor(x); } }\n"),
+        ("more.py", "def name(user):\n    return user.profile.name + user.trace\n"),
+        ("more.py", "from .profile import Profile\n\nx = Profile()\n"),
     ],
 )
 async def test_what_the_base_loads_too_is_known(path: str, text: str) -> None:

@@ -33,7 +33,7 @@ from trued.proof.checks.package_words import (
     parsed,
     read_names,
 )
-from trued.proof.checks.page_parts import PageParts, style_addresses, unescaped_style
+from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
 from trued.proof.checks.source_imports import (
     COMPILED,
     SCRIPTS,
@@ -76,6 +76,8 @@ _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributin
 _ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
 # A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
 # nothing.
+# Names under which several packages bring modules of their own.
+SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
 _SNAPSHOT = re.compile(rf"(?:\s*//[^\n]*\n|\s*exports\[{_TEXT_VALUE}\] = {_TEXT_VALUE};)*\s*", re.DOTALL)
 _ADDRESS = re.compile(r"(?:https?:/*|//)[\w.-]+\.\w[^\s\"'`<>()]*", re.IGNORECASE)
@@ -355,7 +357,9 @@ def _loads_more(path: str, was: str, now: str) -> bool:
     """Whether a page or style sheet newly loads something from elsewhere, or newly runs code that may do so."""
     if path.endswith((".css", ".scss")):
         return bool(style_addresses(now) - style_addresses(was))
-    before, after = PageParts(was), PageParts(now)
+    before, after = page_parts(was), page_parts(now)
+    if before is None or after is None:
+        return True
     known = {line for one in before.code for line in read_source("inline.js", one).hidden}
     code = [read_source("inline.js", one) for one in after.code - before.code]
     return bool(after.addresses - before.addresses) or any(one.hidden - known or one.starts for one in code)
@@ -367,7 +371,8 @@ def _named_in_markup(path: str, text: str, files: Collection[str]) -> set[str]:
 
 def _imported_in_page(text: str) -> set[str]:
     """The packages that scripts in a page import."""
-    return {name for one in PageParts(text).code for name in read_source("inline.js", one).imports}
+    parts = page_parts(text)
+    return {name for one in parts.code for name in read_source("inline.js", one).imports} if parts else set()
 
 
 def _named_in_style(path: str, text: str, files: Collection[str]) -> set[str]:
@@ -496,7 +501,8 @@ async def _unknown_imports(
     base, commit = commits
     declared, ours = await declared_by(workspace, base), (await own_packages(workspace, base, commit)).linked()
     imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
-    left = {name: path for name, path in imports.items() if not any(_provides(one, name) for one in declared)}
+    fresh = _imported_parts(changed)
+    left = {name: path for name, path in imports.items() if not _is_declared(name, fresh.get(name, ()), declared)}
     parts = dict[str, set[str]]()  # name → the parts of it that the base imports; "" for the name itself
     if left:
         on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
@@ -509,7 +515,7 @@ async def _unknown_imports(
             for name in read.imports - set(own) if path.endswith(".py") else read.imports:
                 parts.setdefault(name, set()).update(read.parts.get(name, {""}))
                 short |= {name} if name[:2] in marks else set()
-        left = _without_known(left, _imported_parts(changed), parts)
+        left = _without_known(left, fresh, parts)
         roots: dict[str, set[str]] = {one: set() for one in marks}
         for name in short:
             roots[name[:2]] |= _roots_of_short_name(name, on_base)
@@ -531,19 +537,22 @@ def _imported_parts(files: Mapping[str, bytes]) -> dict[str, dict[str, str]]:
 def _without_known(
     imports: Mapping[str, str], fresh: Mapping[str, Mapping[str, str]], known: Mapping[str, Collection[str]]
 ) -> dict[str, str]:
-    """The imports without those that the base's code has, too. Several packages may share a name, as `google` does: if
-    the base imports only parts of a name, no other part of it is known. `fresh`, `known`: name → its parts that changed
-    files and the base import; "" stands for the name itself."""
+    """The imports without those that the base's code has, too. If the base imports only parts of a name that several
+    packages share, no other part of it is known. `fresh`, `known`: name → its parts that changed files and the base
+    import; "" stands for the name itself."""
     left: dict[str, str] = {}
     for name, path in imports.items():
         new = {part: at for part, at in fresh.get(name, {}).items() if part and part not in known.get(name, ())}
         if name not in known:
             left[name] = path
-        elif "" not in known[name]:
+        elif name in SHARED and "" not in known[name]:
             left |= {f"{name}.{part}": at for part, at in new.items()}
     return left
 
 
-def _provides(package: str, module: str) -> bool:
-    # Many packages share the name `google`, so one of them does not provide the others.
-    return package == module or (module != "google" and provides_module(package, module))
+def _is_declared(name: str, parts: Collection[str], declared: Collection[str]) -> bool:
+    """Whether a declared package provides the module. Of a name that several packages share, `google-cloud-storage`
+    provides only the part `cloud`."""
+    if name not in SHARED or not parts:
+        return any(package == name or provides_module(package, name) for package in declared)
+    return all(any(f"{package}-".startswith(f"{name}-{part}-") for package in declared) for part in parts)

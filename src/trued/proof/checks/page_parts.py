@@ -10,11 +10,23 @@ ADDRESSED = frozenset(
         *("imagesrcset", "ping", "code", "codebase", "archive", "classid"),
     )
 )
+MOST_UNCLOSED = 200
 _SHOWN_AS_PICTURE = ("img", "source", "link", "input", "video", "image")
 _ELSEWHERE = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 _CALLED = ("mailto:", "tel:", "about:")  # addresses from which nothing is loaded
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})[ \t\r\n\f]?")
 _STYLE_ADDRESS = re.compile(r"url\(\s*[\"']?\s*([^\"')]+)|@import\s+[\"']([^\"']+)", re.IGNORECASE)
+
+
+def page_parts(text: str) -> "PageParts | None":
+    """The parts of a page; None if it cannot be read: Python's parser fails at unknown declarations, and takes
+    quadratic time for many tags that are not closed."""
+    if text.count("<") - text.count(">") > MOST_UNCLOSED:
+        return None
+    try:
+        return PageParts(text)
+    except (AssertionError, RecursionError):
+        return None
 
 
 class PageParts(HTMLParser):

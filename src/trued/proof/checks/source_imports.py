@@ -60,7 +60,8 @@ STARTERS = frozenset(
     }
 )
 MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
-HELD = frozenset(MODULES) - {"code"}  # as an attribute, `code` is seldom the module: `error.code`
+# As attributes, these are seldom the modules: `error.code`, `user.profile`.
+HELD = frozenset(MODULES) - {"code", "profile", "trace"}
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
 # Comments and strings of JavaScript. They are removed before the rest is searched.
@@ -70,8 +71,8 @@ _REQUIRES = re.compile(
     r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|getBuiltinModule)\b|\beval\b(?!\s*:)|(?<!\.)\bFunction\s*\("
     r"|\bprocess\.(?:binding|dlopen|mainModule)\b|\bBun\.|\bDeno\.(?:Command|run)\b"
     # a function made of a text, and a computed name of something that every script can reach
-    r"|\.constructor\s*\(|\bmodule\.constructor\b|\bset(?:Timeout|Interval)\s*\(\s*\"\""
-    r"|\b(?:globalThis|global|window|self|module|process)\s*\[\s*(?!\"\"\s*\])"
+    r"|(?<!\bthis)\.constructor\s*\(|\bmodule\.constructor\b|\bset(?:Timeout|Interval)\s*\(\s*\"\""
+    r"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
 )
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
@@ -168,7 +169,7 @@ class _Python:
                     self.modules |= {one.name, top}
             elif isinstance(node, ast.ImportFrom):
                 for one in node.names:
-                    holds = one.name in MODULES
+                    holds = one.name in HELD
                     whole = one.name if holds else f"{'.' * node.level}{node.module or ''}.{one.name}"
                     self.modules |= {whole} if holds else set()
                     self.origins.setdefault(one.asname or one.name, set()).add(whole)
@@ -231,18 +232,23 @@ class _Python:
     def _hides(self, statement: ast.stmt) -> bool:
         """Whether the statement may load something without naming it."""
         if isinstance(statement, ast.Import):
-            return any(one.name.split(".")[0] in IMPORTING or self._is_private(one.name) for one in statement.names)
+            return any(self._runs_texts(one.name) or self._is_private(one.name) for one in statement.names)
         if isinstance(statement, ast.ImportFrom):
             module, names = statement.module or "", {one.name for one in statement.names}
             renamed = any(one.asname and one.name in LOADERS for one in statement.names) and module != "importlib"
             every = "*" in names and module.split(".")[0] in (*MODULES, *ALSO_STARTING)
-            private = not statement.level and self._is_private(module)
-            return renamed or every or private or module.split(".")[0] in IMPORTING
+            is_hidden = not statement.level and (self._runs_texts(module) or self._is_private(module))
+            return renamed or every or is_hidden
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return False  # a docstring
         nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
         read = {id(one) for node in nodes for one in self._read_parts(node)}
         return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
+
+    def _runs_texts(self, module: str) -> bool:
+        """Whether the module is one of Python's that load modules or run texts, and not the project's own."""
+        first = module.split(".")[0]
+        return first in IMPORTING and first not in self.own
 
     def _is_private(self, module: str) -> bool:
         """Whether the module is one of Python's private ones, such as `_posixsubprocess`, of which nothing is known."""

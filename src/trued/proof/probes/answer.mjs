@@ -29,6 +29,7 @@ const said = { text: String, json: JSON.stringify, parse: JSON.parse };
 const zone = bound(Object.prototype.toString);
 const own = bound(Object.prototype.hasOwnProperty);
 const push = bound(Array.prototype.push);
+const includes = bound(Array.prototype.includes);
 const pop = bound(Array.prototype.pop);
 const joined = bound(Array.prototype.join);
 const add = bound(Set.prototype.add);
@@ -238,11 +239,14 @@ function lineage(error) {
   const names = [];
   for (let one = error; one !== null && one !== ofObject && names.length < 32; one = getPrototypeOf(one)) {
     const made = own(one, "constructor") ? one.constructor?.name : undefined;
-    if (typeof made === "string" && made && !names.includes(made)) push(names, made);
+    if (typeof made === "string" && made && !includes(names, made)) push(names, made);
   }
-  if (typeof error.name === "string" && error.name && !names.includes(error.name)) push(names, error.name);
-  const claimed = names.filter((name) => OWN_ERRORS[name] !== undefined && !hasInstance(OWN_ERRORS[name], error));
-  return names.map((name) => (claimed.includes(name) ? `another ${name}` : name));
+  if (typeof error.name === "string" && error.name && !includes(names, error.name)) push(names, error.name);
+  for (let at = 0; at < names.length; at += 1) {
+    const known = OWN_ERRORS[names[at]];
+    if (known !== undefined && !hasInstance(known, error)) names[at] = `another ${names[at]}`;
+  }
+  return names;
 }
 
 // -- one call ---------------------------------------------------------------------------------------------------------

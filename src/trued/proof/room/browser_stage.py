@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from trued.proof.room.interpreter import Interpreter
 
 DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # Playwright, and what some of its versions need
-# Environment variables in which tools of other runners look for a browser.
 # Kinds of what is missing. A sealed contract keeps the kind and no sentence, so each cause has its own.
 DRIVER_KIND, CHROMIUM_KIND = "program playwright", "program chromium"
+# Environment variables in which tools of other runners look for a browser.
 NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH")
 
 

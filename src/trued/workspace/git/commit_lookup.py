@@ -41,9 +41,13 @@ class AmbiguousRevision(BadInput):
 
 
 def refs_called(revision: str) -> tuple[str, ...]:
-    """The full names of refs that git tries for a revision; empty for HEAD, which is always HEAD."""
+    """The full names of refs that git tries for a revision; empty for HEAD and full hashes, which have one meaning."""
     name = _AFTER_NAME.split(revision)[0]
-    return () if name in ("", "@", "HEAD") else tuple(form.format(name) for form in _REFS_CALLED)
+    return (
+        ()
+        if name in ("", "@", "HEAD") or _COMMIT.fullmatch(name)
+        else tuple(form.format(name) for form in _REFS_CALLED)
+    )
 
 
 @dataclass(frozen=True, slots=True)
