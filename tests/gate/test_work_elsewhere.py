@@ -245,13 +245,13 @@ def test_the_gate_is_not_switched_off_by_a_tag_named_like_a_hash(yard: Yard) -> 
     yard.install("claude")
     yard.git("tag", yard.git("rev-parse", "HEAD").stdout.strip())
     yard.prompt("work")
-    yard.write("slug.py", RED)
+    yard.write("slug.py", WRONG)
     assert yard.stop(prompt_id="work")["decision"] == "block"
 
 
 @pytest.mark.spec("DAY-10")
 def test_looking_at_an_old_commit_in_another_worktree_is_no_work(yard: Yard) -> None:
-    yard.write("slug.py", RED)
+    yard.write("slug.py", WRONG)
     yard.git("commit", "-qam", "red")
     yard.write("slug.py", GREEN)
     yard.git("commit", "-qam", "green")
