@@ -97,9 +97,19 @@ def test_a_former_hook_finds_its_name_and_the_files_around_it(yard: Yard, bare_r
     yard.write("tools/pre-push", "cat > told\n")
     yard.git("push", "origin", "main")
     assert (yard.repository / "told").read_text().startswith("refs/heads/main ")
-    assert not list((yard.repository / ".git").glob("trued-hook*"))
+    assert not list((yard.repository / "tools").glob("_.*"))  # where it ran
     yard.trued("gate", "remove", "git")
     assert (yard.repository / "tools" / "_" / "pre-push").read_text() == start
+
+
+def test_a_former_hook_that_goes_to_the_working_tree_from_its_own_place_gets_there(
+    yard: Yard, bare_remote: Path
+) -> None:
+    text = '#!/bin/sh\nCDPATH= cd -- "$(dirname "$0")/../.." && test -f slug.py && echo arrived >&2\n'
+    yard.write(".git/hooks/pre-push", text).chmod(0o755)
+    yard.install("git")
+    yard.variables["CDPATH"] = f".:{yard.top}"
+    assert "arrived" in yard.git("push", "origin", "main", check=False).stderr
 
 
 @pytest.mark.slow
