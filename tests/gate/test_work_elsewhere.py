@@ -187,6 +187,25 @@ def test_an_agent_does_not_leave_its_gate_by_going_to_a_repository_with_another(
 
 
 @pytest.mark.spec("DAY-10")
+def test_a_gate_that_cannot_judge_does_not_hide_what_another_one_refuses(yard: Yard) -> None:
+    """An agent may install a gate elsewhere, and break it."""
+    yard.install("claude")
+    before = {*(yard.state / "gates").glob("*/contract.json")}
+    other = yard.top / "other"
+    yard.git("clone", "-q", str(yard.repository), str(other), at=yard.top)
+    installed = yard.trued("gate", "install", "claude", "--requirements", str(yard.requirements), at=other)
+    assert installed.returncode == 0, installed.stderr
+    (broken,) = {*(yard.state / "gates").glob("*/contract.json")} - before
+    broken.unlink()
+    yard.prompt("work", cwd=str(other))
+    yard.write("slug.py", WRONG)
+    (other / "slug.py").write_text(WRONG)
+    answer = yard.stop(prompt_id="work", cwd=str(other))
+    assert answer.get("decision") == "block"
+    assert "could not judge" in answer["systemMessage"]
+
+
+@pytest.mark.spec("DAY-10")
 def test_work_in_a_submodule_is_not_passed_over_in_silence(yard: Yard) -> None:
     with_submodule(yard)
     yard.install("claude")

@@ -237,9 +237,7 @@ def hook_claude() -> None:
     try:
         answer = _run_to_end(_answer_hook(call))
     except TruedError as error:
-        if call.event in claude_stop.BEGINNINGS:  # say nothing now: the hook at the end of the turn reports the error
-            return
-        answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
+        answer = _answer_to_error(call, error)
     if answer:
         print(json.dumps(answer))
 
@@ -248,10 +246,23 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
     """The answers of all gates around the agent, as one: an agent that goes to another repository, which may have a
     gate of its own, does not leave the gate of its project behind."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
-    found = _gates_around(folders)
-    if not found:
+    found, unreadable = _gates_around(folders)
+    if not found and not unreadable:
         return {} if call.event in claude_stop.BEGINNINGS else {"systemMessage": NO_GATE}
-    return claude_stop.join_answers([await _answer_of_gate(call, site, gate) for site, gate in found])
+    answers = [_answer_to_error(call, error) for error in unreadable]
+    for site, gate in found:
+        try:
+            answers.append(await _answer_of_gate(call, site, gate))
+        except TruedError as error:  # it must not hide the answer of another gate
+            answers.append(_answer_to_error(call, error))
+    return claude_stop.join_answers(answers)
+
+
+def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
+    """The answer of a gate that cannot judge. It blocks nobody, and tells the user at the end of the turn."""
+    if call.event in claude_stop.BEGINNINGS:
+        return {}
+    return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
 
 
 async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[str, str]:
@@ -273,9 +284,9 @@ async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[st
     return {name: plain(text) for name, text in answer.items()}
 
 
-def _gates_around(folders: list[Path]) -> list[tuple[GateSite, Gate]]:
-    """The gates of the repositories that contain these folders, each once. Raises BadInput if there is none, and one of
-    the repositories cannot be read: it may have a gate."""
+def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], list[BadInput]]:
+    """The gates of the repositories that contain these folders, each once; and why some of these repositories, which
+    may have a gate, cannot be read."""
     found, unreadable = dict[Path, tuple[GateSite, Gate]](), list[BadInput]()
     for folder in folders:
         try:
@@ -287,9 +298,7 @@ def _gates_around(folders: list[Path]) -> list[tuple[GateSite, Gate]]:
         site = _site_of(here)
         if here.common not in found and (gate := site.store.gate()):
             found[here.common] = site, gate
-    if unreadable and not found:
-        raise unreadable[0]
-    return [*found.values()]
+    return [*found.values()], unreadable
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
