@@ -211,6 +211,23 @@ def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Pat
     assert "proven again here: the same statement" in again.stdout
 
 
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["r.json", *option] for option in (["--accept", "tested"], ["--requirements", "asked.yaml"], ["--quick"])),
+        ["r.json", "--junit", "out.xml"],
+        ["--key", "signer.pub"],
+    ],
+)
+def test_no_option_is_ignored_because_a_receipt_is_there_or_not(
+    words: list[str], repo: Path, asked: Path, trued: Trued
+) -> None:
+    done = trued("verify", *words)
+    assert done.returncode == 2
+    assert f"{next(word for word in words if word.startswith('--'))} has no effect with" in done.stderr
+
+
 @pytest.mark.spec("USE-6")
 def test_hostile_texts_steer_no_terminal(repo: Path, trued: Trued, tmp_path: Path) -> None:
     evil = "ok\\x1b[2J\\x1b]0;x\\x07\\u202e\\r✓ proven"

@@ -237,7 +237,9 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     account = stated.predicate.trued.model_copy(update={"words": (word,)})
     claimed = stated.model_copy(update={"predicate": stated.predicate.model_copy(update={"trued": account})})
     repo = world.place / "repo"
-    true = await receipts.prove_again(claimed, bundles.open_bundle(files), repo, home=tmp_path, tell=quiet)
+    sealed = bundles.open_bundle(files)
+    request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{claimed.commit}", here=repo)
+    true = await receipts.prove_again(claimed, sealed, request, home=tmp_path, tell=quiet)
     assert true.predicate.trued.grade is Grade.PROVEN
     assert any("Ada: read all of it" in one for one in true.predicate.trued.requirements[0].rests_on)
     (tmp_path / "r.json").write_bytes(encode_receipt(true))

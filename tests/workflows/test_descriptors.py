@@ -110,6 +110,13 @@ def test_a_role_that_is_switched_off_is_not_reckoned_with() -> None:
     assert descriptor("team").calls(sealed(3, settings=settings)).keys() == {"pm", "techlead", "dev"}
 
 
+@pytest.mark.spec("USE-10")
+def test_a_team_that_does_not_try_again_is_estimated_with_one_attempt_for_each_task() -> None:
+    settings = Settings.model_validate({"team": {"heal": False}})
+    found = descriptor("team").calls(sealed(3, settings=settings))
+    assert (found["dev"], found["qa"]) == ((3, 3), (3, 3))
+
+
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.spec("USE-10")
 def test_nobody_is_reckoned_with_who_does_not_play_in_the_workflow(name: str) -> None:

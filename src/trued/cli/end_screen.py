@@ -219,7 +219,7 @@ def exact(words: str) -> str:
 
 
 def _assertion_lines(output: str) -> str:
-    """The assertion lines of a test's trace; any other text unchanged."""
+    """The lines that pytest marks with `E`, on one line; an output without such lines as it is."""
     said = [one[1:].strip() for one in output.splitlines() if one.startswith(("E ", "E\t"))]
     return "; ".join(said) or output
 

@@ -208,7 +208,7 @@ def _missing(one: Verification) -> str:
     worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
-    bar = f", or accept this grade with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
+    bar = f", or accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
     if checks and all(check.kind == "manual" for check in checks):
         named = " ".join(map(shlex.quote, sorted(short)))
         return (

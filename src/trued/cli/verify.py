@@ -105,17 +105,31 @@ def verify(  # noqa: PLR0913 - one parameter per option
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
     3: nothing failed, but it is not proven. 6: could not judge.
     """
+    flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     if receipt is not None:
-        raise typer.Exit(_check_receipt(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
+        others = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
+        outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
+        _refuse_beside_receipt(others | outputs)
+        request = _request("", head, None, flags)
+        raise typer.Exit(_check_receipt(receipt, bundle, request, key, as_json=as_json))
+    if key is not None:
+        raise BadInput("--key has no effect without a receipt", then="name the receipt that this key must have signed")
     _check_outputs({"--junit": junit, "--markdown": markdown}, as_json=as_json)
     if quick and (keep_receipt or bundle):
         flag = "--receipt" if keep_receipt else "--bundle"
         raise BadInput(f"{flag} does not work with --quick", then="leave out --quick")
     check_writable(keep_receipt, "--receipt")
-    flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
-    outputs = VerdictOutputs(junit, markdown, keep_receipt, bundle, why, as_json)
     request = _request(base, head, requirements, flags).model_copy(update={"quick": quick})
-    raise typer.Exit(_verify_and_print(request, outputs))
+    raise typer.Exit(_verify_and_print(request, VerdictOutputs(junit, markdown, keep_receipt, bundle, why, as_json)))
+
+
+def _refuse_beside_receipt(options: Mapping[str, object]) -> None:
+    """Refuse options that a receipt decides itself, or that write a new verdict."""
+    if given := [flag for flag, value in options.items() if value]:
+        raise BadInput(
+            f"{given[0]} has no effect with a receipt, which names its commits, requirements and lowest accepted grade",
+            then=f"leave out {given[0]}, or leave out the receipt to check a commit",
+        )
 
 
 def _check_outputs(files: Mapping[str, Path | None], *, as_json: bool) -> None:
@@ -198,15 +212,25 @@ async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) 
         return await verify_commits(request, home=home(), environ=os.environ, tell=progress.show)
 
 
-def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
-    """Check a receipt, print the result, and return the exit code."""
+def _check_receipt(
+    receipt: Path, bundle: Path | None, request: "VerifyRequest", key: Path | None, *, as_json: bool
+) -> int:
+    """Check a receipt, print the result, and return the exit code. Of the request, only `head`, a clone with the
+    receipt's commit, and the sandbox count."""
 
     from trued.engine.receipts import check_receipt
 
     async def check_again() -> "ReceiptCheck":
         with stop_on_signals():
             return await check_receipt(
-                receipt, bundle=bundle, repository=repository, key=key, home=home(), tell=progress.show
+                receipt,
+                bundle=bundle,
+                repository=Path(request.head) if request.head else Path.cwd(),
+                key=key,
+                sandbox=request.sandbox,
+                allow_unsandboxed=request.allow_unsandboxed,
+                home=home(),
+                tell=progress.show,
             )
 
     with VerifyProgress() as progress:

@@ -66,6 +66,8 @@ async def check_receipt(
     bundle: Path | None = None,
     repository: Path | None = None,
     key: Path | None = None,
+    sandbox: str = "auto",
+    allow_unsandboxed: bool = False,
     home: Path,
     tell: Emit,
 ) -> ReceiptCheck:
@@ -85,7 +87,14 @@ async def check_receipt(
     differing: tuple[str, ...] | None = None
     new: Statement | None = None
     if sealed:
-        new = await prove_again(found.statement, sealed, repository or Path(), home=home, tell=tell)
+        request = VerifyRequest(
+            base=f"@{sealed.contract.base}",
+            head=f"@{found.statement.commit}",
+            sandbox=sandbox,
+            allow_unsandboxed=allow_unsandboxed,
+            here=(repository or Path()).absolute(),
+        )
+        new = await prove_again(found.statement, sealed, request, home=home, tell=tell)
         differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
         if found.statement.predicate.trued.held_out and (why := _why_unchecked(sealed)):
@@ -103,11 +112,12 @@ async def check_receipt(
     )
 
 
-async def prove_again(stated: Statement, sealed: Bundle, repository: Path, *, home: Path, tell: Emit) -> Statement:
+async def prove_again(
+    stated: Statement, sealed: Bundle, request: VerifyRequest, *, home: Path, tell: Emit
+) -> Statement:
     """Run all checks again, on base and commit, and return the statement that results."""
     account = stated.predicate.trued
-    request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
-    base, head = [await commit_lookup.find_commit(one, repository.absolute()) for one in (request.base, request.head)]
+    base, head = [await commit_lookup.find_commit(one, request.here) for one in (request.base, request.head)]
     contract = await _contract_with_visibility(sealed, base, head)
     async with temporary_workspace(request, home, base, head) as workspace:
         workspace.kept = None  # use no cached facts; cached environments are fine

@@ -61,7 +61,8 @@ def trusted_files(home: Path, repo: Path, what: RepositoryFiles) -> frozenset[st
 
 
 def record_trust(home: Path, repo: Path, digest: str, who: str) -> None:
-    """Record, outside the repository, that the user trusts these files."""
+    """Record in `home` that the user trusts the repository's settings and roles as they were shown, with this digest.
+    Raises BadInput if they have changed since."""
     what = files_to_trust(repo)
     if what.digest != digest:
         raise BadInput(

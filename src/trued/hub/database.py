@@ -38,7 +38,9 @@ QUICK = {
 
 
 # libpq gives no code for a login that the server refuses, but its sentence is always one of these
-_NO_LOGIN = re.compile(r"no password supplied|authentication failed|no pg_hba\.conf entry|role .* does not exist")
+_NO_LOGIN = re.compile(
+    r"(?P<password>no password supplied|authentication failed)|no pg_hba\.conf entry|role .* does not exist"
+)
 
 
 class _Away(Exception):
@@ -280,8 +282,9 @@ def _rows(db: Connection, statement: str, values: Sequence[object]) -> list[dict
 
 def _as_trued_error(error: psycopg.Error, name: str, *, away: bool) -> Busy | StateFailed:
     words = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    if away and _NO_LOGIN.search(str(error)):
-        then = "put its password into ~/.pgpass, which only you may read"
+    if away and (refused := _NO_LOGIN.search(str(error))):
+        with_file = "put its password into ~/.pgpass, and let only yourself read that file (chmod 600)"
+        then = with_file if refused["password"] else "ask whoever runs the hub"
         return StateFailed(f"{name} does not let this login in ({words}): {then}")
     if away:
         return StateFailed(f"{name} does not answer ({words}); nothing is lost: `trued resume` when it is back")

@@ -181,7 +181,7 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
     exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
     if ask.resume and not context.has_session(ask.clone):
         exchange.resume, exchange.native, exchange.thread = False, "", Usage()
-        why = "its session is on another machine: it gets all facts again"
+        why = "the agent's session is on another machine, so the agent gets all facts again"
         context.journal.emit(FreshSession(why=why), ask.key)
     while True:
         report, clone = await _work_until_reported(context, here, ask, exchange)

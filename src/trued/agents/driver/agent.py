@@ -1,4 +1,4 @@
-"""Agent: everything that trued knows about one agent program, as data."""
+"""Agent: how to start one agent program, log it in and read its events, as data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -24,8 +24,8 @@ class RunLock:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                who = self.holder() or "that is just ending"
-                what = f"run {self._run} is driven by process {who}"
+                who = f"process {pid}" if (pid := self.holder()) else "a process that is just starting or ending"
+                what = f"run {self._run} is driven by {who}"
                 raise Busy(f"{what}; follow it with `trued logs -f {self._run}`") from error
             os.ftruncate(handle, 0)
             os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)

@@ -74,9 +74,9 @@ class ToolSettings:
 
 
 def _packages_in(path: str, text: str, known: Collection[str]) -> set[str]:
-    """The packages that a script with the settings of a tool may name in a string, because the tool loads them: as a
-    plugin, or as what a short name stands for. `known`: paths of the project, which are no packages. Settings that are
-    too long are not read (see `has_unread_aliases`)."""
+    """The packages that the settings script of a tool seems to name in strings: plugins that the tool loads, targets of
+    short names, and names with the shape of a package. `known`: paths of the project, which are no packages. A text
+    that is too long gives none; `has_unread_aliases` reports a change to it."""
     if len(text) > MOST_SETTINGS:
         return set()
     names = [one for one in _strings(_QUOTED_KEY.sub("", text)) if _SHAPED.fullmatch(one)]

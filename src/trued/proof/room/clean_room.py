@@ -347,7 +347,7 @@ def copy_into(original: Path, room: Path, path: str) -> None:
 
 
 def _write_carried(room: Path, path: str, carried: Mapping[str, str]) -> None:
-    """Write a file that is not part of the commit, replacing whatever is there."""
+    """Write the content that `carried` has for this path, in place of what the commit has there."""
     place = _checked_place(room, path)
     remove_path(place)
     place.write_bytes(base64.b64decode(carried[path]))

@@ -109,7 +109,7 @@ def _declared(*_: Any) -> None:
 
 
 def as_seconds(text: str) -> float:
-    """The time in this text; 0 if it is none."""
+    """The text as a number of seconds; 0 if it is not a finite number of 0 or more."""
     try:
         found = float(text.replace(",", ""))
     except ValueError:

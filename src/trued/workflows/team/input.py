@@ -21,8 +21,9 @@ def calls(work: SealedWork) -> Mapping[str, CallRange]:
     and the PM makes fix tasks each time. Roles that are switched off are not called."""
     reports = [one for _, one in of_kind(work.events, TeamReported)]
     tasks = reports[-1].tasks if reports else 1
-    attempts, cycles = work.settings.team.attempts, work.settings.team.cycles
+    team = work.settings.team
+    attempts, cycles = team.attempts if team.heal else 1, team.cycles
     looks = 1 + -(-tasks // FEATURE_TASKS)
     whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
     every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
-    return {role: each for role, each in every.items() if role not in work.settings.team.off}
+    return {role: each for role, each in every.items() if role not in team.off}
