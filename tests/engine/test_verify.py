@@ -292,6 +292,28 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
+async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
+    """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
+    check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"
+    tests = "from tiny import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
+    good = "def double(number):\n    return 2 * number\n"
+    base = {"tiny.py": good, "lint.py": check, "tests/test_tiny.py": tests, "pytest.ini": "[pytest]\npythonpath = .\n"}
+    start = committed(tmp_path / "repo", base)
+    kept = (
+        "requirements:\n  - {id: tidy, text: tidy up, keep: true, checks: [{kind: command, command: python lint.py}]}\n"
+    )
+    (tmp_path / "kept.yaml").write_text(kept)
+    for files, grade in (
+        ({"tiny.py": good.replace("2 * number", "number + number")}, Grade.TESTED),
+        ({"tiny.py": good.replace("2 * number", "3 * number")}, Grade.REFUTED),
+        ({"tiny.py": good + "# TODO\n"}, Grade.REFUTED),
+        ({"README.md": "tiny\n"}, Grade.UNPROVEN),
+    ):
+        head = committed(tmp_path / "repo", {"tiny.py": good, **files})
+        done = await verdict(tmp_path, start, head, requirements_file=tmp_path / "kept.yaml", here=tmp_path / "repo")
+        assert done.verdict.requirements[0].grade is grade, (files, done.verdict.requirements[0].why)
+
+
 async def test_a_markdown_file_of_the_user_is_read_like_a_found_one(tmp_path: Path) -> None:
     project(tmp_path / "repo")
     (tmp_path / "wishes.md").write_text("- [ ] it doubles\n\n  ```trued\n  - kind: examples\n    cases:\n"

@@ -415,7 +415,9 @@ class CommitTrial:
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         """Everything that the judge needs to know about one requirement."""
         contract = self.contract
-        ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks((requirement,))))
+        ran = self._files_run_by((requirement,))
+        if requirement.keep and not ran:  # of a command, nobody sees what it runs; the base's own tests guard it, too
+            ran = self._files_run_by(contract.suites)
         return Facts(
             base=[one for one in self.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
@@ -440,6 +442,9 @@ class CommitTrial:
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
+
+    def _files_run_by(self, requirements: Sequence[Requirement]) -> frozenset[str]:
+        return frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks(requirements)))
 
     def has_untraced_pass(self) -> bool:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""
