@@ -12,13 +12,21 @@ from trued.engine.estimate import OVERHEAD
 from trued.engine.sensitive_files import KINDS
 from trued.support.processes import AGENT_VARIABLES
 
-# agent → the variable that it sets for the commands that it runs
+# agent → the variable that it sets for the commands that it runs; "" if it sets none
 SETS = {
     "claude": "CLAUDECODE",
     "codex": "CODEX_SANDBOX",
     "gemini": "GEMINI_CLI",
     "opencode": "OPENCODE",
     "qwen": "QWEN_CODE",
+}
+# agent → the folder in a repository from which it reads settings; "" if it has none
+FOLDERS = {
+    "claude": ".claude",
+    "codex": ".codex",
+    "gemini": ".gemini",
+    "opencode": ".opencode",
+    "qwen": ".qwen",
 }
 OWN_PROGRAMS = [name for name in agent_names() if load_agent(name).program not in ("", sys.executable)]
 
@@ -36,8 +44,11 @@ def test_an_agent_with_a_program_is_known_everywhere(name: str) -> None:
         "PACKAGES in agents/supervisor/launch.py": not package or PACKAGES.get(package) == agent.program,
         "PREFERRED in engine/agent_selection.py (else it is never chosen)": name in PREFERRED,
         "OVERHEAD in engine/estimate.py": name in OVERHEAD,
-        "SETS in this file, and AGENT_VARIABLES in support/processes.py": SETS.get(name) in AGENT_VARIABLES,
-        "engine/sensitive_files.toml (else its settings land without consent)": f'".{name}/*"' in KINDS.read_text(),
+        "SETS in this file": name in SETS,
+        "AGENT_VARIABLES in support/processes.py": SETS.get(name, "") in ("", *AGENT_VARIABLES),
+        "FOLDERS in this file": name in FOLDERS,
+        "engine/sensitive_files.toml (else its settings land without consent)": not (folder := FOLDERS.get(name))
+        or f'"{folder}/*"' in KINDS.read_text(),
         "ROWS in tests/real_agents/conformance/rows.py": name in {row.kind for row in ROWS},
     }
     assert [place for place, known in places.items() if not known] == []

@@ -11,7 +11,7 @@ from trued.cli.context import open_store, run_ledger
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
-from trued.cli.summary import conclude, whole
+from trued.cli.summary import conclude, run_as_json
 from trued.cli.terminal import ask_person, complain, err, hint, print_json
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
@@ -75,7 +75,9 @@ def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     if as_json:
-        print_json([{**whole(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records])
+        print_json(
+            [{**run_as_json(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records]
+        )
         return
     for one in records:
         err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))

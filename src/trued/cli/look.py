@@ -129,14 +129,14 @@ def show(
     """Show one run: calls and checks, tokens, cost, and what it waits for."""
     from rich.text import Text
 
-    from trued.cli.summary import advise, used_lines, whole
+    from trued.cli.summary import advise, run_as_json, used_lines
     from trued.cli.tree import footer, header, scope_lines
     from trued.reporting.views.progress import Progress
 
     with open_store() as store:
         record = selected_run(store, run)
         if as_json:
-            print_json(whole(store, record))
+            print_json(run_as_json(store, record))
             return
         seen = Progress(store.journal.events(record.id, lean=True), record.workflow)
         console = out()
@@ -212,7 +212,7 @@ def watch(run: RunName = None, as_json: AsJson = False) -> None:
 def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoReturn:
     """Show the run until it is neither driven nor queued; then exit with the run's exit code."""
     from trued.cli.live import Lines, LiveTree
-    from trued.cli.summary import conclude, whole
+    from trued.cli.summary import conclude, run_as_json
     from trued.cli.terminal import is_plain_output
 
     screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
@@ -228,7 +228,7 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
         raise typer.Exit(130) from None
     record = store.journal.run(record.id)
     if as_json:
-        print_json(whole(store, record))
+        print_json(run_as_json(store, record))
     else:
         conclude(store, record, as_json=False)
     raise typer.Exit(130 if as_seen(record, store.journal).state == "interrupted" else record.code)

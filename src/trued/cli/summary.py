@@ -36,7 +36,7 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         if record.state == "planned" and contract:
             estimate = _estimate(store, record).data
             agreed = {"contract": contract_data(store, record, contract), "estimate": estimate}
-        print_json({**whole(store, record), "requirements": found["requirements"], **agreed})
+        print_json({**run_as_json(store, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(store, record, contract)
         _work_lines(store, record)
@@ -57,7 +57,10 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     advise(store, record, found)
 
 
-def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
+def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
+    """The data of `show RUN --json` and `watch --json`. A run that ends with `--json` prints it, too, with its
+    requirements. What comes from the record, events and questions is in `run_data`; here are added: what was spent,
+    limits, pictures, what waits for a person, approvals and comments."""
     from trued.engine.limits import limits_in_force
     from trued.engine.spending import total_spent
 

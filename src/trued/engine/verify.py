@@ -80,7 +80,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
             tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
             contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
             tell(ProvingStarted(head=head.commit))
-            verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
+            verdict = await _proven(workspace, contract, head, tell, quick=request.quick)
             if not given.requirements:
                 suites = {
                     *await suites_of(workspace, base.commit),
@@ -286,10 +286,10 @@ async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms
 
 
 async def _proven(
-    workspace: GitWorkspace, contract: Contract, head: NamedCommit, tell: Emit, *, hurried: bool = False
+    workspace: GitWorkspace, contract: Contract, head: NamedCommit, tell: Emit, *, quick: bool = False
 ) -> Verdict:
     ids = [one.id for one in contract.requirements]
-    return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, hurried=hurried, tell=tell)
+    return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, quick=quick, tell=tell)
 
 
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> VerifyResult:

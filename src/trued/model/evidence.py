@@ -254,7 +254,7 @@ class Contract(Value):
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most `examined` until a person approves
     undecided: tuple[str, ...] = ()  # all notes made while sealing: what no check covers, and facts
     interpreter: str = ""  # the interpreter that runs the checks, on base and head
-    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base; failed cases ran three times or more
+    base_facts: tuple[Evidence, ...] = ()  # evidence of the checks on the base; failed cases ran several times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
     uncollected: tuple[str, ...] = ()  # tests of the base that no check collects: `file::test`, or a whole `file`

@@ -9,7 +9,7 @@ from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
-GREEN_TURNS = 2
+GREEN_TURNS = 2  # a case passes on the head only if it passes in this many runs
 MARKED = "marked"
 # Agents read this instead of the id of a case that failed after held-out cases had run in the same room. Evidence keeps
 # the real id.
@@ -74,7 +74,7 @@ def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
 
 
 def _base(times: list[tuple[Outcomes, str]]) -> Base:
-    """The status after these runs. Three failures are red even if their kinds differ, because on a busy machine a
+    """The status after these runs. `RED_TURNS` failures are red even if their kinds differ, because on a busy machine a
     missing route can fail in several ways."""
     outcomes = {outcome for outcome, _ in times}
     kinds = {kind for _, kind in times}
@@ -82,7 +82,7 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
         return Base.BROKEN
     if Outcomes.UNJUDGED in outcomes:
         return Base.UNJUDGED
-    if kinds & set(NOT_OUR_FAILURE):  # timeouts alone are not red; three other failures are
+    if kinds & set(NOT_OUR_FAILURE):  # timeouts alone are not red; enough other failures are
         solid = [one for one in times if one[1] not in NOT_OUR_FAILURE]
         return _base(solid) if len(solid) >= RED_TURNS else Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:

@@ -18,7 +18,7 @@ from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, run_check
 from trued.proof.runners.command_parser import recognise_runner
-from trued.proof.seal import run_three_times
+from trued.proof.seal import run_and_repeat_failures
 from trued.protocols import Workspace
 
 MOST_BYTES = 4 * 2**20
@@ -150,12 +150,13 @@ class TriedOnBothSides:
 
 
 async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> TriedOnBothSides:
-    """Run the head's own tests three times on the base and twice on the head, both with the head's packages."""
+    """Run the head's own tests on the base (failed ones `RED_TURNS` times) and on the head (`GREEN_TURNS` times), both
+    with the head's packages."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(one for one in check.files if not any(is_below(path, one) for path in carried))
     alone = check.model_copy(update={"files": files}) if files else check
     async with sides.room(contract.base) as (bench, _):
-        red = await run_three_times(alone, bench)
+        red = await run_and_repeat_failures(alone, bench)
     ids = tuple(dict.fromkeys(one.id for fact in red for one in fact.tried))
     async with sides.room(sides.commit) as (bench, _):
         modules, added = bench.modules, bench.added

@@ -53,19 +53,19 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     objections: tuple[Finding, ...] = (),
     known: tuple[Evidence, ...] = (),
     owned: tuple[str, ...] = (),
-    hurried: bool = False,
+    quick: bool = False,
     tell: Emit,
 ) -> Verdict:
     """The verdict on these requirements at this commit.
 
     `known`: evidence of earlier verdicts, used if it is about the same work.
     `owned`: the engine's own files, which do not count as changes.
-    `hurried`: run every check only once, and cap the grades (a quick verdict).
+    `quick`: run every check only once, and cap the grades (a quick verdict).
     """
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
-    turns = QUICK_TURNS if hurried else GREEN_TURNS
+    turns = QUICK_TURNS if quick else GREEN_TURNS
     trial = CommitTrial(workspace, contract, (*due, *contract.suites), commit, objections, turns=turns, tell=tell)
     if trial.has_work:
         await trial.run(await interpreter_of(workspace, contract))
@@ -76,10 +76,10 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
 
     unguarded = UnguardedCode(trial, changed)
     judged, suites = await _judge(
-        trial, due, count_twice(evidence) if hurried else evidence, changed, unguarded, hurried=hurried
+        trial, due, count_twice(evidence) if quick else evidence, changed, unguarded, quick=quick
     )
     remarks = () if changed or _is_already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
-    if hurried:
+    if quick:
         judged = tuple(map(cap_grade, judged))
         trial.undecided.append(QUICK_NOTE)
     for one in judged:
@@ -130,7 +130,7 @@ async def _judge(
     changed: Sequence[str],
     unguarded: UnguardedCode,
     *,
-    hurried: bool,
+    quick: bool,
 ) -> tuple[tuple[Judged, ...], tuple[Judged, ...]]:
     """Judge each requirement by its own evidence. Then lower its grade for each of these reasons: existing tests fail,
     or ran without code of the head; no check guards some of the changed code; submodules were not checked; git changes
@@ -147,7 +147,7 @@ async def _judge(
     found = [cap_by_code_not_loaded(one, trial.not_loaded) for one in found]
     behind = await unguarded.behind_failing_tests()
     found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
-    above = not hurried and any(one.grade > Grade.TESTED for one in found)
+    above = not quick and any(one.grade > Grade.TESTED for one in found)
     helpers = await unguarded.blinding_helpers() if above else []
     found = [cap_by_helpers(one, helpers) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)

@@ -364,7 +364,7 @@ async def _run_on_base(
     known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
         for shared in shared_runs(left, known):
-            facts = await run_three_times(shared.check, bench)
+            facts = await run_and_repeat_failures(shared.check, bench)
             for name, check in shared.serves.items():
                 owners = [one for one in left if name in distinct_checks((one,))]
                 taken = [
@@ -379,40 +379,44 @@ async def _run_on_base(
     return tuple(evidence)
 
 
-async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
-    """Run all cases once, and failed cases twice more, because a failure by chance must not count as red."""
+async def run_and_repeat_failures(check: Check, bench: Bench) -> list[Fact]:
+    """Run all cases once, and the failed ones again until they ran `RED_TURNS` times, because a failure by chance must
+    not count as red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
-    facts += await _run_twice_more(check, bench, facts[0], suspects) if suspects else []
-    for _ in range(SLOW_TURNS):  # retry cases that took too long in some of the three runs: the machine may be busy
+    facts += await _repeat_failures(check, bench, facts[0], suspects) if suspects else []
+    for _ in range(SLOW_TURNS):  # retry cases that took too long in some of these runs: the machine may be busy
         if not (late := tuple(name for name in suspects if _is_late(name, facts))):
             break
         facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
     return facts
 
 
-async def _run_twice_more(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
-    """Run the failed cases twice more, in parallel if two cores are idle.
+async def _repeat_failures(check: Check, bench: Bench, first: Fact, suspects: tuple[str, ...]) -> list[Fact]:
+    """Run the failed cases again, `RED_TURNS` times with the first run; two of these runs in parallel if two cores are
+    idle.
 
-    The parallel runs are enough if both had the results of the first run and left no files in the checkout. If they had
-    these results but left files, one more run follows, which finds the files. If their results differ, two more runs
-    follow, one after the other. Every run counts: a single pass makes the case unstable.
+    If the two parallel runs had the results of the first run, only the others follow; at least one if files were left
+    in the checkout, because the next run must find them. If their results differ, they replace no run: all follow, one
+    after the other. Every run is recorded, and a single pass makes the case unstable.
     """
+    again = RED_TURNS - 1
     wanted = CaseSelection(ids=suspects, on_base=True)
     before = footprint(bench.room, besides=bench.frozen)
     alone = {name: how for name, how in _results(first).items() if name in suspects}
     again_s = min(first.seconds, RUNNERS_START_S + sum(one.seconds for one in first.tried if one.id in suspects))
     saved_s = again_s - COPY_S * len(before)
-    if bench.prepared or saved_s <= 0 or not await bench.workspace.can_run_side_by_side(saved_s):
-        return [await run_check(check, bench, wanted) for _ in range(RED_TURNS - 1)]
+    parallel = again >= 2 and not bench.prepared and saved_s > 0
+    if not parallel or not await bench.workspace.can_run_side_by_side(saved_s):
+        return [await run_check(check, bench, wanted) for _ in range(again)]
     async with bench.workspace.copy_of_room(bench.room) as room:
         second, third = await asyncio.gather(
             run_check(check, bench, wanted), run_check(check, bench.moved_to(room), wanted)
         )
     if _results(second) == _results(third) == alone:
-        more = 0 if footprint(bench.room, besides=bench.frozen) == before else 1
+        more = max(again - 2, 0 if footprint(bench.room, besides=bench.frozen) == before else 1)
     else:
-        more = RED_TURNS - 1
+        more = again
     later = [await run_check(check, bench, wanted) for _ in range(more)]
     return [second, replace(third, setting=BESIDE_THE_SECOND), *later]
 

@@ -46,7 +46,7 @@ from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.runners.counting import EQUALS_ALL
-from trued.proof.seal import run_three_times
+from trued.proof.seal import run_and_repeat_failures
 from trued.proof.turns import PlannedRun, Rooms, take_turns
 from trued.protocols import Emit, Workspace
 
@@ -200,7 +200,7 @@ class CommitTrial:
             _,
         ):
             for shared in again:
-                for turn, fact in enumerate(await run_three_times(shared.check, bench), start=1):
+                for turn, fact in enumerate(await run_and_repeat_failures(shared.check, bench), start=1):
                     taken += [
                         recorder.record(one.id, check, fact, turn=turn)
                         for name, check in shared.serves.items()

@@ -21,8 +21,8 @@ from trued.support import processes
 from trued.support.path_sets import lies_inside, outermost_paths
 from trued.support.redaction import Stream
 from trued.wire import Order
+from trued.workspace.sandbox.agent_tool_folders import toolchain_folders, visible_path
 from trued.workspace.sandbox.command_line import confine
-from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill

@@ -32,7 +32,8 @@ FINAL = (404, 405, 410, 501)
 ASCII = "".join(map(chr, range(33, 127)))  # characters of a path that are sent as written, escapes included
 # A server must not be able to tell a check from a user's own client by its headers. So each turn sends what a client
 # that people use sends: curl in the first, a script in Chromium in the second. Languages and compression are left out,
-# because a server may honestly answer otherwise because of them.
+# because a server may honestly answer otherwise because of them. If you change a header, change `ROOM` in
+# `proof/room/bench.py`, too.
 CURL = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
 BROWSER = {
     "Connection": "keep-alive",

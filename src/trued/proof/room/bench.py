@@ -31,8 +31,9 @@ _CONTROLS = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
-# Describes what checks find in a room. If you change that, change this text, too: results on a base that were recorded
-# with another text are not used, and the checks run there again.
+# Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
+# any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
+# used, and the checks run again.
 ROOM = "at the path of the user's repository, with a .git in the first run; requests like those of curl and a browser"
 
 

@@ -35,14 +35,15 @@ def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRe
 
 
 def run_row(record: RunRecord, landed: Iterable[str] = ()) -> dict[str, Any]:
-    """One run as `ls` lists it. `record`: has the state that people see (see `as_seen`). `landed`: branches that
-    contain its work."""
+    """One run as `ls --json` lists it; also a part of `run_data`. `record`: has the state that people see (see
+    `as_seen`). `landed`: branches that contain its work."""
     queued = record.why if record.state == "queued" else ""
     return {**record.model_dump(mode="json"), "landed": list(landed), "queued": queued}
 
 
 def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Question] = ()) -> dict[str, Any]:
-    """The data of `show RUN --json`. `record`: has the state that people see (see `as_seen`)."""
+    """What `show RUN --json` has from the record, the events and the questions; `run_as_json` of the command line adds
+    the rest. `record`: has the state that people see (see `as_seen`)."""
     from trued.reporting.views.progress import Progress
 
     seen = Progress(events, record.workflow)

@@ -27,6 +27,7 @@ from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.shallow_clone import make_shallow_clone
 from trued.workspace.git.store import ENGINE, LINK, CommitAuthor, Store
 from trued.workspace.sandbox import cgroup
+from trued.workspace.sandbox.agent_tool_folders import toolchain_folders, visible_path
 from trued.workspace.sandbox.command_line import confine, shown_as
 from trued.workspace.sandbox.execution import CommandExit, ConfinedCommand, run_confined
 from trued.workspace.sandbox.levels import BUBBLEWRAP, describe_isolation
@@ -43,7 +44,6 @@ from trued.workspace.sandbox.surroundings import (
     usual_place,
 )
 from trued.workspace.sandbox.surroundings import surroundings_variables as surroundings
-from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"

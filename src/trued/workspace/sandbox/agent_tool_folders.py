@@ -1,4 +1,8 @@
-"""Finds the folders of the user's own tools, which an agent must see to run the project's tests."""
+"""Finds the folders of the user's own tools, which an agent must see to run the project's tests.
+
+Used for agents, and for scripts that the engine runs in a clone. Checks do not use it: what they may read is in `Bench`
+(`proof/room/bench.py`), and `machine_path` in `proof/room/virtualenv.py` makes their PATH.
+"""
 
 import os
 from collections.abc import Iterator

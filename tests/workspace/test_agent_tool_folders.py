@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
+from trued.workspace.sandbox.agent_tool_folders import toolchain_folders, visible_path
 
 
 def made(home: Path, *names: str) -> str:
