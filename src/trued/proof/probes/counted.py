@@ -27,7 +27,7 @@ MOST_TEXT = 4000  # at most this many last characters of a failure are reported;
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 # Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
 # tests, or for this many seconds.
-MOST_ALTERED, ALTERED_PART, ALTERED_S = 40, 0.1, 0.3
+MOST_ALTERED, ALTERED_PART, ALTERED_S = 40, 0.1, 0.1
 # Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
