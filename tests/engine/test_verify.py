@@ -297,7 +297,12 @@ async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_r
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"
     tests = "from tiny import double\n\n\ndef test_double():\n    assert double(2) == 4\n"
     good = "def double(number):\n    return 2 * number\n"
-    base = {"tiny.py": good, "lint.py": check, "tests/test_tiny.py": tests, "pytest.ini": "[pytest]\npythonpath = .\n"}
+    base: dict[str, str | None] = {
+        "tiny.py": good,
+        "lint.py": check,
+        "tests/test_tiny.py": tests,
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+    }
     start = committed(tmp_path / "repo", base)
     kept = (
         "requirements:\n  - {id: tidy, text: tidy up, keep: true, checks: [{kind: command, command: python lint.py}]}\n"

@@ -107,9 +107,12 @@ def verify(  # noqa: PLR0913 - one parameter per option
     """
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     if receipt is not None:
-        others = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
-        outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
-        _refuse_beside_receipt(others | outputs)
+        _refuse_beside_receipt(
+            {
+                **{"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick},
+                **{"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why},
+            }
+        )
         request = _request("", head, None, flags)
         raise typer.Exit(_check_receipt(receipt, bundle, request, key, as_json=as_json))
     if key is not None:

@@ -443,7 +443,7 @@ class CommitTrial:
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
 
-    def _files_run_by(self, requirements: Sequence[Requirement]) -> frozenset[str]:
+    def _files_run_by(self, requirements: tuple[Requirement, ...]) -> frozenset[str]:
         return frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks(requirements)))
 
     def has_untraced_pass(self) -> bool:
