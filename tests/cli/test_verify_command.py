@@ -205,6 +205,8 @@ def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Pat
     done = trued(*words, "--receipt", "r.json", "--bundle", "bundle", "--why", "double")
     assert done.returncode == 1
     assert "double refuted" in done.stdout
+    bare = trued("verify", "r.json", "--bundle", "bundle", "--head", "repo", "--sandbox", "none")
+    assert "--allow-unsandboxed" in bare.stderr, bare.stderr  # the receipt's commands run in the sandbox that was named
     again = trued("verify", "r.json", "--bundle", "bundle", "--head", "repo")
     assert again.returncode == 1
     assert "the digest matches" in again.stdout
@@ -217,6 +219,7 @@ def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Pat
     [
         *(["r.json", *option] for option in (["--accept", "tested"], ["--requirements", "asked.yaml"], ["--quick"])),
         ["r.json", "--junit", "out.xml"],
+        ["r.json", "--sandbox", "none"],
         ["--key", "signer.pub"],
     ],
 )
@@ -225,7 +228,7 @@ def test_no_option_is_ignored_because_a_receipt_is_there_or_not(
 ) -> None:
     done = trued("verify", *words)
     assert done.returncode == 2
-    assert f"{next(word for word in words if word.startswith('--'))} has no effect with" in done.stderr
+    assert f"{next(word for word in words if word.startswith('--'))} has no effect with" in done.stderr, done.stderr
 
 
 @pytest.mark.spec("USE-6")

@@ -1,5 +1,6 @@
 """Work outside the working tree's visible files counts as work, too."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -187,22 +188,37 @@ def test_an_agent_does_not_leave_its_gate_by_going_to_a_repository_with_another(
 
 
 @pytest.mark.spec("DAY-10")
-def test_a_gate_that_cannot_judge_does_not_hide_what_another_one_refuses(yard: Yard) -> None:
+@pytest.mark.parametrize("name", ["contract.json", "gate.json"])
+def test_a_gate_that_cannot_judge_does_not_hide_what_another_one_refuses(name: str, yard: Yard) -> None:
     """An agent may install a gate elsewhere, and break it."""
     yard.install("claude")
-    before = {*(yard.state / "gates").glob("*/contract.json")}
+    before = {*(yard.state / "gates").glob(f"*/{name}")}
     other = yard.top / "other"
     yard.git("clone", "-q", str(yard.repository), str(other), at=yard.top)
     installed = yard.trued("gate", "install", "claude", "--requirements", str(yard.requirements), at=other)
     assert installed.returncode == 0, installed.stderr
-    (broken,) = {*(yard.state / "gates").glob("*/contract.json")} - before
-    broken.unlink()
+    (broken,) = {*(yard.state / "gates").glob(f"*/{name}")} - before
+    broken.write_text("{")
     yard.prompt("work", cwd=str(other))
     yard.write("slug.py", WRONG)
     (other / "slug.py").write_text(WRONG)
-    answer = yard.stop(prompt_id="work", cwd=str(other))
-    assert answer.get("decision") == "block"
-    assert "could not judge" in answer["systemMessage"]
+    answer = yard.trued(
+        *("gate", "hook", "claude"),
+        stdin=json.dumps({"hook_event_name": "Stop", "session_id": "s1", "prompt_id": "work", "cwd": str(other)}),
+        variables={"CLAUDE_PROJECT_DIR": str(yard.repository)},
+    )
+    assert json.loads(answer.stdout)["decision"] == "block"
+    assert json.loads(answer.stdout)["systemMessage"].count("could not judge") == 1
+
+
+@pytest.mark.spec("DAY-10")
+def test_a_folder_that_the_agent_removed_is_no_repository_that_cannot_be_read(yard: Yard) -> None:
+    yard.install("claude")
+    yard.prompt("work")
+    yard.write("slug.py", GREEN)
+    assert "could not judge" not in yard.stop(prompt_id="work", cwd=str(yard.repository / "build")).get(
+        "systemMessage", ""
+    )
 
 
 @pytest.mark.spec("DAY-10")

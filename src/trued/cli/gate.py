@@ -284,21 +284,23 @@ async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[st
     return {name: plain(text) for name, text in answer.items()}
 
 
-def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], list[BadInput]]:
-    """The gates of the repositories that contain these folders, each once; and why some of these repositories, which
-    may have a gate, cannot be read."""
-    found, unreadable = dict[Path, tuple[GateSite, Gate]](), list[BadInput]()
+def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], list[TruedError]]:
+    """The gates of the repositories that contain these folders, each once; and why other repositories around them,
+    which may have a gate, cannot be read. A folder inside a gate's checkout that cannot be read, because the agent
+    removed it, for example, is no other repository."""
+    found, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
     for folder in folders:
         try:
             here = open_checkout(folder, os.environ)
-        except BadInput as error:
+            site = _site_of(here)
+            if here.common not in found and (gate := site.store.gate()):
+                found[here.common] = site, gate
+        except TruedError as error:
             if any(os.path.lexists(one / ".git") for one in (folder, *folder.parents)):
-                unreadable.append(error)
-            continue
-        site = _site_of(here)
-        if here.common not in found and (gate := site.store.gate()):
-            found[here.common] = site, gate
-    return [*found.values()], unreadable
+                unreadable[folder] = error
+    roots = [site.checkout.root for site, _ in found.values()]
+    lost = {str(error): error for folder, error in unreadable.items() if not any(map(folder.is_relative_to, roots))}
+    return [*found.values()], [*lost.values()]
 
 
 def _exit_without_block(sentence: str) -> NoReturn:

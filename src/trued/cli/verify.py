@@ -105,34 +105,42 @@ def verify(  # noqa: PLR0913 - one parameter per option
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
     3: nothing failed, but it is not proven. 6: could not judge.
     """
-    flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     if receipt is not None:
-        _refuse_beside_receipt(
-            {
-                **{"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick},
-                **{"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why},
-            }
-        )
-        request = _request("", head, None, flags)
-        raise typer.Exit(_check_receipt(receipt, bundle, request, key, as_json=as_json))
-    if key is not None:
-        raise BadInput("--key has no effect without a receipt", then="name the receipt that this key must have signed")
+        decided = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
+        outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
+        _refuse_without_effect({**decided, **outputs}, "with a receipt")
+        how = {"--head": head, "--sandbox": sandbox, "--allow-unsandboxed": allow_unsandboxed}
+        _refuse_without_effect({} if bundle else how, "without --bundle: nothing of a receipt alone is run")
+        checked = CheckedReceipt(receipt, bundle, Path(head or Path.cwd()), key, sandbox or "auto", allow_unsandboxed)
+        raise typer.Exit(_check_receipt(checked, as_json=as_json))
+    _refuse_without_effect({"--key": key}, "without a receipt")
     _check_outputs({"--junit": junit, "--markdown": markdown}, as_json=as_json)
     if quick and (keep_receipt or bundle):
         flag = "--receipt" if keep_receipt else "--bundle"
         raise BadInput(f"{flag} does not work with --quick", then="leave out --quick")
     check_writable(keep_receipt, "--receipt")
+    flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     request = _request(base, head, requirements, flags).model_copy(update={"quick": quick})
     raise typer.Exit(_verify_and_print(request, VerdictOutputs(junit, markdown, keep_receipt, bundle, why, as_json)))
 
 
-def _refuse_beside_receipt(options: Mapping[str, object]) -> None:
-    """Refuse options that a receipt decides itself, or that write a new verdict."""
+def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
+    """Refuse the first of these options that is given. Whoever gives an option believes that it was obeyed."""
     if given := [flag for flag, value in options.items() if value]:
-        raise BadInput(
-            f"{given[0]} has no effect with a receipt, which names its commits, requirements and lowest accepted grade",
-            then=f"leave out {given[0]}, or leave out the receipt to check a commit",
-        )
+        raise BadInput(f"{given[0]} has no effect {where}", then=f"leave out {given[0]}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReceipt:
+    """A receipt to check. With its bundle, its statement is proven again in a clone, and in the sandbox that the
+    options name; the user's settings do not lower it for somebody else's commands."""
+
+    path: Path
+    bundle: Path | None
+    repository: Path  # a clone that contains the commits
+    key: Path | None  # the public key that must have signed it
+    sandbox: str
+    allow_unsandboxed: bool
 
 
 def _check_outputs(files: Mapping[str, Path | None], *, as_json: bool) -> None:
@@ -215,23 +223,20 @@ async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) 
         return await verify_commits(request, home=home(), environ=os.environ, tell=progress.show)
 
 
-def _check_receipt(
-    receipt: Path, bundle: Path | None, request: "VerifyRequest", key: Path | None, *, as_json: bool
-) -> int:
-    """Check a receipt, print the result, and return the exit code. Of the request, only `head`, a clone with the
-    receipt's commit, and the sandbox count."""
+def _check_receipt(one: CheckedReceipt, *, as_json: bool) -> int:
+    """Check a receipt, print the result, and return the exit code."""
 
     from trued.engine.receipts import check_receipt
 
     async def check_again() -> "ReceiptCheck":
         with stop_on_signals():
             return await check_receipt(
-                receipt,
-                bundle=bundle,
-                repository=Path(request.head) if request.head else Path.cwd(),
-                key=key,
-                sandbox=request.sandbox,
-                allow_unsandboxed=request.allow_unsandboxed,
+                one.path,
+                bundle=one.bundle,
+                repository=one.repository,
+                key=one.key,
+                sandbox=one.sandbox,
+                allow_unsandboxed=one.allow_unsandboxed,
                 home=home(),
                 tell=progress.show,
             )

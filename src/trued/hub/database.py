@@ -39,7 +39,8 @@ QUICK = {
 
 # libpq gives no code for a login that the server refuses, but its sentence is always one of these
 _NO_LOGIN = re.compile(
-    r"(?P<password>no password supplied|authentication failed)|no pg_hba\.conf entry|role .* does not exist"
+    r"(?P<password>no password supplied|password authentication failed)"
+    r"|authentication failed|no pg_hba\.conf entry|role .* does not exist"
 )
 
 

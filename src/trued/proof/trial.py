@@ -415,9 +415,9 @@ class CommitTrial:
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         """Everything that the judge needs to know about one requirement."""
         contract = self.contract
-        ran = self._files_run_by((requirement,))
-        if requirement.keep and not ran:  # of a command, nobody sees what it runs; the base's own tests guard it, too
-            ran = self._files_run_by(contract.suites)
+        ran = guarded = self._files_run_by((requirement,))
+        if requirement.keep and any(isinstance(one, CommandCheck) for one in requirement.checks):
+            guarded |= self._files_run_by(contract.suites)  # nobody sees which files a command runs
         return Facts(
             base=[one for one in self.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
@@ -427,7 +427,7 @@ class CommitTrial:
             guards=frozenset(contract.guards),
             caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
-            touched=not ran.isdisjoint(set(changed) - self.unseen),
+            touched=not guarded.isdisjoint(set(changed) - self.unseen),
             traced=bool(ran),
             elsewhere=self._tests_of_others(requirement),
             left_out=sorted(one for one in self.unseen if is_test(one)),

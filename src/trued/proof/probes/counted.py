@@ -26,8 +26,8 @@ _ANNOTATIONS = annotations.compiler_flag  # the module imports them from __futur
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
 # Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
-# tests, or for this many seconds.
-MOST_ALTERED, ALTERED_PART, ALTERED_S = 40, 0.1, 0.1
+# tests, or for this many seconds; and the seconds in which their code is written.
+MOST_ALTERED, ALTERED_PART, ALTERED_S, WRITING_S = 40, 0.1, 0.1, 0.3
 # Plugin → its options, for plugins that only measure, speed up or cache. If the plugin is absent, they are ignored.
 IDLE = {
     "pytest_cov": (
@@ -243,7 +243,7 @@ class Counting:
         test gives back something that is equal to everything, or has changed how values are compared."""
         able = [one for one in items if one.nodeid not in self.marked] if self.order["altered"] else []
         made: list[Any] = []
-        until = time.monotonic() + ALTERED_S
+        until = time.monotonic() + WRITING_S
         another = functools.partial(expecting_another, seed=self.order["seed"])
         for item in sorted(able, key=self.chance)[: 3 * MOST_ALTERED]:
             if len(made) == MOST_ALTERED or (time.monotonic() > until and not self.order["doubted"]):
