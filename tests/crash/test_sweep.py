@@ -22,12 +22,14 @@ def sweep(*arguments: str) -> list[dict[str, object]]:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-5")
-@pytest.mark.parametrize("quarter", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, 2, 3))])
-def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(quarter: int, all_kills: bool) -> None:
+@pytest.mark.parametrize("eighth", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0, *range(2, 8)))])
+def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(eighth: int, all_kills: bool) -> None:
     part = "every" if all_kills else "sample"
-    results = sweep("--workers", "3", "--part", part, "--each", "4", "--from", str(quarter))
-    assert 12 <= len(results) <= 50 or all_kills
-    assert {one["kill"]["who"] for one in results} == {"engine", "flight", "supervisor", "both"}  # type: ignore[index]
+    results = sweep("--workers", "3", "--part", part, "--each", "8", "--from", str(eighth))
+    assert 6 <= len(results) <= 25 or all_kills
+    killed = {one["kill"]["who"] for one in results}  # type: ignore[index]
+    assert "engine" in killed
+    assert len(killed) >= (4 if all_kills else 2)
     assert all(one["died"] for one in results)
     assert any(one["adopted"] for one in results) or not all_kills  # few moments leave an agent at work
 
