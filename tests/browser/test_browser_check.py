@@ -10,11 +10,12 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import BrowserCheck, Contract, Grade, Outcomes, Serve
 from trued.proof.checks import browser
+from trued.proof.room import chromium
 from trued.proof.room.bench import Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.interpreter import find_interpreter
 
-needs_chromium = pytest.mark.skipif(bool(browser.find_chromium()[1]), reason=browser.find_chromium()[1] or "-")
+needs_chromium = pytest.mark.skipif(bool(chromium.find_chromium()[1]), reason=chromium.find_chromium()[1] or "-")
 SERVER = """
 import os
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -164,7 +165,7 @@ async def test_without_a_browser_nothing_is_judged_and_the_advice_is_exact(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
-    program, lack = browser.find_chromium()
+    program, lack = chromium.find_chromium()
     assert program == ""
     assert "trued[browser]" in lack
 

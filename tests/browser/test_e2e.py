@@ -11,7 +11,7 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, Outcomes, TestsCheck
-from trued.proof.checks import browser
+from trued.proof.room import chromium
 from trued.proof.room.bench import CaseSelection, Fact
 from trued.proof.room.browser_stage import playwright_packages
 from trued.proof.room.clean_room import clean_room
@@ -22,7 +22,7 @@ from trued.proof.seal import SealTerms, seal
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workspace.git.workspace import GitWorkspace
 
-needs_chromium = pytest.mark.skipif(bool(browser.find_chromium()[1]), reason=browser.find_chromium()[1] or "-")
+needs_chromium = pytest.mark.skipif(bool(chromium.find_chromium()[1]), reason=chromium.find_chromium()[1] or "-")
 APP = """
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -11,8 +11,8 @@ from trued.cli.doctor import diagnose
 from trued.model import Contract, Grade, Settings, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import CheckSealed
-from trued.proof.missing import missing_on_base
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.missing import missing_on_base
 
 FIX = "pip install 'trued[browser]'"
 SHOWN = {"id": "shown", "text": "the page", "checks": [{"kind": "browser", "page": "/", "sees": ["Hello"]}]}

@@ -26,9 +26,9 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.contract import apply_approvals
-from trued.proof.reasons import NO_CHECK, PARTS, written_by
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
+from trued.proof.verdict.conclusion import apply_approvals
+from trued.proof.verdict.reasons import NO_CHECK, PARTS, written_by
 from trued.reporting.views import ledger
 from trued.reporting.views.notes import sort_notes
 

@@ -19,7 +19,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.contract import conclude
+from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views.verdict import Verification
 
 

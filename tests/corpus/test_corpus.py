@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Sealed, Trial, read_requirements, script
-from trued.proof.contract import is_success
+from trued.proof.verdict.conclusion import is_success
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "manifest.json").read_text())

@@ -8,7 +8,7 @@ import pytest
 from tests.corpus.kit import CorpusCase, clean_up, every_case, lay_base, lay_head
 from tests.proof.trial import Sealed, Trial, git
 from trued.model import Grade
-from trued.proof.contract import is_success
+from trued.proof.verdict.conclusion import is_success
 
 # Of one contract, because sealing takes long. All others are slow.
 SAMPLE = {"t04-inkwell", "s06-inkwell", "k01-inkwell"}

@@ -11,8 +11,8 @@ from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.model.events.proof import CheckRan
-from trued.proof.notes import worst_counts
-from trued.proof.quick_verdict import QUICK_NOTE
+from trued.proof.verdict.notes import worst_counts
+from trued.proof.verdict.quick_verdict import QUICK_NOTE
 
 ONCE = f"""{ONE}
 

@@ -18,13 +18,12 @@ from trued.engine.receipts import ReceiptCheck, ReceiptRequest
 from trued.engine.verify import VerifyRequest, VerifyResult, verify
 from trued.errors import BadInput
 from trued.model import Approval, Author, Grade
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
 from trued.proof.receipts.statement import Statement, Surroundings, statement
-from trued.proof.room.bench import check_hash
 
 BASE = {
     "kit.py": "def old(x):\n    return x\n",

@@ -16,7 +16,7 @@ from trued.engine.stored_amendment import Amendment
 from trued.engine.stored_evidence import StoredEvidence, evidence_about, packed
 from trued.model import Contract, RunRecord, Verdict
 from trued.model.step_keys import is_final_verdict
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 
 pytestmark = pytest.mark.spec("PAGE-3")
 

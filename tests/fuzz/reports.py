@@ -6,9 +6,9 @@ from typing import Any
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, said
 from trued.model import Evidence
-from trued.proof.case_status import Head, on_head
 from trued.proof.room.bench import Fact, channel_records
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact
+from trued.proof.verdict.case_status import Head, on_head
 from trued.protocols import CommandResult
 
 TOKEN, CANARY = "f" * 32, "test_qqqqqqqqqqqqqq"

@@ -11,7 +11,7 @@ from trued.errors import BadInput
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Contract, ExamplesCheck, Requirements
 from trued.proof.checks.examples import case_flaw
-from trued.proof.contract import canonical_contract, contract_hash
+from trued.proof.hashes import canonical_contract, contract_hash
 
 SEED: dict[str, Any] = {
     "environment": {"path": [".", "src"], "variables": {"A": "b"}, "prepare": ["make x"], "packages": ["six"]},

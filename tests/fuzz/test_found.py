@@ -7,9 +7,9 @@ import pytest
 from tests.fuzz.reports import CANARY, ONE, TOKEN, TWO, WORDS, kept, session
 from tests.fuzz.rooms import lines, place, said
 from trued.model import Evidence, Outcomes, Tried
-from trued.proof.case_status import Head, on_head
 from trued.proof.room.bench import channel_records
 from trued.proof.runners.counting import CountedRun, counted_fact
+from trued.proof.verdict.case_status import Head, on_head
 
 
 def judged(told: list[Any]) -> Evidence:

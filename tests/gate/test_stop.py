@@ -15,7 +15,7 @@ from trued.gate.claude_stop import EVENTS, decide, parse_hook_call
 from trued.gate.judge import JudgedTree
 from trued.gate.state import Gate, StopHistory
 from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Verdict
-from trued.proof.contract import conclude
+from trued.proof.verdict.conclusion import conclude
 
 GATE = Gate(repository="r", root="r", base="b", attempts=3)
 

@@ -17,7 +17,7 @@ from trued.errors import BadInput
 from trued.model import Question
 from trued.page.actions import Actions, terminal_line
 from trued.page.confirmation import TRIES, Confirmations, ProposedDecision
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 
 
 class Typed:

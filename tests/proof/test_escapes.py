@@ -10,11 +10,11 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
-from trued.proof.contract import is_success
-from trued.proof.gaps import AGAIN
 from trued.proof.room.clean_room import file_digest, plant_file
 from trued.proof.room.frozen_files import files_to_freeze
 from trued.proof.room.interpreter import find_interpreter
+from trued.proof.verdict.conclusion import is_success
+from trued.proof.verdict.gaps import AGAIN
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"
 TODO = "def slug(t):\n    raise NotImplementedError\n"

@@ -11,13 +11,12 @@ import pytest
 from tests.proof.trial import Trial, git, only
 from trued.model import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
 from trued.proof import fact_cache
-from trued.proof.case_status import full_name
-from trued.proof.contract import contract_hash
 from trued.proof.fact_cache import MOST, FactCache
-from trued.proof.notes import worst_counts
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.room.node import find_node
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.case_status import full_name
+from trued.proof.verdict.notes import worst_counts
 from trued.protocols import Emit
 from trued.workspace.git.workspace import GitWorkspace
 

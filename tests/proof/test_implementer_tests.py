@@ -7,10 +7,10 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Outcomes, Tried, Verdict
-from trued.proof import reasons
 from trued.proof.implementer_tests import TriedOnBothSides
-from trued.proof.missing import lacked_by_base
-from trued.proof.runners.command_parser import files_in_command, recognise_runner
+from trued.proof.text.command_parser import files_in_command, recognise_runner
+from trued.proof.verdict import reasons
+from trued.proof.verdict.missing import lacked_by_base
 from trued.proof.without_requirements import _judged
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}

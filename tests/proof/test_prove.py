@@ -8,9 +8,9 @@ import pytest
 
 from tests.proof.trial import Change, Trial, only
 from trued.model import CallCase, Finding, Grade
-from trued.proof import reasons
-from trued.proof.contract import is_success
-from trued.proof.notes import BUT_OWN
+from trued.proof.verdict import reasons
+from trued.proof.verdict.conclusion import is_success
+from trued.proof.verdict.notes import BUT_OWN
 
 TODO = "def double(x):\n    raise NotImplementedError\n"
 DONE = "def double(x):\n    return x * 2\n"

@@ -7,9 +7,8 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Contract
-from trued.proof.case_status import Base, on_base
-from trued.proof.contract import contract_hash
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash, contract_hash
+from trued.proof.verdict.case_status import Base, on_base
 
 TESTS = r"""import pytest
 from kit.core import bad, good

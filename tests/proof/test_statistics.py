@@ -7,7 +7,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import CommandCheck, Evidence, Figures, Grade, Outcomes, TestsCheck, Tried
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
 from trued.proof.statistics import measure_tests, results_in_evidence
 
 BASE: dict[str, str | None] = {

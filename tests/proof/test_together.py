@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.model import Approval, Finding, Grade, Judged, Verdict
-from trued.proof.contract import apply_approvals, is_success
-from trued.proof.judge import judge_by_parts
-from trued.proof.quick_verdict import QUICK_CEILING, cap_grade
-from trued.proof.reasons import NO_CHECK
+from trued.proof.verdict.conclusion import apply_approvals, is_success
+from trued.proof.verdict.judge import judge_by_parts
+from trued.proof.verdict.quick_verdict import QUICK_CEILING, cap_grade
+from trued.proof.verdict.reasons import NO_CHECK
 
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Evidence, Grade, Verdict
-from trued.proof.case_status import Base, on_base
 from trued.proof.seal import BESIDE_THE_SECOND
 from trued.proof.turns import BESIDE, STEADY_TURNS
+from trued.proof.verdict.case_status import Base, on_base
 from trued.workspace.sandbox.levels import level_state
 
 pytestmark = pytest.mark.skipif(not level_state("bubblewrap").works, reason="only bubblewrap keeps two turns apart")

@@ -26,11 +26,11 @@ from trued.model import (
 )
 from trued.model.events import JournalEvent
 from trued.proof.build import run_build
+from trued.proof.cases.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimits
 from trued.proof.disclosure import WITHHELD, held_out_texts
-from trued.proof.gaps import AGAIN
-from trued.proof.objections import MOST_A_ROUND, MOST_A_RUN, ObjectionLimits
 from trued.proof.prove import prove
 from trued.proof.statistics import measure_tests
+from trued.proof.verdict.gaps import AGAIN
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"

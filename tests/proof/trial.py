@@ -13,10 +13,10 @@ import pytest
 
 from trued.model import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.model.events import JournalEvent
-from trued.proof.case_status import Base, on_base
+from trued.proof.hashes import check_hash
 from trued.proof.prove import prove
-from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.case_status import Base, on_base
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace

@@ -11,7 +11,7 @@ from tests.real_agents.model import Answer, Call, ModelServer, Run
 from tests.real_agents.model.script import Step
 from tests.real_agents.model.turn import Turn
 from tests.real_agents.stories import SHOP, environ, fixed, played
-from trued.proof.checks.browser import find_chromium
+from trued.proof.room.chromium import find_chromium
 
 PAGE = "/collections/tea?shown=7"
 ISSUE = {

@@ -24,7 +24,7 @@ from trued.engine.role_selection import check_role_names, roles_here
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
-from trued.proof.checks.browser import find_chromium
+from trued.proof.room.chromium import find_chromium
 from trued.support.redaction import plain
 from trued.workspace.git.rebase import NEEDED as MERGING
 from trued.workspace.sandbox.levels import probe_levels

@@ -12,8 +12,8 @@ from rich.text import Text
 from trued.cli.format import GRADES, ago, line, short_agent
 from trued.engine.pending import Wait
 from trued.model import Case, Contract, ExamplesCheck, Grade, RunRecord
-from trued.proof.contract import check_hash
-from trued.proof.reasons import NO_CHECK, PARTS
+from trued.proof.hashes import check_hash
+from trued.proof.verdict.reasons import NO_CHECK, PARTS
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.reporting.views.notes import Notes, sort_notes
 from trued.support.plurals import counted, few

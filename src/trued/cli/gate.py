@@ -50,7 +50,7 @@ from trued.gate.state import Gate, GateStore, check_outside
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
-from trued.proof.contract import exit_code
+from trued.proof.verdict.conclusion import exit_code
 from trued.reporting.views import ledger_for_agents
 from trued.support.plurals import counted
 from trued.support.processes import agent_around

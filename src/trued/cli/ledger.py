@@ -17,7 +17,7 @@ from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, Case, RunRecord
 from trued.model.evidence import HELD_BACK
-from trued.proof.contract import conclude
+from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views import as_seen
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes

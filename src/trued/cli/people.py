@@ -82,7 +82,7 @@ def reject(
 
 
 def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
-    from trued.proof.contract import contract_hash  # imported here, because it loads the proof packages
+    from trued.proof.hashes import contract_hash  # imported here, because it loads the proof packages
 
     with open_store() as store:
         record = selected_run(store, run)

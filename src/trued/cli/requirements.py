@@ -140,7 +140,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind
     from trued.model import ManualCheck, requests
-    from trued.proof.room.bench import check_hash
+    from trued.proof.hashes import check_hash
 
     kept, left, unchecked = [], [], []
     for one in contract.requirements:

@@ -21,10 +21,10 @@ from trued.inputs.tickets.plan import ticket_plan
 from trued.model import Contract, Finding, Plan, Requirement, Requirements, RunRecord, Source, Value, Verdict
 from trued.model.events.proof import ContractAmended
 from trued.model.step_keys import amendment_key
-from trued.proof.contract import apply_approvals, conclude, contract_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.prove import prove
-from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.start_command import find_server, with_server

@@ -63,7 +63,7 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
     if verdict is None or record.state not in REGRADED or store.journal.driver(record.id):
         return record
     from trued.engine.run_end import conclude_after_decision
-    from trued.proof.contract import conclude
+    from trued.proof.verdict.conclusion import conclude
 
     return conclude_after_decision(store, record, conclude(verdict, store.accepted(record.id)))
 
@@ -71,7 +71,7 @@ def _regrade(store: RunStore, record: RunRecord) -> RunRecord:
 def _checked_decision(store: RunStore, record: RunRecord, requirement: str | None, decision: Decision) -> Approval:
     """The decision as the journal will store it. Raises BadInput if it cannot be made."""
     from trued.engine.impersonation import refuse_if_agent_could_answer
-    from trued.proof.contract import contract_hash
+    from trued.proof.hashes import contract_hash
 
     contract = store.contract(record.id)
     if contract is None:

@@ -52,7 +52,7 @@ from trued.model.events.run import (
     WorkingTreeDirty,
 )
 from trued.model.step_keys import is_sent
-from trued.proof.contract import apply_approvals
+from trued.proof.verdict.conclusion import apply_approvals
 from trued.protocols import Runtime
 from trued.run.budget import Budget
 from trued.run.context import Person, RunContext

@@ -20,7 +20,8 @@ from trued.model.events import of_kind
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import ClaimRefuted
 from trued.model.step_keys import is_verdict
-from trued.proof.contract import contract_hash, is_success
+from trued.proof.hashes import contract_hash
+from trued.proof.verdict.conclusion import is_success
 from trued.protocols import Forge, ForgePullRequest
 from trued.support import atomic_files
 from trued.support.money import MARKS

@@ -13,16 +13,16 @@ from trued.engine.verify import VerifyRequest, temporary_workspace
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Approval, Contract, Grade, Requirement, Verdict
-from trued.proof.contract import apply_approvals
+from trued.proof.hashes import check_hash
 from trued.proof.prove import prove
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
 from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
-from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import recorded_versions
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.conclusion import apply_approvals
 from trued.protocols import Emit
 from trued.support import atomic_files
 from trued.support.hashing import git_blob_names

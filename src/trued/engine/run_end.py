@@ -7,7 +7,7 @@ from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Approval, Outcome, RunRecord, Verdict
 from trued.model.events.run import HandoverWritten, RunEnded
-from trued.proof.contract import apply_approvals, conclude, exit_code
+from trued.proof.verdict.conclusion import apply_approvals, conclude, exit_code
 from trued.support import atomic_files
 
 

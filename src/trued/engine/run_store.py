@@ -225,7 +225,7 @@ class RunStore:
     def verdict(self, run_id: str) -> "Verdict | None":
         """The verdict on the finished work; before there is one, the newest verdict on each requirement. Approvals are
         applied."""
-        from trued.proof.contract import apply_approvals
+        from trued.proof.verdict.conclusion import apply_approvals
 
         last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
         return apply_approvals(last, self.approvals(run_id)) if last else None
@@ -328,7 +328,7 @@ class RunStore:
         contract = self.contract(run_id) if given else None
         if contract is None:
             return given
-        from trued.proof.contract import contract_hash
+        from trued.proof.hashes import contract_hash
         from trued.run.approvals import WHOLE, Since, asked_of, current_decisions, head_by_decision
 
         name = contract_hash(contract)

@@ -16,10 +16,10 @@ from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
 from trued.model.events.run import WorkingTreeDirty
-from trued.proof.contract import conclude, exit_code
 from trued.proof.prove import prove
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.conclusion import conclude, exit_code
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import suites_of, with_existing_tests

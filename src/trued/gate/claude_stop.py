@@ -16,7 +16,7 @@ from trued.gate.state import Gate, StopHistory
 from trued.gate.turn_work import TurnWork, beginning_now, work_since
 from trued.gate.turns import Beginning
 from trued.model import Value
-from trued.proof.contract import is_success
+from trued.proof.verdict.conclusion import is_success
 from trued.support.plurals import few
 from trued.support.redaction import line_without_controls
 

@@ -23,7 +23,7 @@ from trued.gate.state import (
 from trued.inputs.project.kind import files_to_read, project_kind
 from trued.inputs.requirements.file import load_requirements
 from trued.model import Approval, Contract, Grade
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 from trued.protocols import Emit
 
 PLACES = ("claude", "git", "github")

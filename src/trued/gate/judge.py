@@ -11,9 +11,9 @@ from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
-from trued.proof.contract import apply_approvals, conclude
-from trued.proof.missing import missing_on_base
 from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
+from trued.proof.verdict.conclusion import apply_approvals, conclude
+from trued.proof.verdict.missing import missing_on_base
 from trued.protocols import Emit
 from trued.workspace.git.snapshot import Snapshot
 

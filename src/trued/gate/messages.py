@@ -2,11 +2,11 @@
 from the implementer.
 
 The text around the reasons is elsewhere: for a blocked agent `_block_reason` in `claude_stop.py`, for a refused push
-`hook_git` in `cli/gate.py`. How one failed case is worded is decided in `proof/gaps.py`.
+`hook_git` in `cli/gate.py`. How one failed case is worded is decided in `proof/verdict/gaps.py`.
 """
 
 from trued.model import Grade, Judged, Outcome, Verdict
-from trued.proof.contract import is_success
+from trued.proof.verdict.conclusion import is_success
 from trued.support.plurals import counted, few
 
 MOST = 8  # at most this many reasons shown at once; the next attempt shows more

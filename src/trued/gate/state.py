@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationError
 from trued.errors import BadInput, StateFailed
 from trued.gate.turns import TurnLog, roots_of_others
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 from trued.support import atomic_files
 from trued.support.foreign_json import parse_json
 

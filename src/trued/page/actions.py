@@ -36,7 +36,7 @@ from trued.engine.trust import files_to_trust
 from trued.errors import BadInput
 from trued.inputs.settings.limits import parse_limits
 from trued.model import Contract, RunRecord
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 from trued.run.approvals import WHOLE
 from trued.run.examination.no_cases import WITHOUT
 from trued.support.redaction import plain

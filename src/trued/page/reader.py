@@ -29,7 +29,7 @@ from trued.page.caches import Recent, Stamped
 from trued.page.story import StoryLine, sentence, story_lines
 from trued.page.transcript import CallTranscript
 from trued.page.work_diff import CloneDiffs
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 from trued.reporting.html.calls import ReportedCall, calls
 from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import CheckRun, Material, ProofSummary, Proved

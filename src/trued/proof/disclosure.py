@@ -11,9 +11,8 @@ from typing import Any
 from trued.model import BrowserCheck, CallCase, Case, Check, Contract, ExamplesCheck, HttpCase, Judged, RunCase
 from trued.model.events import JournalEvent
 from trued.model.events.proof import TextWithheld
-from trued.proof.commit_texts import text_files
-from trued.proof.held_out_checks import is_held_out
-from trued.proof.room.held_out_tests import hidden_tests
+from trued.proof.room.held_out import hidden_tests, is_held_out
+from trued.proof.text.commit_texts import text_files
 from trued.protocols import Emit, Workspace
 from trued.support.redaction import forms
 

@@ -15,10 +15,10 @@ from pydantic import ValidationError
 
 from trued.errors import StateFailed
 from trued.model import Contract, Evidence, Outcomes, Requirement
-from trued.proof.case_status import full_name
-from trued.proof.contract import contract_hash
-from trued.proof.held_out_checks import is_held_out
-from trued.proof.room.bench import ROOM, check_hash
+from trued.proof.hashes import check_hash, contract_hash
+from trued.proof.room.bench import ROOM
+from trued.proof.room.held_out import is_held_out
+from trued.proof.verdict.case_status import full_name
 from trued.support import atomic_files
 
 FOLDER = "facts"

@@ -6,19 +6,20 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
-from trued.proof.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.checks.tests import files_of_check, package_scripts
-from trued.proof.commit_texts import MOST_FILES, as_text
-from trued.proof.judge import OwnTests
-from trued.proof.missing import awaited_packages, each_once, lacked_by_base, missing_part
+from trued.proof.hashes import check_hash
 from trued.proof.own_modules import own_modules
-from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection
 from trued.proof.room.clean_room import Graft, clean_room
 from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, run_check
-from trued.proof.runners.command_parser import recognise_runner
 from trued.proof.seal import run_and_repeat_failures
+from trued.proof.text.command_parser import recognise_runner
+from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.verdict.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
+from trued.proof.verdict.judge import OwnTests
+from trued.proof.verdict.missing import awaited_packages, each_once, lacked_by_base, missing_part
 from trued.protocols import Workspace
 
 MOST_BYTES = 4 * 2**20

@@ -13,13 +13,18 @@ from trued.model import (
     Verdict,
 )
 from trued.model.events.proof import RequirementJudged
-from trued.proof.case_status import GREEN_TURNS
 from trued.proof.checks.dependencies import unread_additions
-from trued.proof.commit_texts import added_lines, changed_texts
 from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache
-from trued.proof.judge import (
+from trued.proof.room.environment import interpreter_of
+from trued.proof.room.frozen_files import is_among_tests
+from trued.proof.text.commit_texts import added_lines, changed_texts
+from trued.proof.text.languages import CODE
+from trued.proof.trial import CommitTrial
+from trued.proof.unguarded_code import UnguardedCode
+from trued.proof.verdict.case_status import GREEN_TURNS
+from trued.proof.verdict.judge import (
     cap_by_absent_code,
     cap_by_code_not_loaded,
     cap_by_conversions,
@@ -30,15 +35,11 @@ from trued.proof.judge import (
     judge_by_parts,
     refute_by_existing_tests,
 )
-from trued.proof.missing import unknown_packages
-from trued.proof.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
-from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
-from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
-from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_among_tests
-from trued.proof.trial import CommitTrial
-from trued.proof.unguarded_code import UnguardedCode
-from trued.proof.unverified import CODE, Observed, list_warnings
+from trued.proof.verdict.missing import unknown_packages
+from trued.proof.verdict.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
+from trued.proof.verdict.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
+from trued.proof.verdict.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
+from trued.proof.verdict.unverified import Observed, list_warnings
 from trued.protocols import Emit, Workspace
 from trued.support.path_sets import paths_outside
 

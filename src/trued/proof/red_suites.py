@@ -7,12 +7,13 @@ but once they pass, the code that they test counts as checked.
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, TestsCheck
-from trued.proof.altered_code import used_names
-from trued.proof.case_status import Base, Head, on_head
 from trued.proof.fact_cache import FactCache
+from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
-from trued.proof.room.bench import WHOLE_CHECK, check_hash
+from trued.proof.reach.altered_python import used_names
+from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.interpreter import Interpreter
+from trued.proof.verdict.case_status import Base, Head, on_head
 from trued.protocols import Workspace
 
 

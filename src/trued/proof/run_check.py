@@ -20,8 +20,8 @@ from trued.model import (
     TestsCheck,
 )
 from trued.proof.checks import browser, command, dependencies, examples, tests
-from trued.proof.held_out_checks import DATA, is_held_out
-from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
+from trued.proof.hashes import check_hash
+from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, unjudged_fact, void_fact
 from trued.proof.room.clean_room import (
     held_out_files_left,
     restore_frozen_files,
@@ -29,7 +29,7 @@ from trued.proof.room.clean_room import (
     write_repository,
 )
 from trued.proof.room.frozen_files import is_below
-from trued.proof.room.held_out_tests import files_named_by
+from trued.proof.room.held_out import DATA, files_named_by, is_held_out
 from trued.proof.room.interpreter import Interpreter
 
 TRIES = 3  # at most this many attempts if the environment breaks; a failed check is never retried

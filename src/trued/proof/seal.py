@@ -21,24 +21,20 @@ from trued.model import (
     Tried,
 )
 from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilding, EnvironmentBuilt
-from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.checks.tests import package_scripts
-from trued.proof.commit_texts import MOST_FILES, as_text
 from trued.proof.fact_cache import FactCache, artifact_hashes
-from trued.proof.judge import is_superseded
-from trued.proof.missing import machine_lacks
-from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
+from trued.proof.hashes import check_hash
+from trued.proof.reach.uncollected_tests import uncollected_tests
+from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
 from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
 from trued.proof.room.frozen_files import (
     CONFIGURED,
-    SCRIPTS,
     collected_files,
     files_to_freeze,
     has_tests,
     is_configuration,
     is_named_like_a_test,
-    is_script,
     is_shared_setting,
     plugin_modules,
 )
@@ -47,8 +43,12 @@ from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
-from trued.proof.runners.command_parser import recognise_runner
-from trued.proof.uncollected_tests import uncollected_tests
+from trued.proof.text.command_parser import recognise_runner
+from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.languages import SCRIPTS, is_script
+from trued.proof.verdict.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
+from trued.proof.verdict.judge import is_superseded
+from trued.proof.verdict.missing import machine_lacks
 from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # at most this many extra runs for cases that took too long

@@ -13,15 +13,16 @@ from trued.errors import CannotJudge
 from trued.model import Check, Contract, Evidence, Figures, Outcomes, TestsCheck, Tried
 from trued.proof.checks.tests import base_scripts
 from trued.proof.disclosure import Scanner, discard_event
+from trued.proof.hashes import check_hash
 from trued.proof.room import node
-from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, scratch_folder
 from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import run_check
-from trued.proof.runners.command_parser import RunnerCall, node_options, recognise_runner
+from trued.proof.text.command_parser import RunnerCall, node_options, recognise_runner
 from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # the longest that measuring may take

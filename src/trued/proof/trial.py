@@ -21,33 +21,33 @@ from trued.model import (
     Tried,
 )
 from trued.model.events.proof import CheckRan, EnvironmentBuilding, ObjectionNotRun, ObjectionRan
-from trued.proof.case_status import ENGINES, Base, full_name, lacking, on_base
+from trued.proof.cases.objections import split_runnable, without_case
 from trued.proof.checks.examples import with_time_limit
-from trued.proof.held_out_checks import DATA, is_held_out, is_hidden_data
+from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import try_own_tests
-from trued.proof.judge import (
+from trued.proof.own_modules import own_modules
+from trued.proof.room.additions import added_packages, packages_to_install
+from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
+from trued.proof.room.clean_room import clean_room
+from trued.proof.room.dependencies import NO_PACKAGES
+from trued.proof.room.environment import interpreter_of
+from trued.proof.room.frozen_files import is_test
+from trued.proof.room.held_out import DATA, hidden_files, is_held_out, is_hidden_data
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
+from trued.proof.runners.counting import EQUALS_ALL
+from trued.proof.seal import run_and_repeat_failures
+from trued.proof.turns import PlannedRun, Rooms, take_turns
+from trued.proof.verdict.case_status import ENGINES, Base, full_name, lacking, on_base
+from trued.proof.verdict.judge import (
     CheckedObjection,
     Facts,
     OwnTests,
     is_own_case,
     is_superseded,
 )
-from trued.proof.missing import awaited_packages, undeclared_imports
-from trued.proof.notes import base_taken_again, files_used
-from trued.proof.objections import split_runnable, without_case
-from trued.proof.own_modules import own_modules
-from trued.proof.room.additions import added_packages, packages_to_install
-from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, check_hash
-from trued.proof.room.clean_room import clean_room
-from trued.proof.room.dependencies import NO_PACKAGES
-from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_test
-from trued.proof.room.held_out_tests import hidden_files
-from trued.proof.room.interpreter import Interpreter
-from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
-from trued.proof.runners.counting import EQUALS_ALL
-from trued.proof.seal import run_and_repeat_failures
-from trued.proof.turns import PlannedRun, Rooms, take_turns
+from trued.proof.verdict.missing import awaited_packages, undeclared_imports
+from trued.proof.verdict.notes import base_taken_again, files_used
 from trued.protocols import Emit, Workspace
 
 TOOLS = ("node", "chromium")  # programs whose versions are recorded in evidence, besides Python and its packages

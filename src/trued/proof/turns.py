@@ -20,12 +20,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
 from trued.model import Outcomes
-from trued.proof.case_status import GREEN_TURNS
-from trued.proof.held_out_checks import DATA
-from trued.proof.notes import passed_alone
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import Graft, footprint, has_changed_objects
+from trued.proof.room.held_out import DATA
 from trued.proof.run_check import SharedRun, run_check
+from trued.proof.verdict.case_status import GREEN_TURNS
+from trued.proof.verdict.notes import passed_alone
 
 STEADY_TURNS = 4  # number of turns if a case failed only in parallel; with fewer turns, it could pass by chance
 # Parallel turns are stopped, and run in sequence instead, if they take longer than this many times the usual time, and

@@ -13,7 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Evidence, ExamplesCheck, TestsCheck
-from trued.proof.altered_code import (
+from trued.proof.checks.dependencies import DOCUMENTS
+from trued.proof.checks.package_manifests import is_package_manifest
+from trued.proof.checks.package_words import INERT
+from trued.proof.hashes import check_hash
+from trued.proof.reach.altered_go import altered_declarations, used_declarations
+from trued.proof.reach.altered_python import (
     MODULE,
     NameGraph,
     altered_names,
@@ -27,26 +32,21 @@ from trued.proof.altered_code import (
     without_idle_tests,
     without_tests,
 )
-from trued.proof.altered_go import altered_declarations, used_declarations
-from trued.proof.case_status import Base, Head, on_base, on_head
-from trued.proof.checks.dependencies import DOCUMENTS
-from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.checks.package_words import INERT
-from trued.proof.commit_texts import MOST_FILES, as_text, is_cut
-from trued.proof.judge import is_superseded
-from trued.proof.reachable_files import reachable_files
+from trued.proof.reach.reachable_files import reachable_files
+from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
+from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.red_suites import TurnedTests, turned_tests
-from trued.proof.room.bench import check_hash
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import SCRIPTS, is_script, is_test
+from trued.proof.room.frozen_files import is_test
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import distinct_checks
-from trued.proof.script_aliases import ScriptAliases, is_settings, leads_elsewhere
-from trued.proof.script_imports import relative_paths
+from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
+from trued.proof.text.languages import CODE, SCRIPTS, is_script
+from trued.proof.text.script_aliases import ScriptAliases, is_settings, leads_elsewhere
+from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
-from trued.proof.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
-from trued.proof.unverified import CODE
-from trued.proof.used_by_tests import Undoing, altered_helpers
+from trued.proof.verdict.case_status import Base, Head, on_base, on_head
+from trued.proof.verdict.judge import is_superseded
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from trued.model import Check, Contract, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
-from trued.proof.case_status import Base, Head, number_of_tests, on_head
 from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
-from trued.proof.judge import refute_by_existing_tests
-from trued.proof.missing import each_once
-from trued.proof.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
+from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
+from trued.proof.verdict.judge import refute_by_existing_tests
+from trued.proof.verdict.missing import each_once
+from trued.proof.verdict.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
 from trued.protocols import Workspace
 
 OWN_TESTS = "own tests"  # no requirement can have this id, because it contains a space

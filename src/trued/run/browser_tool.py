@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trued.agents.driver import inside
 from trued.proof import probes
-from trued.proof.checks.browser import chromium_folders, find_chromium
+from trued.proof.room.chromium import chromium_folders, find_chromium
 from trued.run.agent_call import Equipment
 
 SERVER = Path(inside.__file__).parent / "browser_server.py"

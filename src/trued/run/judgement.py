@@ -29,14 +29,14 @@ from trued.model.events.proof import (
     VerdictReached,
 )
 from trued.proof.build import BuildResult, run_build
-from trued.proof.case_status import Base, on_base
+from trued.proof.cases.objections import ObjectionLimits
 from trued.proof.checks.examples import case_in_words
-from trued.proof.contract import contract_hash
-from trued.proof.held_out_checks import is_hidden_data
-from trued.proof.objections import ObjectionLimits
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.prove import prove
-from trued.proof.room.bench import ROOM, check_hash
+from trued.proof.room.bench import ROOM
+from trued.proof.room.held_out import is_hidden_data
 from trued.proof.statistics import measure_tests
+from trued.proof.verdict.case_status import Base, on_base
 from trued.run.branch import TAIL
 from trued.run.examination.independence import weaken_authors
 from trued.run.examination.replacement import (

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from trued.model import Figures, Finding, Value
 from trued.proof.checks.tests import package_scripts
-from trued.proof.runners.command_parser import recognise_runner
+from trued.proof.text.command_parser import recognise_runner
 
 if TYPE_CHECKING:  # avoids an import cycle: a branch is part of a run, and runs count tests
     from trued.run.branch import Branch

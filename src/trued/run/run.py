@@ -13,7 +13,7 @@ from trued.model import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Sett
 from trued.model.events import JournalEvent
 from trued.model.events.run import StepRepeated
 from trued.model.titles import cut_title
-from trued.proof.contract import apply_approvals, conclude
+from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.run.branch import Branch
 from trued.run.clusters import Clusters
 from trued.run.context import RunContext

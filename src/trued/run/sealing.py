@@ -8,10 +8,10 @@ from trued.inputs.requirements.coverage import user_requirements, with_named_com
 from trued.inputs.tickets.plan import servable_requirements
 from trued.model import Answer, Contract, MissingFromEnvironment, Plan, Requirements
 from trued.model.events.proof import ContractSealed
-from trued.proof.contract import contract_hash
-from trued.proof.missing import missing_on_base
+from trued.proof.hashes import contract_hash
 from trued.proof.room.environment import declarations_of
 from trued.proof.seal import SealTerms, seal
+from trued.proof.verdict.missing import missing_on_base
 from trued.run.examination.admissibility import is_open
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.held_out import check_held_out

@@ -16,8 +16,7 @@ from trued.engine.run_store import RunStore
 from trued.engine.start import new_record, prepare_inputs
 from trued.engine.trust import files_to_trust
 from trued.model import Author, Contract, Grade, Judged, Requirement, RunRecord, Verdict
-from trued.proof.contract import contract_hash
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.run.context import Person
 from trued.workspace.git.repository import open_repository
 

@@ -18,7 +18,7 @@ from trued.engine.receipts import ReceiptRequest, check_receipt, write_landing_r
 from trued.engine.sensitive_files import sensitivity_of
 from trued.errors import BadInput
 from trued.model import Grade
-from trued.proof.reasons import ALREADY_SATISFIED
+from trued.proof.verdict.reasons import ALREADY_SATISFIED
 
 __all__ = ["ground"]
 

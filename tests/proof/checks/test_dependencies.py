@@ -11,7 +11,7 @@ from tests.proof.trial import Trial, quiet
 from trued.model import DependenciesCheck, Grade
 from trued.proof.checks.dependencies import newly_declared, unread_additions
 from trued.proof.checks.package_manifests import declared_in, is_package_manifest
-from trued.proof.contract import check_hash
+from trued.proof.hashes import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.protocols import Workspace
 

@@ -5,11 +5,11 @@ import pytest
 from trued.model import BrowserCheck, Evidence, Grade, Outcomes, Requirement, Shot, TestsCheck, Tried
 from trued.proof.checks import browser
 from trued.proof.checks import page_text as seeing
-from trued.proof.gaps import gap
-from trued.proof.held_out_checks import is_hidden_data
-from trued.proof.judge import Facts, judge
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
+from trued.proof.room.held_out import is_hidden_data
 from trued.proof.screenshots import evidence_pictures
+from trued.proof.verdict.gaps import gap
+from trued.proof.verdict.judge import Facts, judge
 
 PAGE = ("Shop", "Sneaker", "79,90 €", "+ loyalty points", "Add to cart", "Imprint and terms")
 CHECK = BrowserCheck(page="/collection", sees=("Earn 40 points",), hides=("+ loyalty points",))

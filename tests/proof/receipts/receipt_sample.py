@@ -1,8 +1,8 @@
 """A sample contract and its verdict, for tests of receipts that run no checks."""
 
 from trued.model import Approval, Author, Contract, Evidence, Finding, Grade, Judged, Requirement, Tried, Verdict
+from trued.proof.hashes import check_hash
 from trued.proof.receipts.statement import Statement, Surroundings, statement
-from trued.proof.room.bench import check_hash
 
 BASE, HEAD, TREE = "b" * 40, "a" * 40, "c" * 40
 HOSTILE = 'quote " \\ slash / \x1b[31mred\x1b[0m \u202eevil\u200b \x00 \ud800 <script> 名'

@@ -12,11 +12,10 @@ from jsonschema import Draft202012Validator
 from tests.proof.receipts.receipt_sample import BASE, HEAD, HOSTILE, TREE, contract, given, requirement, stated, verdict
 from trued.errors import BadInput
 from trued.model import Author, CallCase, Finding, Grade, Outcomes
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.receipts import signing
 from trued.proof.receipts.receipt import encode_receipt, key_id, parse_receipt, signed_message
 from trued.proof.receipts.statement import SIGNED, UNSIGNED, Surroundings, canonical_bytes, claim_differences, statement
-from trued.proof.room.bench import check_hash
 
 DESCRIPTOR = {
     "type": "object",

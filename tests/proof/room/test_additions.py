@@ -18,9 +18,9 @@ from tests.proof.trial import Trial, only, quiet
 from trued.model import Grade, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import EnvironmentBuilding
-from trued.proof.notes import facts_of
 from trued.proof.prove import prove
 from trued.proof.room.environment import choose_environment
+from trued.proof.verdict.notes import facts_of
 from trued.protocols import Emit
 
 CASES = {"kind": "examples", "cases": [{"call": "up:up", "args": ["ox"], "returns": "oxen"}]}

@@ -10,9 +10,9 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import Contract, Grade, Tried
 from trued.model.evidence import Verdict
-from trued.proof.missing import missing_part
 from trued.proof.room.environment import FOLDER
 from trued.proof.room.go_cache import OFFLINE, may_fetch, missing_go_package, module_name, uses_go, with_settings
+from trued.proof.verdict.missing import missing_part
 
 TESTS = {"kind": "tests", "command": "go test ./..."}
 RUNS = [{"run": ["go", "run", "."], "stdin": text, "stdout": f"{text}!"} for text in ("a", "b c")]

@@ -7,8 +7,8 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import Grade
-from trued.proof.room import node_names
-from trued.proof.room.python_names import lacks, names_asked, names_defined
+from trued.proof.text import node_names
+from trued.proof.text.python_names import lacks, names_asked, names_defined
 
 LOOKS = {
     "check.py": "import sys\nfrom pathlib import Path\n\nimport rules\n\n"

@@ -8,9 +8,9 @@ import pytest
 
 from tests.proof.trial import Cellar, Change, Sealed, Trial, only, stands
 from trued.model import Grade
-from trued.proof.case_status import Base
 from trued.proof.runners.made_to_fail import failing_go, failing_javascript
 from trued.proof.runners.node import node_test_files
+from trued.proof.verdict.case_status import Base
 
 HONEST = "exports.double = (x) => x * 2;\nexports.half = (x) => Math.floor(x / 2);\n"
 NOTHING = "exports.double = (x) => { throw new Error('later'); };\nexports.half = (x) => Math.floor(x / 2);\n"

@@ -8,9 +8,9 @@ import pytest
 
 from tests.proof.trial import Cellar, Change, Sealed, Trial, only, stands
 from trued.model import Grade, Requirement, TestsCheck
-from trued.proof.case_status import Base
 from trued.proof.room.frozen_files import files_to_freeze, has_tests, is_among_tests, is_configuration, plugin_modules
 from trued.proof.room.import_shadows import shadowing_files
+from trued.proof.verdict.case_status import Base
 
 NOTHING = "def double(x):\n    return None\n\n\ndef half(x):\n    return x // 2\n"
 HONEST = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"

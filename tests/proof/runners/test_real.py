@@ -10,7 +10,7 @@ import pytest
 
 from tests.proof.trial import Change, Trial, only, stands
 from trued.model import Grade
-from trued.proof.case_status import Base
+from trued.proof.verdict.case_status import Base
 
 
 def requirement(command: str) -> list[dict[str, Any]]:

@@ -8,12 +8,12 @@ import pytest
 
 from tests.proof.trial import Cellar, Change, Sealed, Trial, lay, only, stands
 from trued.model import Grade
-from trued.proof.case_status import Base
 from trued.proof.room.clean_room import clean_room, link_packages
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.room.package_json import UNREADABLE, merge_manifests
-from trued.proof.runners.command_parser import recognise_runner
 from trued.proof.runners.junit_xml import BadReport, ReportedTest, read_report
+from trued.proof.text.command_parser import recognise_runner
+from trued.proof.verdict.case_status import Base
 
 CASES = """<?xml version="1.0"?>
 <testsuites><testsuite name="outer" file="t/a.py"><testsuite name="inner">

@@ -7,7 +7,7 @@ import pytest
 
 from tests.proof.trial import Cellar, Sealed, Trial, only, stands
 from trued.model import Grade
-from trued.proof.case_status import Base
+from trued.proof.verdict.case_status import Base
 
 HONEST = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"
 NOTHING = "def double(x):\n    raise NotImplementedError\n\n\ndef half(x):\n    return x // 2\n"

@@ -22,7 +22,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
 from trued.reporting.html.material import Material, Proved, Spooled
 
 START = 1_762_000_000.0

@@ -22,8 +22,8 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.contract import conclude
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
+from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
 from trued.reporting.views.verdict import Verification, ran_by, reasons_sentence, short_source, verification_data

@@ -15,7 +15,7 @@ from trued.engine.landing.land import land
 from trued.engine.landing.records import LandingRequest
 from trued.engine.pending import waits
 from trued.model import Grade, RunRecord
-from trued.proof.checks.browser import find_chromium
+from trued.proof.room.chromium import find_chromium
 from trued.wire import Order
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from tests.workflows.ticket.test_ticket import script
 from tests.workflows.ticket.test_ticket_preview import SERVER
 from trued.errors import BadInput
 from trued.model import Contract, Grade, RunRecord
-from trued.proof.checks.browser import find_chromium
+from trued.proof.room.chromium import find_chromium
 from trued.wire import Order
 
 needs_chromium = pytest.mark.skipif(bool(find_chromium()[1]), reason=find_chromium()[1] or "-")

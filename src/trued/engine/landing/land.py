@@ -26,7 +26,8 @@ from trued.model import Approval, Question, RunRecord
 from trued.model.events import of_kind
 from trued.model.events.landing import ApprovalsCarried, WorkLanded
 from trued.model.step_keys import landing_key
-from trued.proof.contract import contract_hash, exit_code, is_success
+from trued.proof.hashes import contract_hash
+from trued.proof.verdict.conclusion import exit_code, is_success
 from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.support.plurals import counted, few

@@ -9,12 +9,12 @@ from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, RequirementJudged, VerdictReached
-from trued.proof.contract import apply_approvals, conclude, contract_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.prove import prove as judged
-from trued.proof.reasons import without_unapproved
-from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms
 from trued.proof.seal import seal as sealed_again
+from trued.proof.verdict.conclusion import apply_approvals, conclude
+from trued.proof.verdict.reasons import without_unapproved
 from trued.protocols import Emit
 from trued.run.examination.existing_tests import with_existing_tests
 from trued.support.hashing import digest

@@ -2,16 +2,12 @@
 
 import base64
 import contextlib
-import importlib.util
 import json
-import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,18 +36,13 @@ from trued.proof.room.bench import (
     nonce,
     void_fact,
 )
-from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
+from trued.proof.room.chromium import chromium_folders, find_chromium, missing_kind
 from trued.protocols import Command, CommandResult, Server, Workspace
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # time for Chromium and its driver to start on a busy machine; the page has its own time limit
 OUTPUT_BYTES = 32 * 2**20  # the most that the browser script may write; includes a picture and a recording
 MOST_ACTIONS = 30
 TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
-ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
-DRIVER_ADVICE = "pip install 'trued[browser]'"
-NO_DRIVER = "playwright is not installed"
-NO_CHROMIUM = "there is no Chromium"
 NO_SERVER = "a page needs a server, and the contract has none"
 
 
@@ -228,41 +219,6 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
     url, viewport = keepable_text(str(record.get("url", "")))[:500], keepable_text(str(record.get("viewport", "")))[:20]
     trace = kept.get(TRACE, "")
     return (Shot(name=PICTURE, sha256=kept[PICTURE], page=check.page, url=url, viewport=viewport, trace=trace),)
-
-
-# -- which Chromium ----------------------------------------------------------------------------------------------------
-
-
-def find_chromium() -> tuple[str, str]:
-    """The path of Chromium, and "". If Chromium or Playwright is missing: "", and a sentence that says what to
-    install."""
-    if not _has_driver():
-        return "", f"{NO_DRIVER}: {DRIVER_ADVICE}"
-    program = _program(os.environ.get("PATH", os.defpath))
-    return program, "" if program else f"{NO_CHROMIUM}: {ADVICE}"
-
-
-def missing_kind() -> str:
-    """The kind of a case that cannot be judged because `find_chromium` found something missing."""
-    return CHROMIUM_KIND if _has_driver() else DRIVER_KIND
-
-
-def _has_driver() -> bool:
-    return importlib.util.find_spec("playwright") is not None
-
-
-@lru_cache(maxsize=4)
-def _program(path: str) -> str:
-    named = (shutil.which(name, path=path) for name in PROGRAMS)
-    home = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    own = sorted(str(one) for one in home.glob("chromium-*/chrome-linux*/chrome"))
-    return next(filter(None, (*named, *reversed(own))), "")
-
-
-def chromium_folders(program: str) -> tuple[str, ...]:
-    """The folders outside /usr that a sandbox must show so that Chromium can start."""
-    real = Path(program).resolve()
-    return () if real.is_relative_to("/usr") else (str(real.parent),)
 
 
 # -- what the page shows -----------------------------------------------------------------------------------------------

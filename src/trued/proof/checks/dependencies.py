@@ -34,19 +34,13 @@ from trued.proof.checks.package_words import (
     read_names,
 )
 from trued.proof.checks.page_parts import page_parts, style_addresses, unescaped_style
-from trued.proof.checks.source_imports import (
-    COMPILED,
-    SCRIPTS,
-    SourceText,
-    Words,
-    is_known_command,
-    read_source,
-)
+from trued.proof.checks.source_imports import COMPILED, SourceText, Words, is_known_command, read_source
 from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
-from trued.proof.script_aliases import ScriptAliases, is_settings
+from trued.proof.text.languages import SCRIPTS
+from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
 ID = "dependencies"

@@ -14,9 +14,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from trued.proof.script_imports import imported_names
+from trued.proof.text.script_imports import imported_names
 
-SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 COMPILED = (".go", ".rs")  # imports are not read, because the compiler accepts only packages of go.mod or Cargo.toml
 # Python's functions that import a module, or run code that is given as text.
 LOADERS = frozenset(

@@ -8,12 +8,12 @@ from trued.model import Outcomes, TestsCheck
 from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, void_fact
 from trued.proof.room.frozen_files import is_below
 from trued.proof.runners.browser_tests import missing_browser, with_browser
-from trued.proof.runners.command_parser import RunnerCall, files_in_command, recognise_runner
 from trued.proof.runners.go import run_go_tests
 from trued.proof.runners.node import run_node_tests
 from trued.proof.runners.pytest import run_pytest
 from trued.proof.runners.report_files import run_with_report
 from trued.proof.runners.unittest import run_unittest
+from trued.proof.text.command_parser import RunnerCall, files_in_command, recognise_runner
 from trued.support.tables import json_table, table_at
 
 Runner: TypeAlias = Callable[[TestsCheck, RunnerCall, Bench, CaseSelection], Awaitable[Fact]]

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
 from trued.proof.checks.source_imports import NODE_OWN, SourceText, package_of
-from trued.proof.room.frozen_files import is_script
-from trued.proof.script_aliases import (
+from trued.proof.text.languages import is_script
+from trued.proof.text.script_aliases import (
     MOST_SETTINGS,
     fitting_files,
     has_unread_aliases,

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trued.errors import BadInput
 from trued.model import Contract, Evidence
-from trued.proof.contract import canonical_contract, contract_hash
+from trued.proof.hashes import canonical_contract, contract_hash
 from trued.support.hashing import content_hash, git_blob_names
 
 MANIFEST = "bundle.json"

@@ -11,9 +11,9 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
-from trued.proof.contract import conclude, contract_hash
-from trued.proof.reasons import OBJECTION_CLOSED
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash, contract_hash
+from trued.proof.verdict.conclusion import conclude
+from trued.proof.verdict.reasons import OBJECTION_CLOSED
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from trued.model import Network, Outcomes, Serve, Shot, Tried
-from trued.proof.contract import check_hash as check_hash  # re-exported for all modules that run checks
 from trued.proof.room import node
 from trued.proof.room.browser_stage import BrowserStage
 from trued.proof.room.coverage import CoverageOrder

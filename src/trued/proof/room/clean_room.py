@@ -17,7 +17,6 @@ from pathlib import Path, PurePosixPath
 
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
-from trued.proof.held_out_checks import DATA
 from trued.proof.room.additions import added_packages, with_added_packages
 from trued.proof.room.bench import Bench, has_module, nonce
 from trued.proof.room.frozen_files import (
@@ -32,7 +31,7 @@ from trued.proof.room.frozen_files import (
 )
 from trued.proof.room.generated_files import files_of_builds
 from trued.proof.room.go_cache import go_variables, uses_go, with_settings
-from trued.proof.room.held_out_tests import files_by_folder
+from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_shadows import shadowing_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules

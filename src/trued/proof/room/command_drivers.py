@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from trued.proof.room import node_names, python_names
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
-from trued.proof.runners.command_parser import scripts_started
-from trued.proof.script_imports import imported_names
+from trued.proof.text import node_names, python_names
+from trued.proof.text.command_parser import scripts_started
+from trued.proof.text.script_imports import imported_names
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 

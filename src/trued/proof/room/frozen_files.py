@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Requirement, TestsCheck
+from trued.proof.text.languages import SCRIPTS, is_script
 from trued.support.shell_words import started_commands
 from trued.support.tables import ini_tables, table_at, toml_table
 
@@ -27,7 +28,6 @@ DRIVERS = {
     # package.json is not listed, because its scripts and test settings come from the base anyway.
     **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
 }
-SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 # Names of files that only test runners and package managers read.
 _CONFIGURING = re.compile(
     r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
@@ -96,11 +96,6 @@ def is_named_like_a_script_test(path: str) -> bool:
     if not is_script(path) or "node_modules" in pure.parts:
         return False
     return "__tests__" in pure.parts[:-1] or bool(_SCRIPT_TEST.fullmatch(pure.stem))
-
-
-def is_script(path: str) -> bool:
-    """Whether the file is JavaScript or TypeScript."""
-    return path.endswith(SCRIPTS)
 
 
 def is_among_tests(path: str) -> bool:

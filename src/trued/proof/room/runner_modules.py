@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-from trued.proof.room.frozen_files import SCRIPTS, is_script
 from trued.proof.room.package_json import JUDGING
-from trued.proof.script_imports import imported_names, relative_paths
+from trued.proof.text.languages import SCRIPTS, is_script
+from trued.proof.text.script_imports import imported_names, relative_paths
 from trued.support.tables import json_table
 
 # Keys of settings whose values a runner loads as code. Other keys name tests, folders, or the product (`alias`).

@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trued.model import Outcomes, Shot, Tried
-from trued.proof.checks import browser
 from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, unjudged_fact
 from trued.proof.room.browser_stage import playwright_packages, set_up_stage
+from trued.proof.room.chromium import chromium_folders, find_chromium, missing_kind
 
 MOST = 20  # at most this many tests of one run keep pictures; failing tests come first
 MOST_BYTES = 4 * 2**20  # the most bytes of one picture or recording
@@ -21,9 +21,9 @@ ALL_BYTES = 32 * 2**20
 
 def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
     """The fact to record if Chromium or Playwright is missing, with what to install; None if neither is missing."""
-    _, lack = browser.find_chromium()
+    _, lack = find_chromium()
     if lack:
-        return unjudged_fact(lack, browser.missing_kind(), wanted)
+        return unjudged_fact(lack, missing_kind(), wanted)
     _, why = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
     return unjudged_fact(why, "module playwright", wanted) if why else None
 
@@ -31,9 +31,9 @@ def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fac
 @asynccontextmanager
 async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
     """The bench with a browser for tests. No server is started."""
-    chromium, _ = browser.find_chromium()
+    chromium, _ = find_chromium()
     supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
-    with set_up_stage(chromium, browser.chromium_folders(chromium), supplied) as made:
+    with set_up_stage(chromium, chromium_folders(chromium), supplied) as made:
         variables = {**bench.variables, **made.variables}
         yield replace(bench, stage=made, variables=variables, plain={**bench.plain, **made.variables})
 

@@ -15,7 +15,6 @@ from trued.proof.room.clean_room import plant_file, replace_files
 from trued.proof.room.frozen_files import is_below
 from trued.proof.room.go_cache import OFFLINE, missing_go_package, module_name
 from trued.proof.room.virtualenv import SYSTEM_PATH
-from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import (
     CountedRun,
     CountedTest,
@@ -27,6 +26,7 @@ from trued.proof.runners.counting import (
 )
 from trued.proof.runners.made_to_fail import failing_go
 from trued.proof.runners.sample_files import files_to_copy
+from trued.proof.text.command_parser import RunnerCall
 from trued.protocols import CommandResult
 from trued.support.foreign_json import parse_json
 

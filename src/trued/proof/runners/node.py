@@ -24,7 +24,6 @@ from trued.proof.room.bench import (
 )
 from trued.proof.room.clean_room import plant_file, scratch_folder
 from trued.proof.room.frozen_files import is_below
-from trued.proof.runners.command_parser import RunnerCall, node_options
 from trued.proof.runners.counting import (
     CountedRun,
     CountedTest,
@@ -37,6 +36,7 @@ from trued.proof.runners.counting import (
 from trued.proof.runners.made_to_fail import FAILS, FailingFile, failing_javascript, is_es_module, is_set_aside
 from trued.proof.runners.reporting_script import run_reporting_script
 from trued.proof.runners.sample_files import files_to_copy
+from trued.proof.text.command_parser import RunnerCall, node_options
 
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")

@@ -14,10 +14,10 @@ from trued.proof.room.bench import INSIDE, Bench, CaseSelection, Fact, nonce, vo
 from trued.proof.room.clean_room import plant_file
 from trued.proof.room.frozen_files import configures_pytest, is_below, pytest_configuration_paths
 from trued.proof.runners.browser_tests import with_pictures
-from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
+from trued.proof.text.command_parser import RunnerCall
 
 # The engine loads plugins itself. So pytest does not know their distributions and cannot check `required_plugins`,
 # which is therefore emptied.

@@ -16,8 +16,7 @@ from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, Fact, cap_output, nonce, void_fact
 from trued.proof.room.clean_room import plant_file, replace_files, scratch_folder
-from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_script
-from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test
 from trued.proof.runners.counting import (
     CountedRun,
     CountedTest,
@@ -31,6 +30,8 @@ from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, a
 from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
 from trued.proof.runners.sample_files import files_to_copy
 from trued.proof.runners.script_runner_options import NEWEST, REPORT_VARIABLE, runner_arguments
+from trued.proof.text.command_parser import RunnerCall
+from trued.proof.text.languages import is_script
 from trued.protocols import CommandResult
 
 NOT_FOUND = 127

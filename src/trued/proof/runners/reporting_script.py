@@ -11,7 +11,7 @@ from typing import Any
 
 from trued.model import TestsCheck
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection, channel_records, nonce
-from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.text.command_parser import RunnerCall
 from trued.protocols import CommandResult
 
 STRAY = "something else wrote to the engine's channel"

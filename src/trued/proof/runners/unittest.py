@@ -7,10 +7,10 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room.bench import Bench, CaseSelection, Fact, nonce, void_fact
-from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
 from trued.proof.runners.made_to_fail import unittest_failures
 from trued.proof.runners.reporting_script import python_order, run_reporting_script
+from trued.proof.text.command_parser import RunnerCall
 
 _STOPS = {4: "unittest could not start"}
 _VALUED = {"-s": "start", "--start-directory": "start", "-p": "pattern", "--pattern": "pattern"}

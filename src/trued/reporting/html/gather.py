@@ -11,7 +11,7 @@ from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Approval, Goal, RunRecord, Verdict
 from trued.model.step_keys import is_verdict
-from trued.proof.contract import contract_hash
+from trued.proof.hashes import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader

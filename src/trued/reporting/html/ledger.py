@@ -299,7 +299,7 @@ class _TrialMaker:
 
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         # imported here, because only evidence that is shown in full needs it
-        from trued.proof.room.bench import check_hash
+        from trued.proof.hashes import check_hash
 
         self._ended, self._room = ended, room
         self._checks = {

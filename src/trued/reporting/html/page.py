@@ -10,7 +10,7 @@ from trued.model import Approval, Comment, Finding, Grade, Question, Verdict
 from trued.model.events import of_kind
 from trued.model.events.call import CallAdopted, ReportFound
 from trued.model.events.run import EditApplied, RunResumed
-from trued.proof.notes import facts_of
+from trued.proof.verdict.notes import facts_of
 from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, moment

@@ -89,7 +89,7 @@ def ledger(verdict: "Verdict | None", contract: "Contract | None", *, over: bool
     """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet. `over`: no
     agent will work on the run any more, so held-out cases may be shown."""
     from trued.model import Judged, Verdict  # imported here, because `ls` needs no verdict
-    from trued.proof.notes import facts_of
+    from trued.proof.verdict.notes import facts_of
 
     verdict = verdict or Verdict.open("nothing yet")
     facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}

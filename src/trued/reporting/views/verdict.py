@@ -20,8 +20,9 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.contract import contract_hash, exit_code
-from trued.proof.notes import facts_of
+from trued.proof.hashes import contract_hash
+from trued.proof.verdict.conclusion import exit_code
+from trued.proof.verdict.notes import facts_of
 from trued.reporting.views import ledger
 from trued.reporting.views.cases import FailedCase, failed_case
 from trued.support.plurals import counted, few
@@ -112,7 +113,7 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
-        from trued.proof.room.bench import check_hash  # imported here, because help needs no verdict
+        from trued.proof.hashes import check_hash  # imported here, because help needs no verdict
 
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
@@ -140,7 +141,7 @@ def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
 def _is_whole_suite(check: Check) -> bool:
     """Whether the check runs all tests there are, because its command names no file."""
     # imported here, because only a verdict needs it
-    from trued.proof.runners.command_parser import files_in_command, recognise_runner
+    from trued.proof.text.command_parser import files_in_command, recognise_runner
 
     call = recognise_runner(check.command) if isinstance(check, TestsCheck) and not check.files else None
     return call is not None and not files_in_command(call)

@@ -19,10 +19,10 @@ from trued.model import (
     Serve,
     Value,
 )
+from trued.proof.cases.entry_points import KnownNames, why_not_a_server
+from trued.proof.cases.mutants import CONSTANT, ECHO, STUB, Shown
+from trued.proof.cases.vacuous_cases import declared_entry, passing_mutants, unnamed_entry, why_strange, why_weak
 from trued.proof.checks.examples import case_flaw, with_time_limit
-from trued.proof.entry_points import KnownNames, why_not_a_server
-from trued.proof.mutants import CONSTANT, ECHO, STUB, Shown
-from trued.proof.vacuous_cases import declared_entry, passing_mutants, unnamed_entry, why_strange, why_weak
 from trued.run.examination.replies import Aside, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import Doubt, as_setup, cases_of, proving_cases
 from trued.support.plurals import counted
@@ -135,7 +135,7 @@ class CaseRules:
     def _without_vacuous_cases(
         self, name: str, items: Sequence[_Item], interface: Sequence[str]
     ) -> tuple[list[_Item], list[Fault]]:
-        """The items without the cases that a mutant passes (see `proof/mutants.py`), and what is wrong with these
+        """The items without the cases that a mutant passes (see `proof/cases/mutants.py`), and what is wrong with these
         cases. An exchange that a mutant passes stays as set-up for later ones."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)

@@ -19,7 +19,7 @@ from trued.model import (
     Value,
 )
 from trued.model.step_keys import EXAMINERS
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
 from trued.protocols import Workspace
 from trued.run.context import RunContext
 from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements

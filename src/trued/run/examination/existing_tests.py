@@ -12,7 +12,8 @@ from trued.inputs.requirements.guard_phrases import guard_kind, named_command
 from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, Requirement, Requirements, TestsCheck
 from trued.proof.checks.dependencies import SOURCES
 from trued.proof.checks.package_manifests import is_package_manifest
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
+from trued.proof.reach.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -24,8 +25,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_script_test,
     is_named_like_a_test,
 )
-from trued.proof.runners.command_parser import RunnerCall, counted_part, recognise_runner
-from trued.proof.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
+from trued.proof.text.command_parser import RunnerCall, counted_part, recognise_runner
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
 from trued.support.tables import json_table

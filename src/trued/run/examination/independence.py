@@ -4,7 +4,7 @@ from collections.abc import Iterable, Set
 
 from trued.model import Author, Contract, ManualCheck, Requirement
 from trued.model.step_keys import EXAMINERS
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash
 from trued.run.context import RunContext
 
 

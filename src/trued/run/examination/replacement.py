@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
-from trued.proof.contract import contract_hash
-from trued.proof.room.bench import check_hash
+from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.examiner import Examination, ExaminerConversation
 from trued.run.examination.replies import Examined, Proposed

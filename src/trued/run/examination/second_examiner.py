@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from trued.model import BrowserCheck, CallCase, Case, HttpCase, RunCase, Value
-from trued.proof.mutants import PLAIN_HEADERS
+from trued.proof.cases.mutants import PLAIN_HEADERS
 from trued.run.examination.replies import Asked, Blind, Proposed
 
 

@@ -19,7 +19,7 @@ from trued.model import BrowserCheck, Criterion, Finding, Judged, Outcome, Sever
 from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
 from trued.model.events.proof import ClaimRefuted
 from trued.proof.checks.browser import look_elsewhere
-from trued.proof.contract import is_success
+from trued.proof.verdict.conclusion import is_success
 from trued.run.agent_call import Equipment
 from trued.run.browser_tool import browser_on
 from trued.run.preview import HOST, Preview, Show, Showing, free_port

@@ -1,0 +1,186 @@
+"""Rules against cases that prove nothing, because a program that does nothing useful would pass them. Pure.
+
+The rules apply only to cases that agents wrote; the user's own cases count as written.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from trued.model import BrowserCheck, CallCase, HttpCase, RunCase, is_node
+from trued.proof.cases.entry_points import (
+    KnownNames,
+    started_program,
+    why_foreign_module,
+    why_foreign_path,
+    why_outside_project,
+)
+from trued.proof.cases.mutants import NOTHING, PLAIN_HEADERS, Shown, passing_mutant
+
+TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # a stub raises these, too
+PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # a placeholder in a line of the interface
+NAMED_PLACE = re.compile(r"[A-Z][A-Z0-9_]+")  # a placeholder as usage lines write it: `count FILE`
+
+
+# -- one case ----------------------------------------------------------------------------------------------------------
+
+
+def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
+    """Why the case shows nothing about a requirement with this text, or ""."""
+    if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
+        return "it quotes no words of the requirement"
+    return _why_it_shows_nothing(shown, known)
+
+
+def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
+    """Why the case starts something that is not an entry point of the interface, or ""."""
+    if why := why_not_the_projects(shown, known):
+        return why
+    declared = any(declares(line, shown) for line in interface)
+    how = "add a line for it there, with variable parts in angle brackets"
+    return "" if declared else f"{entry_point(shown)} is not an entry point of the interface: {how}"
+
+
+def _why_it_shows_nothing(shown: Shown, known: KnownNames) -> str:
+    """Why a program without the feature could pass the case, judged by what the case expects, or ""."""
+    if isinstance(shown, CallCase) and shown.raises is not None:
+        name = shown.raises.replace(":", ".").rpartition(".")[2]
+        if name in TOO_WIDE:
+            return f"raises {name}: a stub passes it"
+        return "" if known.names(name) else f"raises {name}, which is named neither by the user's words nor by the base"
+    if isinstance(shown, HttpCase):
+        telling = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
+        more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling
+        return "" if more else "the response shows no more than a status"
+    if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
+        return "it only says what the page must not show: an empty page passes it"
+    if isinstance(shown, BrowserCheck) and shown.actions:
+        first = shown.before.hides if shown.before else ()
+        appears = {joined_words(word) for word in shown.sees} & {joined_words(word) for word in first}
+        return "" if appears else "it expects no text that `before: hides` lists, so it may pass without its actions"
+    return ""
+
+
+def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
+    """Why the case starts something outside the project, or ""."""
+    if isinstance(shown, RunCase):
+        return why_outside_project(shown.run, known)
+    if not isinstance(shown, CallCase):
+        return ""  # the case sends a request to the contract's server
+    place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
+    return why_foreign_path(place, known) if is_node(shown.call) else why_foreign_module(place, known)
+
+
+# -- entry points ------------------------------------------------------------------------------------------------------
+
+
+def entry_point(shown: Shown) -> str:
+    """The function, command, route or page of the project that the case starts."""
+    if isinstance(shown, CallCase):
+        return shown.call
+    if isinstance(shown, BrowserCheck):
+        return f"page {urlsplit(shown.page).path}"
+    if isinstance(shown, HttpCase):
+        return f"{shown.http.method.upper()} {urlsplit(shown.http.path).path}"
+    return " ".join(shown.run[: started_program(shown.run).words])
+
+
+def declares(line: str, shown: Shown) -> bool:
+    """Whether this line of the interface names the entry point that the case starts."""
+    line = line.strip()
+    if isinstance(shown, CallCase):
+        return line.partition("(")[0].strip() == shown.call
+    if isinstance(shown, RunCase):
+        return _line_fits(line.split(), shown.run)
+    method, _, route = line.partition(" ")
+    if isinstance(shown, BrowserCheck):
+        return method.lower() in ("page", "get") and _route_fits(route, shown.page)
+    return method.upper() == shown.http.method.upper() and _route_fits(route, shown.http.path)
+
+
+def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
+    """Whether the line begins with the pattern's literal words, up to its first placeholder."""
+    literal = [*takewhile(lambda word: word != "", _literal_words(pattern, line))]
+    return bool(literal) and list(line[: len(literal)]) == literal
+
+
+def _literal_words(pattern: Sequence[str], given: Sequence[str]) -> list[str]:
+    """The pattern's words, with "" in place of each placeholder. A placeholder is a word with a mark such as `<name>`,
+    or a word in capitals if `given` has another word at the same place."""
+    filled = [*given, *[""] * len(pattern)]
+    return [
+        "" if PLACE.search(word) or (NAMED_PLACE.fullmatch(word) and word != filled[at]) else word
+        for at, word in enumerate(pattern)
+    ]
+
+
+def _route_fits(route: str, path: str) -> bool:
+    wanted, given = (urlsplit(one.strip()).path.strip("/").split("/") for one in (route, path))
+    literal = _literal_words(wanted, given)
+    alike = (one in (two, "") or one.startswith(":") for one, two in zip(literal, given, strict=False))
+    return len(wanted) == len(given) and all(alike)
+
+
+def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
+    """The entry point, if parts of it are neither in the user's words nor in the base; else ""."""
+    if isinstance(shown, CallCase):
+        name = shown.call.rpartition(":")[2]
+        last = name.rpartition(".")[2]
+        return "" if known.is_in_words(last) or _is_defined(shown.call, known.base) else shown.call
+    if isinstance(shown, RunCase):
+        line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
+        literal = [word for word in _literal_words(line.split(), shown.run)[1:] if word not in ("", "-m")]
+        program = [PurePosixPath(shown.run[0]).name] if started_program(shown.run).kind == "program" else []
+        strange = [word for word in (*program, *literal) if not _is_known_word(word, known)]
+    else:
+        path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
+        line = next((one for one in interface if declares(one, shown)), path)
+        parts = urlsplit(line.partition(" ")[2].strip() or path).path.strip("/").split("/")
+        named = [
+            part for part in _literal_words(parts, path.strip("/").split("/")) if part and not part.startswith(":")
+        ]
+        strange = [part for part in named if not _is_known_word(part, known)]
+    return f"{entry_point(shown)} ({', '.join(strange)})" if strange else ""
+
+
+def _is_known_word(word: str, known: KnownNames) -> bool:
+    bare = word.lstrip("-").partition("=")[0]
+    return known.names(bare) or known.names(bare.replace("/", ".").removesuffix(".py"))
+
+
+def _is_defined(call: str, base: Mapping[str, str]) -> bool:
+    """Whether the base defines the function, in the file that the call names."""
+    module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
+    places = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
+    texts = [text for path, text in base.items() if any(path == one or path.endswith(f"/{one}") for one in places)]
+    last = re.escape(name.rpartition(".")[2])
+    pattern = rf"(?:def|class|function|const|let|var|exports\.)\s*\*?\s*{last}\b|^{last}\s*[:=]|import[^\n]*\b{last}\b"
+    return any(re.search(pattern, text, re.MULTILINE) for text in texts)
+
+
+# -- all cases of a requirement ----------------------------------------------------------------------------------------
+
+
+def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
+    """For each case, a mutant (a deliberately wrong program) that passes all cases with the same entry point as this
+    case; "" if every mutant fails one of them."""
+    entries = [declared_entry(one, interface) for one in cases]
+    why = {
+        name: passing_mutant([one for one, at in zip(cases, entries, strict=True) if at == name])
+        for name in set(entries)
+    }
+    return [why[name] for name in entries]
+
+
+def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
+    """The line of the interface that declares the case's entry point. If several lines do, the most specific one; if
+    none does, the entry point itself."""
+    lines = [line for line in interface if declares(line, shown)]
+    return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry_point(shown))
+
+
+def joined_words(text: str) -> str:
+    """The text with every run of white space replaced by one space."""
+    return " ".join(text.split())

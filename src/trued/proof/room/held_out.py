@@ -1,0 +1,73 @@
+"""What of a contract is held out: the checks with data or test files that no implementer may know, and which check sees
+which of the contract's own test files."""
+
+import base64
+import hashlib
+from collections.abc import Collection, Mapping
+
+from trued.model import BrowserCheck, Check, CommandCheck, Contract, ExamplesCheck, TestsCheck
+from trued.proof.room.frozen_files import is_below
+
+DATA = (ExamplesCheck, BrowserCheck)  # checks whose results are compared in the engine's process, not in the head's
+
+
+def is_hidden_data(check: Check) -> bool:
+    """Whether the check has data to hide from implementers: cases, or a page that is not marked as visible. The data is
+    in fact hidden only if the contract is held out, which this function does not check."""
+    return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
+
+
+def is_held_out(contract: Contract, check: Check) -> bool:
+    """Whether the check uses something that no implementer may know: data, or test files that came with the
+    contract."""
+    return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))
+
+
+def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
+    """`from` folder → the contract's files that belong to the checks with this `from`.
+
+    These are the files that these checks list. If one of these checks lists no files, the files that no check with any
+    `from` lists are added.
+    """
+    checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
+    found: dict[str, frozenset[str]] = {}
+    for name in {one.from_ for one in checks}:
+        others = [one.files for one in checks if one.from_ != name]
+        theirs = {path for path in contract.carried if any(is_below(path, each) for files in others for each in files)}
+        own = [one.files for one in checks if one.from_ == name]
+        listed = {path for path in contract.carried if any(is_below(path, each) for files in own for each in files)}
+        found[name] = frozenset(listed if all(own) else {*listed, *(contract.carried.keys() - theirs)})
+    return found
+
+
+def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The contract's own files that are in the room while this check runs: the files that it lists, or, if it lists
+    none, all files of its `from` folder."""
+    if not isinstance(check, TestsCheck | CommandCheck):
+        return frozenset()
+    if check.files:
+        return frozenset(path for path in carried if any(is_below(path, one) for one in check.files))
+    from_ = check.from_ if isinstance(check, TestsCheck) else ""
+    return by_folder.get(from_, frozenset()) & frozenset(carried) if from_ else frozenset()
+
+
+def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
+    """The check's files that came with the contract, except those that are also on the base, because agents can read
+    these."""
+    named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
+    return frozenset(path for path in named if not _is_on_base(contract, path))
+
+
+def hidden_tests(contract: Contract) -> dict[str, bytes]:
+    """Path → content of the contract's test files, except those that are also on the base, because agents can read
+    these."""
+    files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
+    return {path: content for path, content in files.items() if not _is_on_base(contract, path)}
+
+
+def _is_on_base(contract: Contract, path: str) -> bool:
+    """Whether the base has this file with the same content. If only the name is the same, the file is still hidden."""
+    blob = contract.frozen.get(path, "")
+    content = base64.b64decode(contract.carried[path])
+    data = b"blob %d\0%b" % (len(content), content)
+    return blob != "" and blob in (hashlib.sha1(data).hexdigest(), hashlib.sha256(data).hexdigest())  # noqa: S324

@@ -1,0 +1,13 @@
+"""The endings of files of code, by language. Pure."""
+
+CODE = (
+    *(".py", ".pyx", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte", ".sh"),
+    *(".go", ".rs", ".rb", ".php", ".pl", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs"),
+    *(".c", ".h", ".cc", ".cpp", ".hpp"),
+)
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")  # of JavaScript and TypeScript
+
+
+def is_script(path: str) -> bool:
+    """Whether the file is JavaScript or TypeScript."""
+    return path.endswith(SCRIPTS)

@@ -1,0 +1,205 @@
+"""Names what an environment lacks, and how to provide it. Pure.
+
+Agents may read the name of a missing thing, because the head cannot choose it freely: a case is unjudged only if the
+base lacks the same thing, or if a manifest of the head declares it. Anything else that a head reports as missing counts
+as the head's failure (`case_status.on_head`).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from trued.model import (
+    BrowserCheck,
+    CallCase,
+    Check,
+    CommandCheck,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    MissingFromEnvironment,
+    Outcomes,
+    RunCase,
+    TestsCheck,
+    Tried,
+    is_node,
+)
+from trued.proof.hashes import check_hash
+from trued.proof.room.bench import WHOLE_CHECK
+from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
+from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRIVER
+from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_module
+from trued.proof.room.go_cache import USES_GO
+from trued.proof.room.node_modules import USES_NODE
+from trued.proof.text.python_names import modules_asked
+from trued.proof.verdict.gaps import NO_WORK
+
+TRY_AGAIN = "verify or resume again"
+_IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
+
+
+def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
+    """What kept this case from being judged."""
+    kind, _, name = tried.kind.partition(" ")
+    if kind == "module" and name:
+        return _missing_go_module(name) if _is_go(check) else _missing_module(name, node=_is_node(check))
+    if kind == "path" and name:
+        what = f"{_command(check)} does not find the project's own module {name}"
+        return MissingFromEnvironment(name=name, what=what, fix='say where modules are: `environment: {path: ["."]}`')
+    if tried.kind == DRIVER_KIND and _opens_pages(check):
+        return MissingFromEnvironment(name=name, what=NO_DRIVER, fix=DRIVER_ADVICE)
+    if tried.kind == CHROMIUM_KIND:
+        # Evidence of earlier versions has this kind if playwright is missing, too; then its detail says so.
+        what = tried.detail.removesuffix(f": {ADVICE}") or NO_CHROMIUM
+        return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
+    if kind == "program" and name:
+        # Keep these words: stored runs have asked people with them, and would ask again if they changed.
+        what, fix = f"the program {name} is not installed", f"install {name} on this machine"
+        return MissingFromEnvironment(name=name, what=what, fix=fix)
+    said = " ".join(tried.detail.split())[:LONGEST]
+    if kind == "prepare":
+        what = f"the preparation fails on the base, too{f': {said}' if said else ''}"
+        return MissingFromEnvironment(name="prepare", what=what, fix="correct `environment: {prepare: […]}`")
+    if kind in ("time", "memory"):
+        limit = "too long" if kind == "time" else "too much memory"
+        what = f"it takes {limit} on the base"
+        return MissingFromEnvironment(name=kind, what=what, fix=f"raise its limit, or {TRY_AGAIN} on an idle machine")
+    if tried.id == WHOLE_CHECK and tried.outcome is not Outcomes.UNJUDGED:
+        what = f"{NO_WORK}{f': {said}' if said else ''}"
+        return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
+    what = f"the environment of the checks broke{f': {said}' if said and kind == 'environment' else ''}"
+    return MissingFromEnvironment(name=kind or "environment", what=what, fix=TRY_AGAIN)
+
+
+def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
+    """Requirement → what this machine lacks, as shown by the runs on the base before any work starts.
+
+    A module counts only if a package that the base declares (`declared`) would provide it. Any other module may be one
+    that the task itself has to add or declare.
+    """
+    found: dict[str, tuple[MissingFromEnvironment, ...]] = {}
+    for requirement in contract.every:
+        checks = {check_hash(check): check for check in requirement.checks}
+        facts = [one for one in contract.base_facts if one.requirement == requirement.id and one.check in checks]
+        lost = [
+            missing_part(checks[fact.check], one)
+            for fact in facts
+            for one in fact.tried
+            if one.outcome is Outcomes.UNJUDGED and _is_the_machines(one.kind, declared)
+        ]
+        if lost:
+            found[requirement.id] = each_once(lost)
+    return found
+
+
+def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """What this machine lacks for a check, and how to provide it, by the check's runs on the base. It quotes no output.
+    A missing module is left out: it may be one that the task has to add."""
+    tried = [one for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
+    lost = [
+        missing_part(check, one.model_copy(update={"detail": ""})) for one in tried if _is_the_machines(one.kind, ())
+    ]
+    return tuple(str(one) for one in each_once(lost))
+
+
+def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
+    first, _, name = kind.partition(" ")
+    if first == "module":
+        return any(provides_module(package, name) for package in declared)
+    return first in ("program", "prepare", "environment", "path")
+
+
+def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
+    """A Python module or Node package that no installed package provides."""
+    if node:
+        what, fix = (
+            f"the package {name} is not installed",
+            f"declare it: `npm install {name}` writes it to package.json",
+        )
+        return MissingFromEnvironment(name=name, what=what, fix=fix)
+    package = PROVIDED_BY.get(name.split(".")[0], name.split(".")[0])
+    fix = f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
+    return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
+
+
+def _missing_go_module(name: str) -> MissingFromEnvironment:
+    fix = f"declare it: `go get {name}` writes it to go.mod; `go mod vendor` brings it where checks have no network"
+    return MissingFromEnvironment(name=name, what=f"the module {name} is not available", fix=fix)
+
+
+def not_installed(package: str, why: str) -> MissingFromEnvironment:
+    """A package that the head declares and that could not be installed for its checks."""
+    what = (
+        f"the package {package}, which the change declares, could not be installed: {' '.join(why.split())[:LONGEST]}"
+    )
+    fix = f"make a registry reachable that has it (pip's own settings are used), then {TRY_AGAIN}"
+    return MissingFromEnvironment(name=package, what=what, fix=fix)
+
+
+def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
+    """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
+    installed for the checks."""
+    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
+    modules = {one: added.awaits(one.removeprefix("module ")) for one in kinds if one.startswith("module ")}
+    return {kind: not_installed(name, added.unavailable[name]) for kind, name in modules.items() if name}
+
+
+def lacked_by_base(
+    evidence: Iterable[Evidence], texts: Iterable[str], installed: Collection[str]
+) -> dict[str, MissingFromEnvironment]:
+    """Kind of failure → the third-party Python module that the base's own code imports and the machine lacks.
+
+    A head's test may import or claim to lack anything. So it counts only what base files (`texts`) import, and what no
+    `installed` package provides.
+    """
+    kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
+    names = {one: one.removeprefix("module ") for one in kinds if one.startswith("module ")}
+    wanted = {one: name for one, name in names.items() if not any(provides_module(each, name) for each in installed)}
+    imported = set[str]().union(*map(modules_asked, texts)) if wanted else set[str]()
+    return {one: _missing_module(name, node=False) for one, name in wanted.items() if name.split(".")[0] in imported}
+
+
+def undeclared_imports(texts: Mapping[str, str], known: Collection[str], packages: Collection[str]) -> list[str]:
+    """Sentences about modules that changed Python files import and that neither the project nor a package provides.
+
+    The sentences depend only on the commit, not on which case failed, so an implementer may read them.
+    """
+    found: dict[str, str] = {}
+    for path, text in sorted(texts.items()):
+        for name in _IMPORTED.findall(text) if path.endswith(".py") else ():
+            if name not in known and not any(provides_module(one, name) for one in packages):
+                found.setdefault(name, path)
+    fix = "add it to requirements.txt or pyproject.toml"
+    return [f"{path} imports {name}, which no manifest declares: {fix}" for name, path in found.items()]
+
+
+def unknown_packages(added: AddedPackages) -> list[str]:
+    """Sentences about packages that the head declares and that no registry has."""
+    return [f"the change declares {name}, which no registry has: correct its name or version" for name in added.unknown]
+
+
+def each_once(parts: Iterable[MissingFromEnvironment]) -> tuple[MissingFromEnvironment, ...]:
+    return tuple(dict.fromkeys(parts))
+
+
+def _opens_pages(check: Check) -> bool:
+    return isinstance(check, BrowserCheck | TestsCheck)
+
+
+def _command(check: Check) -> str:
+    return check.command if isinstance(check, TestsCheck | CommandCheck) else check.kind
+
+
+def _is_go(check: Check) -> bool:
+    if isinstance(check, TestsCheck | CommandCheck):
+        return bool(USES_GO.search(check.command))
+    cases = check.cases if isinstance(check, ExamplesCheck) else ()
+    return any(isinstance(one, RunCase) and one.run[:1] == ("go",) for one in cases)
+
+
+def _is_node(check: Check) -> bool:
+    if isinstance(check, TestsCheck | CommandCheck):
+        return bool(USES_NODE.search(check.command))
+    return isinstance(check, ExamplesCheck) and any(
+        isinstance(one, CallCase) and is_node(one.call) for one in check.cases
+    )

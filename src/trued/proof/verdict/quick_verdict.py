@@ -1,0 +1,27 @@
+"""Quick verdicts: every check runs only once. They can refute, but grade nothing above `tested`, not even with
+approvals."""
+
+from collections.abc import Sequence
+
+from trued.model import Evidence, FactNote, Grade, Judged
+from trued.proof.verdict.case_status import GREEN_TURNS
+
+QUICK_TURNS = 1
+QUICK_CEILING = Grade.TESTED
+QUICK_NOTE = FactNote(
+    "quick: every check ran once on the head; the second run (another order, date, host and HOME) was skipped, "
+    f"so nothing is graded above {QUICK_CEILING}: verify without --quick"
+)
+
+
+def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
+    """The facts of the only run, repeated as the second run that the judge expects. Only for quick verdicts."""
+    return [one for _ in range(GREEN_TURNS // QUICK_TURNS) for one in facts]
+
+
+def cap_grade(judged: Judged) -> Judged:
+    """The verdict with a grade of at most `tested`. It asks for no approval."""
+    update: dict[str, object] = {"holds": False, "lacks": "", "own": judged.own and cap_grade(judged.own)}
+    if judged.grade > QUICK_CEILING:
+        update |= {"grade": QUICK_CEILING, "why": (f"quick: run once, not twice ({judged.why[0]})", *judged.why[1:])}
+    return judged.model_copy(update=update)

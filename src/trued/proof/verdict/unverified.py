@@ -1,0 +1,143 @@
+"""Warnings: what the checks of a verdict could not cover. Reports list them; they never change a grade. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trued.model import BrowserCheck, Contract, ExamplesCheck, FactNote, Grade, Judged, Requirement, TestsCheck
+from trued.proof.hashes import check_hash
+from trued.proof.room.frozen_files import is_test
+from trued.proof.text.languages import CODE
+from trued.support.plurals import counted
+
+MOST_LINES = 12  # at most this many warnings of one sort are listed; more would make the report unreadable
+LONGEST = 120
+# What a line of code may depend on besides its arguments → regular expressions that recognise such a line.
+SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
+    "the date": (
+        r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)",
+        *(r"\bDate\.now\b", r"\bnew Date\(\)", r"\bdate \+", r"\btime\.(Now|Since|Until)\("),
+    ),
+    "the host": (
+        *("gethostname", "getfqdn", r"platform\.node", r"os\.uname", r"os\.[hH]ostname", r"\$HOSTNAME"),
+        *(r"getuser\(", r"getlogin\(", r"\buser\.Current\("),
+    ),
+    "its environment": (
+        r"os\.environ",
+        r"getenv\(",
+        r"process\.env\b",
+        r"os\.(Getenv|LookupEnv|Environ|ExpandEnv)\b",
+        r"ENV\[",
+    ),
+    "where it runs": (
+        r"\bgetcwd\(",
+        r"\b(Path|process)\.cwd\(",
+        r"os\.Getwd\(",
+        r"\b[gG]et(p?pid|sid|pgid|pgrp|e?[ug]id|groups)\(",  # small process ids reveal a sandbox
+        *(
+            r"\bprocess\.(p?pid|get(e?[ug]id|groups))\b",
+            r"\bp?rlimit\(",
+            r"\b[gs]etrlimit\b",
+            r"\b(statvfs|disk_usage)\(",
+        ),
+        *(r"\bisatty\(", r"\bisTTY\b", r"/proc/|/sys/(class|fs|kernel|devices)\b|/dev/(?!null\b)"),
+    ),
+    "whether it is being tested": (
+        *("PYTEST_", "pytest", "unittest", r"sys\.modules", r"sys\.gettrace", "currentframe", "_getframe"),
+        *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_", r"import\.meta\.vitest", r"process\.execArgv"),
+        *(r"\btesting\.\w+\(", r"\"testing\"", r"\bflag\.Lookup\(", r"\bos\.Args\[0\]"),  # Go
+    ),
+    "how it is built": (r"^\s*//\s*(go:build|\+build)\b",),  # checks build Go without cgo, which may select other files
+    "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\(", r"\brand\.[A-Z]\w*\("),
+}
+# Words of a requirement that no check can measure.
+VAGUE_WORDS = (
+    *("properly", "nicely", "nice", "fast", "quick", "quickly", "robust", "robustly", "clean", "cleanly"),
+    *("user-friendly", "intuitive", "appropriate", "appropriately", "as needed", "and so on", "etc"),
+    *("reasonable", "reasonably", "sensible", "sensibly", "improve", "improved", "better", "good", "modern"),
+    *("scalable", "elegant"),
+)
+_CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
+_DEPENDS_ON = {what: re.compile("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
+# Whole words only: `quick-view` is a name and does not ask for speed.
+_VAGUE = re.compile(rf"(?<![\w`-])({'|'.join(map(re.escape, VAGUE_WORDS))})(?![\w`-])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the engine saw besides the results of checks."""
+
+    added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
+    ran: frozenset[str] = frozenset()  # the project's files that were seen to run
+    unseen: bool = False  # a check ran code that cannot be traced: a command line, a server or another runner
+
+
+def list_warnings(
+    contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Observed
+) -> list[str]:
+    """One sentence for each thing that the checks do not cover, the gravest first."""
+    said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
+    said += [f"no check covers: {one.text}" for one in due if not one.checks]
+    said += [sentence for one in due for sentence in _unquoted(contract, one)]
+    said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
+    said += _few(_lines_that_depend(seen.added), "more such line", "more such lines")
+    unreached = () if seen.unseen else _unreached(seen)
+    said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
+    shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
+    rests = "rests on ordinary tests, which the code under test could influence"
+    said += [FactNote(f"{one.id} {rests}") for one in shared]  # only a note, because the grade accounts for it already
+    weak = {one.role for one in contract.authors.values() if not one.independent}
+    vendor = "and the implementers may use models of one vendor"
+    return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]
+
+
+def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:
+    """A warning about clauses of the requirement that no case quotes. There is no warning if the text has only one
+    clause, nor if all cases are the user's own and quote nothing: the user need not say what a case is about."""
+    data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
+    clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
+    if len(clauses) < 2 or not data:
+        return
+    quotes = [_plain(one) for check in data for one in _quotes(check)]
+    if not any(quotes) and not any(check_hash(check) in contract.authors for check in data):
+        return
+    left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
+    if left:
+        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
+
+
+def _quotes(check: ExamplesCheck | BrowserCheck) -> list[str]:
+    return [check.quotes] if isinstance(check, BrowserCheck) else [case.quotes for case in check.cases]
+
+
+def _vague(text: str) -> list[str]:
+    return list(dict.fromkeys(match.group().lower() for match in _VAGUE.finditer(text)))
+
+
+def _lines_that_depend(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
+    for path, lines in sorted(added.items()):
+        for number, line in lines if path.endswith(CODE) and not is_test(path) else ():
+            for what, pattern in _DEPENDS_ON.items():
+                if pattern.search(line):
+                    yield f"{path}:{number} may depend on {what}: {_cut(line.strip())}"
+                    break
+
+
+def _unreached(seen: Observed) -> Iterator[str]:
+    for path in sorted(seen.added):
+        if path.endswith(CODE) and not is_test(path) and path not in seen.ran:
+            yield f"no check runs {path}, which was changed"
+
+
+def _few(said: Iterable[str], one: str, many: str) -> list[str]:
+    listed = list(said)
+    rest = len(listed) - MOST_LINES
+    return [*listed[:MOST_LINES], *([counted(rest, one, many)] if rest > 0 else [])]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).strip(" .,;")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,313 @@
+"""Which code of the base a change alters, and which of it the user's cases reach."""
+
+import pytest
+
+from trued.proof.reach.altered_python import (
+    MODULE,
+    altered_names,
+    names_of_tests,
+    new_statements,
+    reached_names,
+    used_names,
+    without_idle_tests,
+    without_tests,
+)
+
+BASE = """
+import json
+import os
+import re
+from dataclasses import dataclass
+from kit import one
+
+NAMES = ["a"]
+TABLE = {'a': 1, 'b': 2}
+LIMIT = 3
+
+
+def slug(text):
+    return _clean(text)[:LIMIT]
+
+
+def _clean(text):
+    \"\"\"Clean it.\"\"\"
+    return text.strip()
+
+
+class Shop:
+    def price(self):
+        return far()
+
+    def name(self):
+        return os.name
+
+
+class Till(Shop):
+    def pay(self):
+        return 0
+
+
+def far():
+    return 1
+
+
+@known
+def near():
+    return 2
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@app.route("/total")
+@timed("slow")
+def total():
+    return json.dumps(1)
+
+
+@timed("slow")
+@json.option("--path")
+def slow():
+    return 3
+
+
+ORIGIN = 0
+START = ORIGIN
+ORIGIN = 1
+"""
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        pytest.param("def far():", "class Odd(Exception):\n    pass\n\n\ndef far():", set(), id="a class of nothing"),
+        pytest.param("import os", "import os\nimport sys\n\n\ndef more():\n    return sys", set(), id="added"),
+        pytest.param('"a"]', '"a", "b"]', set(), id="a list grew"),
+        pytest.param('"a"]', '"b", "a"]', {"NAMES"}, id="a list is another"),
+        pytest.param("Clean it.", "Clean it all.", set(), id="words"),
+        pytest.param("return text.strip()", "return text.strip()  # why", set(), id="a comment"),
+        pytest.param("    def name", "    def more(self):\n        return 1\n\n    def name", set(), id="a method"),
+        pytest.param("LIMIT = 3", "LIMIT = 4", {"LIMIT"}, id="a value"),
+        pytest.param("return 1", "return 2", {"far"}, id="a function"),
+        pytest.param("return far()", "return 2", {"Shop.price"}, id="a method changed"),
+        pytest.param("class Shop:", "class Shop(dict):", {"Shop"}, id="a class"),
+        pytest.param("from kit import one", "from evil import one", {"one"}, id="an import from elsewhere"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef far():\n    return 2", {"far"}, id="bound twice"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nglobals().update(far=1)", {MODULE}, id="a statement"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore, far.__code__ = 1, slug.__code__", {MODULE}, id="an attribute"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nfrom evil import *", {MODULE}, id="an import of all there is"),
+        pytest.param("def slug", "def slug(", {MODULE}, id="no Python"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nPRICES = {'a': 1}", set(), id="a new table"),
+        pytest.param("'b': 2}", "'b': 2, 'c': 3}", set(), id="a table grew"),
+        pytest.param("'b': 2}", "'b': 2, 'a': 3}", {"TABLE"}, id="a key twice"),
+        pytest.param("'b': 2}", "'b': 2, **MORE}", {"TABLE"}, id="a table with others"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = (LIMIT := 9)", {MODULE}, id="a walrus"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = setattr(os, 'name', 'x')", {MODULE}, id="setattr"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nmore = [os.__dict__.update(name='x')]", {MODULE}, id="a call inside"),
+        pytest.param(
+            "def far():", "def more(x=os.putenv('a', 'b')):\n    pass\n\n\ndef far():", {MODULE}, id="a default"
+        ),
+        pytest.param("def far():", "@patched\ndef more():\n    pass\n\n\ndef far():", {MODULE}, id="a decorator"),
+        pytest.param("def far():", "@known\ndef more():\n    pass\n\n\ndef far():", set(), id="a known decorator"),
+        pytest.param("def far():", "@property\ndef more(_):\n    pass\n\n\ndef far():", set(), id="Python's decorator"),
+        pytest.param(
+            "    def name", "    def __eq__(self, other):\n        return True\n\n    def name", {"Shop"}, id="equality"
+        ),
+        pytest.param(
+            "    def pay", "    def more(self):\n        return True\n\n    def pay", {"Till"}, id="perhaps an override"
+        ),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef len(x):\n    return 0", {MODULE}, id="a built-in"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\ndef __getattr__(x):\n    return 0", {MODULE}, id="of the module"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\n\n\nclass More(metaclass=Odd):\n    pass", {MODULE}, id="a metaclass"),
+        pytest.param("LIMIT = 3", "LIMIT = 3\nWORD = re.compile('x')", set(), id="a pattern"),
+        pytest.param(
+            "import os", "import os\nfrom evil import compile\nWORD = compile('x')", {MODULE}, id="a name like it"
+        ),
+        pytest.param("import os", "import os\n\n\ndef set(x):\n    pass\n\n\nW = set(1)", {MODULE}, id="its own set"),
+        pytest.param("def far():", "if __name__ == '__main__':\n    far()\n\n\ndef far():", set(), id="a program"),
+        pytest.param("import re\n", "", set(), id="an import that nothing uses is removed"),
+        pytest.param("import json\n", "", {"total", "slow"}, id="an import that old code uses is removed"),
+        pytest.param("    x: int", "    x: int\n    y: int = 0", {"Point"}, id="a field of a dataclass"),
+        pytest.param("    x: int", "    x: int\n\n    def more(self):\n        return 1", set(), id="a method of it"),
+        pytest.param("START = ORIGIN\nORIGIN = 1", "ORIGIN = 1\nSTART = ORIGIN", {MODULE}, id="another order"),
+        pytest.param('NAMES = ["a"]', 'NAMES = ["a"]\nNAMES = TABLE', {"NAMES"}, id="a list is another in the end"),
+    ],
+)
+def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str]) -> None:
+    assert altered_names(BASE, BASE.replace(old, new)) == names
+
+
+HOOK = "def hook(cls, key=0):\n    os.name = 'x'\n\n\n"
+ENUM = "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    def "
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    "added",
+    [
+        pytest.param("X = [None for os.name in ('x',)]", id="a target of a comprehension"),
+        pytest.param("X = [None for os.__dict__['name'] in ('x',)]", id="an item as a target"),
+        pytest.param("X = lambda a=setattr(os, 'name', 'x'): 0", id="a default of a lambda"),
+        pytest.param("def more(key=lambda a=setattr(os, 'name', 'x'): 0): ...", id="such a default of a function"),
+        pytest.param(f"{HOOK}from collections import defaultdict\nR = defaultdict(hook)\nX = R['a']", id="a factory"),
+        pytest.param(
+            "from collections import defaultdict\nR = defaultdict(lambda: setattr(os, 'name', 'x'))\nX = R['a']",
+            id="a factory without a name",
+        ),
+        pytest.param(f"{HOOK}class H:\n    __class_getitem__ = hook\n\n\nX = H[0]", id="a hook for items"),
+        pytest.param(f"{HOOK}class H:\n    __init_subclass__ = hook", id="a hook for subclasses"),
+        pytest.param("class H:\n    from kit import hook as __class_getitem__", id="an imported hook"),
+        pytest.param("class H:\n    @classmethod\n    @property\n    def x(cls): ...", id="a property of a class"),
+        pytest.param("TYPE_CHECKING = True\nif TYPE_CHECKING:\n    os.name = 'x'", id="type checking, made up"),
+        pytest.param(
+            "from typing import cast as TYPE_CHECKING\nif TYPE_CHECKING:\n    os.name = 'x'",
+            id="type checking, renamed",
+        ),
+        pytest.param(f"{ENUM}__init__(self, value):\n        os.name = 'x'", id="an enum with a constructor"),
+        pytest.param("import sys\nX = sys.modules['core'].resolve()", id="a function of any module"),
+        pytest.param("@app.route('/total', methods=['POST', 'GET'])\ndef more(): ...", id="the same route"),
+        pytest.param("@known(setattr(os, 'name', 'x'))\ndef more(): ...", id="an argument of a known decorator"),
+        pytest.param("@one.setter\ndef one(): ...", id="no property"),
+    ],
+)
+def test_what_may_change_other_code_while_the_module_is_loaded_alters_it(added: str) -> None:
+    assert MODULE in altered_names(BASE, f"{BASE}\n\n{added}\n")
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    "added",
+    [
+        "X = [name for name in NAMES]",
+        "X = lambda a=1: a",
+        "from collections import defaultdict\nR = defaultdict(list)\nS = defaultdict(lambda: defaultdict(int))",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from kit import Two",
+        "import typing\n\nif typing.TYPE_CHECKING:\n    from kit import Two",
+        "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n    B = 2",
+        f"{ENUM}__str__(self):\n        return self.name",
+        "@dataclass(frozen=True)\nclass Line:\n    start: Point\n    end: Point",
+        "class Box:\n    @property\n    def size(self): ...\n\n    @size.setter\n    def size(self, value): ...",
+        "@app.route('/more')\ndef more(): ...",
+        "@app.route('/total', methods=['POST'])\ndef more(): ...",
+        "@timed('slow')\n@json.option('--path')\ndef more(): ...",
+    ],
+)
+def test_ordinary_additions_alter_nothing(added: str) -> None:
+    assert altered_names(BASE, f"{BASE}\n\n{added}\n") == set()
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import core\n__name__ = '__main__'\nif __name__ == '__main__':\n    core.rate = 0\n", {MODULE}),
+        ("import core\n\n\ndef __getattr__(name):\n    core.rate = 0\n", {MODULE}),
+        ("import core\n\n__all__ = ['f']\n__version__ = '1'\n\n\ndef f():\n    return core\n", set[str]()),
+    ],
+)
+def test_a_new_file_may_not_set_what_python_reads(text: str, names: set[str]) -> None:
+    assert altered_names("", text) == names
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_name_that_old_code_takes_from_elsewhere_is_not_replaced() -> None:
+    old = "from core import *\n\n\ndef total():\n    return rate(1)\n"
+    assert altered_names(old, f"{old}\n\ndef rate(x):\n    return 0\n") == {MODULE}
+    assert altered_names(old, f"{old}\n\ndef other(x):\n    return 0\n") == set()
+
+
+@pytest.mark.spec("LAW-11")
+def test_an_import_that_another_file_takes_from_here_is_code() -> None:
+    assert altered_names("from core import rate\n", "", {"rate"}) == {"rate"}
+    assert altered_names("from core import rate\n__all__ = ['rate']\n", "__all__ = ['rate']\n") == {"rate"}
+    assert altered_names("from core import rate\n", "", {"other"}) == set()
+
+
+@pytest.mark.spec("LAW-11")
+def test_new_statements_mention_what_they_and_their_functions_use() -> None:
+    old = "import core\n\n\ndef two():\n    return core.rate(2)\n"
+    more = "\n\ndef _install():\n    core.rate = None\n\n\n_install()\n"
+    assert "rate" in new_statements(old, f"{old}{more}")
+    assert "rate" in new_statements(old, f"{old}setattr(core, 'rate', None)\n")
+    assert "rate" not in new_statements(old, f"{old}\n\n@app.get('/x')\ndef three():\n    return core.rate(3)\n")
+
+
+@pytest.mark.spec("LAW-11")
+def test_entry_points_reach_what_the_base_says_they_use() -> None:
+    assert {"slug", "_clean", "LIMIT"} <= reached_names([BASE], ["slug"])
+    assert "far" not in reached_names([BASE, "no Python ("], ["slug", "unknown"])
+    assert {"price", "far", "name"} <= reached_names([BASE], ["Shop"])
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("ids", "names", "others"),
+    [
+        (["t.py::test_two[1]"], {"two", "helped"}, {"one"}),
+        (["t.py::Kit::test_one"], {"one", "helped"}, {"two"}),
+        (["t.py"], {"one", "two", "helped"}, set[str]()),
+        (["gone.py::test_two"], set[str](), {"one", "two"}),
+    ],
+)
+def test_a_test_uses_what_it_names_and_what_its_file_sets_up(ids: list[str], names: set[str], others: set[str]) -> None:
+    text = "from kit import two as second\nimport kit\n\n\ndef test_two():\n    assert second() == 2\n\n\n"
+    text += "class Kit:\n    def setUp(self):\n        kit.helped()\n\n    def test_one(self):\n        kit.one()\n"
+    found = names_of_tests({"t.py": text}, ids, strings=True)
+    assert names <= found
+    assert not others & found
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_string_in_a_test_is_a_name_for_certain_only_if_it_names_a_fixture() -> None:
+    text = "@pytest.mark.usefixtures('first')\ndef test_a(request):\n    request.getfixturevalue('second')\n"
+    text += "    assert kinds() == ['total']\n"
+    fixtures = {"first", "second"}
+    assert {"first", "second", "total"} & names_of_tests({"t.py": text}, ["t.py::test_a"], strings=False) == fixtures
+    assert {*fixtures, "total"} <= names_of_tests({"t.py": text}, ["t.py::test_a"], strings=True)
+
+
+DEEP = f"x = {'+'.join(['one'] * 1500)}\n"  # too many levels for a recursion
+
+
+@pytest.mark.spec("LAW-11")
+def test_code_that_is_nested_too_deeply_counts_as_altered() -> None:
+    assert MODULE in new_statements("", f"{DEEP}core.rate = None\n")
+    assert MODULE in new_statements(DEEP, "x = 1\n")
+    assert {"core", "rate"} <= new_statements("", "type X = = int\ncore.rate = None\n")
+    text = f"{DEEP}def test_a():\n    pass\n"
+    assert without_tests(text, "t.py", ["t.py::test_a"]) == text
+    decorated = f"@mark({DEEP[4:-1]})\ndef test_a():\n    pass\n"
+    assert "mark" in names_of_tests({"t.py": decorated}, ["t.py::test_a"], strings=True)
+
+
+TESTS = {
+    "base.py": "class Contract:\n    def test_a(self):\n        far()\n\n    def test_b(self):\n        slow()\n",
+    "pg.py": "class TestPg(Contract):\n    def test_own(self):\n        own()\n",
+    "one.py": "def test_b():\n    near()\n",
+    "idle.py": "def helper():\n    help()\n\n\ndef test_c():\n    late()\n",
+    "core.py": "def rate():\n    return low()\n",
+}
+ALL = {"far", "slow", "own", "near", "help", "late", "low"}
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    ("idle", "guarding", "gone"),
+    [
+        pytest.param(["pg.py::TestPg::test_own"], ["pg.py::TestPg::test_a"], {"own"}, id="beside an inherited test"),
+        pytest.param(["pg.py::TestPg::test_b"], ["pg.py::TestPg::test_a"], {"slow", "near"}, id="inherited"),
+        pytest.param(["pg.py::TestPg::test_b"], ["one.py::test_b"], {"slow"}, id="inherited, a namesake guards"),
+        pytest.param(["pg.py::TestPg::test_b"], ["my.py::TestMy::test_b"], set(), id="another class inherits it"),
+        pytest.param(["base.py::Contract::test_b"], ["pg.py::TestPg::test_b"], set(), id="a class inherits it"),
+        pytest.param(["one.py::test_b[1]"], ["one.py::test_b[2]"], set(), id="other parameters"),
+        pytest.param(["one.py::test_b_1"], [], {"slow", "near"}, id="made by a decorator"),
+        pytest.param(["idle.py"], ["one.py::test_b"], {"late"}, id="a whole file, except its helpers"),
+        pytest.param(["idle.py"], ["pg.py::TestPg::test_c"], set(), id="a class inherits it from such a file"),
+    ],
+)
+def test_only_what_no_guarding_test_runs_is_idle(idle: list[str], guarding: list[str], gone: set[str]) -> None:
+    left = without_idle_tests(TESTS, idle, guarding)
+    assert ALL - {name for text in left.values() for name in used_names(text)} == gone

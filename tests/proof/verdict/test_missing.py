@@ -1,0 +1,131 @@
+"""Verdicts name what the environment lacks. It is no gap in the work, and a head cannot use it as an excuse."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Outcomes, TestsCheck, Tried, Verdict
+from trued.proof.verdict.missing import missing_part
+
+BASE = {
+    "a.py": "def one():\n    return 0\n",
+    "tests/test_one.py": "import inflexion\nimport a\n\n\ndef test_one():\n    assert a.one() == 1\n",
+}
+TESTS = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
+CASES = {"kind": "examples", "cases": [{"call": "a:one", "returns": 1}]}
+RIGHT = "def one():\n    return 1\n"
+
+
+@pytest.mark.spec("DAY-2", "LAW-8")
+async def test_a_module_that_the_base_lacks_is_named_with_the_line_that_brings_it_and_is_no_gap(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, [{"id": "r", "text": "one returns 1", "checks": [TESTS]}])
+    verdict = await trial.verdict({"a.py": RIGHT})
+    judged = only(verdict)
+    assert (judged.grade, judged.gaps, verdict.lacks_only_environment) == (Grade.UNJUDGED, (), True)
+    (missing,) = verdict.missing_from_environment
+    assert missing.name == "inflexion"
+    assert "requirements.txt" in missing.fix
+    assert any("inflexion" in why and "requirements.txt" in why for why in judged.why)
+
+
+@pytest.mark.spec("DAY-2", "LAW-7")
+@pytest.mark.parametrize(
+    "head",
+    [
+        "def one():\n    raise ModuleNotFoundError(\"No module named 'inflexion'\", name='inflexion')\n",
+        "import inflexion\n\n\ndef one():\n    return 1\n",
+    ],
+)
+async def test_a_head_that_says_that_something_is_missing_which_nobody_declares_has_failed(
+    tmp_path: Path, head: str
+) -> None:
+    trial = Trial(tmp_path, {"a.py": BASE["a.py"]}, [{"id": "r", "text": "one returns 1", "checks": [CASES]}])
+    verdict = await trial.verdict({"a.py": head})
+    assert verdict.grade is Grade.REFUTED
+    assert (verdict.missing_from_environment, verdict.lacks_only_environment) == ((), False)
+    assert verdict.gaps
+
+
+@pytest.mark.spec("DAY-2", "LAW-8")
+async def test_a_command_that_does_not_find_the_projects_own_module_is_unjudged_where_the_base_fails_alike(
+    tmp_path: Path,
+) -> None:
+    base = {"src/kit.py": "ONE = 0\n", "check.py": "import kit\nassert kit.ONE == 1\n"}
+    check = {"kind": "command", "command": "python check.py", "files": ["check.py"]}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "ONE is 1", "checks": [check]}])
+    verdict = await trial.verdict({"src/kit.py": "ONE = 1\n"})
+    assert (verdict.grade, verdict.lacks_only_environment) == (Grade.UNJUDGED, True), only(verdict).why
+    assert [one.name for one in verdict.missing_from_environment] == ["kit"]
+    found = Trial(tmp_path / "found", base, [{"id": "r", "text": "ONE is 1", "checks": [check]}], path=["src"])
+    contract = await found.seal()
+    lying = "raise ModuleNotFoundError(\"No module named 'kit'\")\n"
+    assert (await found.prove(contract, await found.head({"src/kit.py": lying}))).grade is Grade.REFUTED
+    assert (await found.prove(contract, await found.head({"src/kit.py": "ONE = 1\n"}))).grade is Grade.TESTED
+
+
+LACKING = MissingFromEnvironment(name="x", what="the module x is not installed")
+
+
+def judged(grade: Grade, *missing: MissingFromEnvironment, holds: bool = False) -> Judged:
+    return Judged(id=str(grade), text="", grade=grade, why=("",), holds=holds, missing=missing)
+
+
+@pytest.mark.spec("DAY-2")
+@pytest.mark.parametrize(
+    ("verdict", "only_that"),
+    [
+        (Verdict(subject="s", commit="c", requirements=(judged(Grade.UNJUDGED, LACKING),)), True),
+        (
+            Verdict(
+                subject="s",
+                commit="c",
+                requirements=(judged(Grade.UNJUDGED, LACKING), judged(Grade.PROVEN, holds=True)),
+            ),
+            True,
+        ),
+        (
+            Verdict(subject="s", commit="c", requirements=(judged(Grade.UNJUDGED, LACKING), judged(Grade.REFUTED))),
+            False,
+        ),
+        (
+            Verdict(subject="s", commit="c", requirements=(judged(Grade.UNJUDGED, LACKING), judged(Grade.UNPROVEN))),
+            False,
+        ),
+        (Verdict(subject="s", commit="c", requirements=(judged(Grade.UNJUDGED),)), False),
+        (Verdict(subject="s", commit="c", requirements=(judged(Grade.PROVEN, holds=True),)), False),
+        (Verdict(subject="s", requirements=(judged(Grade.UNJUDGED, LACKING),)), False),
+        (
+            Verdict(  # an agent that did nothing
+                subject="s",
+                commit="c",
+                requirements=(judged(Grade.UNJUDGED, LACKING),),
+                remarks=(Finding(what="the diff is empty"),),
+            ),
+            False,
+        ),
+    ],
+)
+def test_a_verdict_lacks_only_the_environment_where_nothing_else_is_held_against_the_work(
+    verdict: Verdict, only_that: bool
+) -> None:
+    assert verdict.lacks_only_environment is only_that
+
+
+@pytest.mark.spec("DAY-2")
+@pytest.mark.parametrize(
+    ("kind", "command", "name", "fix"),
+    [
+        ("module yaml", "pytest", "yaml", "pyyaml"),
+        ("module left-pad", "npx vitest run", "left-pad", "npm install left-pad"),
+        ("module github.com/x/y", "go test ./...", "github.com/x/y", "go get github.com/x/y"),
+        ("program chromium", "pytest", "chromium", "playwright install chromium"),
+        ("program ffmpeg", "pytest", "ffmpeg", "install ffmpeg"),
+        ("prepare", "pytest", "prepare", "prepare"),
+        ("environment", "pytest", "environment", "again"),
+    ],
+)
+def test_each_kind_of_lack_has_a_name_and_a_way_out(kind: str, command: str, name: str, fix: str) -> None:
+    part = missing_part(TestsCheck(command=command), Tried(id="t", outcome=Outcomes.UNJUDGED, kind=kind))
+    assert part.name == name
+    assert fix in part.fix
