@@ -8,7 +8,7 @@ import pytest
 
 from tests.workspace.conftest import git_in, snapshot
 from trued.errors import BadInput
-from trued.workspace.git.repository import open_repository
+from trued.workspace.git.repository import blocking_file, open_repository
 
 
 def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:
@@ -16,6 +16,19 @@ def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:
     assert found.root == repo
     assert found.head == git_in(repo, "rev-parse", "HEAD")
     assert (found.branch, found.dirty) == ("main", ())
+
+
+@pytest.mark.spec("PIPE-1")
+def test_other_files_in_the_folder_above_do_not_block_a_folder(repo: Path) -> None:
+    (repo / "docs").mkdir()
+    (repo / "docs" / "conf.py").write_text("project = 'tiny'\n")
+    (repo / ".notes").write_text("a file\n")
+    git_in(repo, "add", "-A")
+    git_in(repo, "commit", "-qm", "docs")
+    assert blocking_file(repo, "docs/feature") == ""
+    assert blocking_file(repo, "docs") == ""
+    assert blocking_file(repo, "docs/conf.py/feature") == "docs/conf.py"
+    assert blocking_file(repo, ".notes/team") == ".notes"
 
 
 @pytest.mark.spec("RUN-4")

@@ -192,7 +192,8 @@ async def _exchange(context: RunContext, here: Position, ask: AgentRequest) -> t
         replied = str((report.reply or {}).get("question") or "") if context.asks_people else ""
         if question := report.question or replied:
             exchange.questions += 1
-            # Past the limit, a question is still asked if the run was resumed after it: the person wants to answer.
+            # Past the limit, a question is still asked if somebody resumed the run after the agent asked it: they want
+            # to answer.
             if exchange.questions > QUESTIONS and not exchange.found:
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await answer_for_agent(

@@ -1,4 +1,4 @@
-"""Numbers with their noun, and the first of many names."""
+"""Numbers with their nouns, and lists of names that are cut short."""
 
 from collections.abc import Sequence
 

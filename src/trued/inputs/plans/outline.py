@@ -251,7 +251,8 @@ class Outline:
                 self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
     def left_over(self, section: PlanSection, block: List | Table, kind: str = "text") -> None:
-        """Keep a list or table without chunks: items with a checkbox are ship criteria, the others unread."""
+        """Keep a list or table without chunks: items with a checkbox are ship criteria; everything else
+        is of this kind, and `text` is unread."""
         if isinstance(block, Table):
             rows = [
                 (row.line, _row_text(block, row))
@@ -310,7 +311,7 @@ class Outline:
             if not title:
                 raise BadInput("the table of chunks has no column for their scope", where, "name a column Scope")
         if name is not None and not identity:
-            raise BadInput("a chunk has no id", where, "write one such as 1A in its first column")
+            raise BadInput("a chunk has no id", where, "write one such as 1A in the column of ids")
         spans = [(block.line, block.line + 1), (row.line, row.line)]
         listed = file_names(row.cells[files]) if files is not None else ()
         more = []

@@ -2,7 +2,7 @@
 beside it choose among the sentences.
 
 Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objections, existing tests and parts in
-`judge.py`; rejections by a person in `contract.py`.
+`judge.py`; rejections by a person in `conclusion.py`.
 
 Programs should read grades and counts, not these sentences: they are written for people and may change.
 """

@@ -163,7 +163,8 @@ def blocking_file(root: Path, folder: str) -> str:
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
     _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
     entries = [entry.partition("\t") for entry in listed.split("\0") if entry]
-    return next((path for kind, _, path in entries if " tree " not in kind), "")
+    # If git looks for `docs/feature`, it also lists whatever else is in `docs`.
+    return next((path for kind, _, path in entries if " tree " not in kind and path in above), "")
 
 
 def list_branches(root: Path, prefix: str) -> tuple[str, ...]:

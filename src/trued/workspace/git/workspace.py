@@ -453,7 +453,7 @@ class MovedText:
         return text
 
     def content(self, content: bytes) -> bytes:
-        """Replace the paths in bytes, such as the content of a file."""
+        """The same replacement in bytes, such as the content of a file."""
         for place, inside in self.places:
             content = content.replace(os.fsencode(place), os.fsencode(inside))
         return content

@@ -14,6 +14,8 @@ import sys
 import time
 
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
+KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x": 280}  # the system call, by machine
+JOIN_SESSION_KEYRING = 1
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset in the child; otherwise the program would ignore them, too
@@ -83,6 +85,7 @@ def _become(script: str, arguments: list[str], keeper: int) -> None:
         for one in (*ENDINGS, *IGNORED_BY_PYTHON):
             signal.signal(one, signal.SIG_DFL)
         os.setsid()
+        _join_new_keyring()
         _die_with(keeper, signal.SIGKILL)
         sys.argv = [script, *arguments]
         with open(script, "rb") as file:  # noqa: PTH123
@@ -90,6 +93,13 @@ def _become(script: str, arguments: list[str], keeper: int) -> None:
         exec(code, {"__name__": "__main__", "__file__": script})  # noqa: S102  (a script of our own, beside this one)
     finally:
         os._exit(FAILED)
+
+
+def _join_new_keyring() -> None:
+    """Give this process a session keyring of its own. A keyring outlives a sandbox: in that of the user's login, code
+    under test could leave what it saw for the next agent, and find the user's keys."""
+    if number := KEYCTL.get(os.uname().machine):
+        ctypes.CDLL(None).syscall(number, JOIN_SESSION_KEYRING, None)  # fails only if the kernel has no keyrings
 
 
 def _wait_for(child: int) -> int:

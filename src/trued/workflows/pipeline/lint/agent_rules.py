@@ -61,7 +61,7 @@ def _step(page: PromptPage) -> Iterator[Found]:
             page.shown,
             section.line,
             "TS-4.2",
-            "no step of the workflow gives key findings for the agent's isolated memory",
+            "no step of the workflow mentions key findings or the agent's isolated memory",
         )
 
 

@@ -11,7 +11,7 @@ RULES = {
     "TS-3.1": "the researcher has one mode: its file names neither a mode 2 nor a synthesis",
     "TS-3.2": "the orchestrator has no step 1.2 and calls nobody for a synthesis",
     "TS-4.1": "the agent's outputs name `memory/<its name>.mem.md`, and no other agent's",
-    "TS-4.2": "the agent's workflow has a step that gives key findings for its memory",
+    "TS-4.2": "a step of the agent's workflow mentions key findings or its isolated memory",
     "TS-5.1": "the orchestrator's memory lifecycle has a merge",
     "TS-5.2": "each of the steps 1, 3b, 5, 6 and 7 reads the cluster's memories and merges them",
     "TS-5.3": "the orchestrator says that it alone writes `memory.md`",
