@@ -234,7 +234,7 @@ class Counting:
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
         made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
-        # Sorted like the tests, so that the copies set up each module and class only once more, instead of once per copy.
+        # Sorted like the tests: all copies set up each module and class once more, instead of each copy once.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(made, key=lambda copy: order[copy.nodeid])
 
