@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Grade
-from trued.proof.room.generated_files import files_of_builds
+from trued.proof.room.generated_files import files_of_builds, metadata_of_installation
 
 HATCH = '[tool.hatch.build.hooks.vcs]\nversion-file = "src/pkg/_version.py"\n'
 
@@ -36,3 +36,40 @@ async def test_a_generated_version_is_made_up_for_both_sides_and_said(tmp_path: 
     verdict = await trial.prove(await trial.seal(), await trial.head({"src/pkg/a.py": "def one():\n    return 1\n"}))
     assert verdict.grade is Grade.PROVEN, verdict.requirements[0].why
     assert any("src/pkg/_version.py: only a build writes it" in word for word in verdict.undecided)
+
+
+NAMED = '[project]\nname = "Tiny-Pkg"\nversion = "1.4.0"\n'
+ASKING = "from importlib.metadata import version\n\n__version__ = version('tiny-pkg')\n"
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("folder", ["", "src/"])
+async def test_code_that_asks_for_its_own_version_finds_it_as_if_the_project_were_installed(
+    folder: str, tmp_path: Path
+) -> None:
+    package = f"{folder}tiny_pkg"
+    base = {
+        "pyproject.toml": NAMED,
+        f"{package}/__init__.py": ASKING,
+        f"{package}/a.py": "def one():\n    return 0\n",
+        "tests/test_a.py": "from tiny_pkg import __version__\n\n\ndef test_version():\n    assert __version__\n",
+    }
+    cases = [
+        {"call": "tiny_pkg.a:one", "returns": 1},
+        {"run": ["python", "-c", "import tiny_pkg; print(tiny_pkg.__version__)"], "stdout": "1.5.0\n"},
+    ]
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "t", "checks": [{"kind": "examples", "cases": cases}]}])
+    head = {f"{package}/a.py": "def one():\n    return 1\n", "pyproject.toml": NAMED.replace("1.4.0", "1.5.0")}
+    verdict = await trial.prove(await trial.seal(), await trial.head(head))
+    assert verdict.grade is Grade.PROVEN, verdict.requirements[0].why
+
+
+@pytest.mark.spec("LAW-4")
+def test_metadata_is_made_up_only_for_projects_that_ask_for_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(NAMED)
+    (tmp_path / "a.py").write_text("version = 1\n")
+    assert metadata_of_installation(tmp_path) == {}
+    (tmp_path / "a.py").write_text(ASKING)
+    assert list(metadata_of_installation(tmp_path)) == ["Tiny_Pkg.egg-info/PKG-INFO"]
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "../evil"\n')
+    assert metadata_of_installation(tmp_path) == {}

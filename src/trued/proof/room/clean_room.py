@@ -29,7 +29,7 @@ from trued.proof.room.frozen_files import (
     is_shared_setting,
     is_test,
 )
-from trued.proof.room.generated_files import files_of_builds
+from trued.proof.room.generated_files import files_of_builds, metadata_of_installation
 from trued.proof.room.go_cache import go_variables, uses_go, with_settings
 from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_shadows import shadowing_files
@@ -260,11 +260,12 @@ def _content_inside(room: Path, place: Path) -> bytes:
 
 
 async def _write_placeholders(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
-    """Write placeholders for version files that only a build writes and neither commit has. Returns their paths."""
+    """Write placeholders for files that only a build or an installation writes and neither commit has. Returns their
+    paths."""
     if contract.environment.prepare:
         return ()
     texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
+    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts)) | metadata_of_installation(room)
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
         _write_carried(room, path, {path: base64.b64encode(content.encode()).decode()})
