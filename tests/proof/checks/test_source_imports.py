@@ -81,3 +81,72 @@ async def test_a_file_may_go_on_using_what_it_used() -> None:
     base = {"more.py": "import ctypes\n\nx = ctypes.CDLL('libm.so')\n"}
     assert await read({"more.py": f"{base['more.py']}\n\ny = 1\n"}, base) == "proven"
     assert await read({"more.py": f"{base['more.py']}\n\ny = ctypes.CDLL('evil.so')\n"}, base) == "unread more.py"
+
+
+GO_BASE = {
+    "go.mod": "module example.com/svc\n\ngo 1.21\n",
+    "svc/one.go": "package svc\n\nfunc One() int { return 1 }\n",
+    "svc/c.go": 'package svc\n\n// #include <math.h>\nimport "C"\n\nfunc Two() float64 { return float64(C.sqrt(4)) }\n',
+    "svc/run.go": 'package svc\n\nimport "os/exec"\n\nfunc Log() { exec.Command("git", "log").Run() }\n',
+    "main.rs": "fn main() {}\n",
+}
+HEAD_OF_GO = "package svc\n\n"
+BY_GO = {
+    "a library of the system": '// #cgo LDFLAGS: -lsodium\n// #include <sodium.h>\nimport "C"\n\nvar x = C.sodium_init()\n',
+    "a plugin": 'import "plugin"\n\nfunc Load() { plugin.Open("evil.so") }\n',
+    "a plugin in a group": 'import (\n\t"fmt"\n\tp `plugin`\n)\n\nfunc Load() { fmt.Print(p.Open("evil.so")) }\n',
+    "a plugin in another spelling": 'import "plu\\x67in"\n\nfunc Load() { plugin.Open("evil.so") }\n',
+    "a plugin behind a comment": 'import /* " */ "plugin"\n\nfunc Load() { plugin.Open("evil.so") }\n',
+    "a plugin after another import": 'import "fmt"; import "plugin"\n\nfunc Load() { fmt.Print(plugin.Open("evil.so")) }\n',
+    "calls of the system": 'import "syscall"\n\nvar x = syscall.Exec\n',
+    "memory": 'import "unsafe"\n\nvar x unsafe.Pointer\n',
+    "a name of another package": 'import _ "unsafe"\n\n//go:linkname open plugin.open\nfunc open(name string)\n',
+    "a generator": "//go:generate go run example.com/evil@latest\n\nfunc Two() int { return 2 }\n",
+    "the toolchain": 'import "go/build"\n\nvar x = build.Import\n',
+    "a program": 'import "os/exec"\n\nfunc Go() { exec.Command("pip", "install", "evil").Run() }\n',
+    "a program without its package's name": 'import . "os/exec"\n\nvar x = Command("pip")\n',
+}
+ORDINARY_GO = {
+    "values": 'import (\n\t"encoding/json"\n\t"errors"\n\t"fmt"\n\t"strings"\n\t"time"\n)\n\n'
+    "var X = fmt.Sprint(json.Marshal, errors.New, strings.ToUpper, time.Now)\n",
+    "a server": 'import (\n\t"context"\n\t"log/slog"\n\t"net/http"\n\t"os"\n\t"sync"\n)\n\n'
+    "var X = http.NewServeMux()\nvar Y = []any{context.Background, slog.Info, os.Args, &sync.Mutex{}}\n",
+    "its own package": 'import "example.com/svc/svc"\n\nvar X = svc.One()\n',
+    "files in the program": 'import _ "embed"\n\n//go:embed page.html\nvar page string\n',
+    "a build tag": '//go:build linux\n\nimport "os"\n\nvar X = os.Args\n',
+    "what looks like one": 'import "fmt"\n\n// import "plugin" is not used.\nvar X = fmt.Sprint("plugin", `import "C"`, "unsafe")\n',
+    "a program that the base starts": 'import "os/exec"\n\nfunc Go() { exec.Command("git", "log").Run() }\n',
+}
+BY_RUST = {
+    "a library of the system": '#[link(name = "evil")]\nextern "C" {\n    fn go();\n}\n',
+    "memory": "fn main() { unsafe { go() } }\n",
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", BY_GO)
+async def test_a_package_of_go_that_may_load_or_start_is_unread(name: str) -> None:
+    assert await read({"svc/more.go": f"{HEAD_OF_GO}{BY_GO[name]}"}, GO_BASE) == "unread svc/more.go"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", ORDINARY_GO)
+async def test_an_ordinary_package_of_go_is_read(name: str) -> None:
+    assert await read({"svc/more.go": f"{HEAD_OF_GO}{ORDINARY_GO[name]}"}, GO_BASE) == "proven"
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", BY_RUST)
+async def test_code_in_rust_that_leads_out_of_it_is_unread(name: str) -> None:
+    assert await read({"main.rs": BY_RUST[name]}, GO_BASE) == "unread main.rs"
+
+
+@pytest.mark.spec("DAY-9")
+async def test_what_a_go_file_takes_from_c_is_compared() -> None:
+    text = GO_BASE["svc/c.go"]
+    assert await read({"svc/c.go": f"{text}\nfunc Three() int {{ return 3 }}\n"}, GO_BASE) == "proven"
+    for more in (
+        f"{text}\nvar x = C.dlopen(C.CString(name), 1)\n",
+        text.replace("// #inc", "// #cgo LDFLAGS: -lx\n// #inc"),
+    ):
+        assert await read({"svc/c.go": more}, GO_BASE) == "unread svc/c.go"

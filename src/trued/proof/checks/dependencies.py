@@ -40,6 +40,7 @@ from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
+from trued.proof.room.go_cache import module_name
 from trued.proof.text.languages import SCRIPTS
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
@@ -193,6 +194,8 @@ async def unread_additions(
         above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
         return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
 
+    go = await workspace.read_all(base, [one for one in on_base if PurePosixPath(one).name == "go.mod"])
+    modules_of_go = frozenset(module_name(_text(one)).split("/")[0] for one in go.values())
     inner = await workspace.submodules(commit)
     manifests = (
         await _manifests(workspace, commit) if any(not one.endswith((*DOCUMENTS, ".py")) for one in after) else {}
@@ -217,7 +220,7 @@ async def unread_additions(
             found += [] if _is_read_at_target(path, now, here) else [path]
             continue
         if path.endswith(READ_AS_CODE):
-            own = own_modules_of(path)
+            own = modules_of_go if path.endswith(".go") else own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += (
                 [path]

@@ -55,3 +55,21 @@ def fetched_by(name: str) -> str:
     `urllib.request.urlopen.x`; "" for any other name."""
     module = next((one for one in FETCHING if f"{name}.".startswith(f"{one}.")), "")
     return ".".join(name.split(".")[: module.count(".") + 2]) if module else ""
+
+
+# Packages of Go's standard library, each with the parts below it; `os/exec` is read by the programs that it starts.
+_GO = frozenset(
+    {
+        *("archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database/sql", "embed"),
+        *("encoding", "errors", "expvar", "flag", "fmt", "hash", "html", "image", "index", "io", "iter", "log", "maps"),
+        *("math", "mime", "net", "os", "path", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings"),
+        *("structs", "sync", "testing", "text", "time", "unicode", "unique", "weak"),
+    }
+)
+
+
+def is_harmless_in_go(path: str) -> bool:
+    """Whether this package of Go's standard library loads and starts nothing, or is read by what it starts."""
+    parts = path.split("/")
+    above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
+    return path != "runtime/cgo" and any(one in _GO for one in above)

@@ -13,10 +13,11 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from trued.proof.checks.harmless_modules import READ_BY_USE, STANDARD, fetched_by, may_load
+from trued.proof.checks.harmless_modules import READ_BY_USE, STANDARD, fetched_by, is_harmless_in_go, may_load
 from trued.proof.text.script_imports import imported_names
 
-COMPILED = (".go", ".rs")  # imports are not read, because the compiler accepts only packages of go.mod or Cargo.toml
+# Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
+COMPILED = (".go", ".rs")
 # Python's functions that import a module, load a library, or run code that is given as text.
 LOADERS = frozenset(
     {
@@ -80,9 +81,15 @@ _CHILDREN_NAMED = re.compile(
     r"[\"'`](?:node:)?child_process[\"'`]"
 )
 _STARTS_COMPILED = re.compile(
-    r"os/exec|\.Command(?:Context)?\(|StartProcess|syscall\.|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
+    r"os/exec|\.Command(?:Context)?\(|StartProcess|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
 )
 _COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
+# Go: comments and strings; imports, alone or in a group, with their strings set aside; directives to the toolchain.
+_GO_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
+_GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^)]*)\)|([\w.]*\s*\0\d+\0))")
+_GO_IMPORTED = re.compile(r"([\w.]*)\s*\0(\d+)\0")
+_GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
+_LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
 # Node's modules that run a text, or start another program or script.
 RUNNING_NODE = frozenset(("vm", "worker_threads", "cluster", "repl", "inspector", "module", "wasi"))
 # Node's built-in modules, by their short names.
@@ -121,13 +128,17 @@ class SourceText:
 
 
 def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
-    """Read a source file. `own`: modules of the project, which code may pass on as values."""
+    """Read a source file. `own`: in Python, modules of the project, which code may pass on as values; in Go, the first
+    parts of the names of its modules."""
     if path.endswith(".py"):
         try:
             return _Python(ast.parse(text), own).read()
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return SourceText(parsed=False)
-    return _compiled(text) if path.endswith(COMPILED) else _script(text)
+    if path.endswith(COMPILED):
+        hidden = _hidden_in_go(text, own) if path.endswith(".go") else _hidden_in_rust(text)
+        return SourceText(hidden=hidden, starts=_started_by_compiled(text))
+    return _script(text)
 
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
@@ -478,7 +489,36 @@ def _quoted(word: str) -> str:
     return bare[1:-1] if bare[:1] in ("'", '"', "`") and bare[:1] == bare[-1:] else ""
 
 
-def _compiled(text: str) -> SourceText:
+def _hidden_in_go(text: str, own: Collection[str]) -> set[str]:
+    """Imports of packages that may load or start something, lines that use them, and directives that may do so."""
+    hidden = {line.strip() for line in text.splitlines() if _GO_DIRECTIVE.match(line)}
+    aside: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        aside.append(found[0])
+        return " " if found[0].startswith("/") else f"\0{len(aside) - 1}\0"
+
+    code = _GO_ASIDE.sub(set_aside, text)
+    for group, one in _GO_IMPORT.findall(code):
+        for name, at in _GO_IMPORTED.findall(group or one):
+            path = aside[int(at)].strip('"`')
+            first = path.split("/")[0]
+            if "\\" not in path and (is_harmless_in_go(path) or "." in first or first in own):
+                continue
+            hidden.add(f"import {path}")
+            used = re.compile(rf"\b{re.escape(name or path.split('/')[-1])}\.")
+            hidden |= {line.strip() for line in text.splitlines() if used.search(line)}
+            if path == "C":  # the comment above the import is compiled
+                hidden.add(re.split(r'import\s+"C"', text)[0])
+    return hidden
+
+
+def _hidden_in_rust(text: str) -> set[str]:
+    """Lines that lead out of the language, and what a build script says to Cargo."""
+    return {line.strip() for line in text.splitlines() if _LEADS_OUT_OF_RUST.search(line)}
+
+
+def _started_by_compiled(text: str) -> dict[str, list[Words]]:
     found: dict[str, list[Words]] = {}
     for line in text.splitlines() if re.search(r"\bprocess\b|os/exec|StartProcess|syscall|libc", text) else ():
         if _STARTS_COMPILED.search(line) and not line.lstrip().startswith("//"):
@@ -487,4 +527,4 @@ def _compiled(text: str) -> SourceText:
             words = (named[1], *re.findall(r'"([^"]*)"', named[2]), "") if named else ("",)
             if not imports:
                 found.setdefault(line.strip(), []).append(words)
-    return SourceText(starts=found)
+    return found
