@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from trued.model import DependenciesCheck, Outcomes, Tried
+from trued.proof.checks.harmless_modules import STANDARD
 from trued.proof.checks.own_packages import MANIFESTS, OwnPackages
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
@@ -39,6 +40,7 @@ from trued.proof.checks.tool_settings import ToolSettings
 from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
+from trued.proof.room.go_cache import module_name
 from trued.proof.text.languages import SCRIPTS
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
@@ -85,6 +87,7 @@ _STYLE_RULE = re.compile(
 # Matches comments, and also strings, because a string may contain what looks like a comment.
 _STYLE_COMMENT = re.compile(r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')|/\*.*?\*/|(?<![:\w\"'(])//[^\n]*", re.DOTALL)
 _XMLNS = re.compile(r"""\bxmlns(?::[\w-]+)?\s*=\s*(?:"[^"]*"|'[^']*')""")  # its value is a name that nothing loads
+_LOCAL = re.compile(r"https?://(?:localhost|127\.0\.0\.1)(?=(?::[^@/]*)?(?:/|$))", re.IGNORECASE)  # this machine
 _NAMESPACE = re.compile(r"https?://www\.w3\.org/", re.IGNORECASE)  # names of formats: nothing loads them
 
 
@@ -191,6 +194,8 @@ async def unread_additions(
         above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
         return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
 
+    go = await workspace.read_all(base, [one for one in on_base if PurePosixPath(one).name == "go.mod"])
+    modules_of_go = frozenset(module_name(_text(one)).split("/")[0] for one in go.values())
     inner = await workspace.submodules(commit)
     manifests = (
         await _manifests(workspace, commit) if any(not one.endswith((*DOCUMENTS, ".py")) for one in after) else {}
@@ -215,7 +220,7 @@ async def unread_additions(
             found += [] if _is_read_at_target(path, now, here) else [path]
             continue
         if path.endswith(READ_AS_CODE):
-            own = own_modules_of(path)
+            own = modules_of_go if path.endswith(".go") else own_modules_of(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += (
                 [path]
@@ -224,9 +229,18 @@ async def unread_additions(
                 or tools.hides_more(path, read, was, now)
                 else []
             )
-            there = {*own, *standard} if path.endswith(".py") else _own_names(path, read, aliases, here)
+            there = (
+                {*own, *STANDARD.intersection(standard)}
+                if path.endswith(".py")
+                else _own_names(path, read, aliases, here)
+            )
             there |= {"setuptools"} if PurePosixPath(path).name == "setup.py" else set()
-            imports |= dict.fromkeys((read.imports - there) | tools.new_packages(path, read, was, now), path)
+            # A test may ask its own machine.
+            asks = is_test(path) and not _addresses_in_code(now) - _addresses_in_code(was)
+            there |= read.fetches if asks else then.fetches
+            imports |= dict.fromkeys(
+                ((read.imports | read.fetches) - there) | tools.new_packages(path, read, was, now), path
+            )
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
@@ -336,7 +350,7 @@ def _hides_more(path: str, before: tuple[SourceText, str], after: tuple[SourceTe
 
 def _addresses_in_code(text: str) -> set[str]:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith(("//", "/*", "*"))]
-    return {one for one in _ADDRESS.findall("\n".join(lines)) if not _NAMESPACE.match(one)}
+    return {one for one in _ADDRESS.findall("\n".join(lines)) if not _NAMESPACE.match(one) and not _LOCAL.match(one)}
 
 
 def _addresses(text: str) -> set[str]:
@@ -505,8 +519,12 @@ async def _unknown_imports(
         short = set[str]()
         for path, content in (await workspace.read_all(base, sources)).items():
             text = _text(content)
-            read = read_source(path, text) if any(one in text for one in (*left, *marks)) else SourceText()
-            for name in read.imports - set(own) if path.endswith(".py") else read.imports:
+            named = any(one.rpartition(".")[2] in text for one in (*left, *marks))
+            read = read_source(path, text) if named else SourceText()
+            for name in [
+                *(read.imports - set(own) if path.endswith(".py") else read.imports),
+                *(() if is_test(path) else read.fetches),
+            ]:
                 parts.setdefault(name, set()).update(read.parts.get(name, {""}))
                 short |= {name} if name[:2] in marks else set()
         left = _without_known(left, fresh, parts)

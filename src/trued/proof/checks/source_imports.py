@@ -10,27 +10,26 @@ import ast
 import posixpath
 import re
 import shlex
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from trued.proof.checks.harmless_modules import READ_BY_USE, STANDARD, fetched_by, is_harmless_in_go, may_load
 from trued.proof.text.script_imports import imported_names
 
-COMPILED = (".go", ".rs")  # imports are not read, because the compiler accepts only packages of go.mod or Cargo.toml
-# Python's functions that import a module, or run code that is given as text.
+# Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
+COMPILED = (".go", ".rs")
+# Python's functions that import a module, load a library, or run code that is given as text.
 LOADERS = frozenset(
     {
-        *("__import__", "import_module", "exec", "eval", "execfile", "run_module", "run_path", "load_module"),
-        *("exec_module", "spec_from_file_location", "module_from_spec", "spec_from_loader", "entry_points"),
-        *("get_code", "interact", "InteractiveConsole", "InteractiveInterpreter", "runsource", "runcode"),
+        *("__import__", "import_module", "exec", "eval", "compile", "execfile", "run_module", "run_path"),
+        *("load_module", "exec_module", "spec_from_file_location", "module_from_spec", "spec_from_loader"),
+        *("entry_points", "get_code", "interact", "InteractiveConsole", "InteractiveInterpreter", "runsource"),
+        *("runcode", "loadTestsFromName", "loadTestsFromNames"),
+        *("load_extension", "enable_load_extension", "setconfig"),  # methods of a connection of sqlite3
     }
 )
-BUILT_IN = ("__import__", "exec", "eval")
-RUNNING = frozenset({"exec", "eval", "execfile"})
-IMPORTING = (
-    *("runpy", "imp", "pkgutil", "zipimport", "pydoc", "code", "codeop", "timeit", "ctypes"),
-    *("pdb", "bdb", "profile", "cProfile", "trace", "tkinter"),  # they run a text
-)
+BUILT_IN = ("__import__", "exec", "eval", "compile")
+RUNNING = frozenset({"exec", "eval", "compile", "execfile"})  # as attributes and texts, these are seldom the functions
 HOLDERS = ("importlib", "builtins", "__builtins__", "__loader__", "__spec__")
 INSIDES = frozenset({"__globals__", "__subclasses__", "__builtins__", "__getattribute__", "f_globals", "f_builtins"})
 PLACES = ("modules", "meta_path", "path_hooks", "path_importer_cache")  # attributes of `sys` that lead to every module
@@ -38,9 +37,6 @@ PLAIN_IMPORTLIB = (
     *("reload", "invalidate_caches", "metadata.version", "metadata.metadata", "util.find_spec"),
     *("metadata.PackageNotFoundError", "resources.as_file", "resources.abc.Traversable"),
 )
-# Modules that start programs. Code may also reach them as attributes of other modules: `shutil.os`.
-STARTING = ("os", "posix", "subprocess", "asyncio")
-ALSO_STARTING = ("pty", "ensurepip", "venv", "webbrowser", "distutils")
 _STARTS_BY_OS = re.compile(r"system|popen|exec[lv]\w*|spawn\w+|posix_spawnp?|startfile")
 PASSIVE = (
     "PIPE",
@@ -56,11 +52,13 @@ STARTERS = frozenset(
     {
         *("Popen", "check_output", "check_call", "getoutput", "getstatusoutput", "subprocess_exec", "subprocess_shell"),
         *("create_subprocess_exec", "create_subprocess_shell", "IMAP4_stream", "spawnv_passfds", "fork_exec"),
+        "CGIHTTPRequestHandler",
     }
 )
-MODULES = (*STARTING, *IMPORTING, *HOLDERS, "sys")
-# As attributes, these are seldom the modules: `error.code`, `user.profile`.
-HELD = frozenset(MODULES) - {"code", "profile", "trace"}
+# Names that are hardly anything but these modules, so that code may also reach them as attributes: `shutil.os`.
+HELD = frozenset(
+    (*READ_BY_USE, *HOLDERS, "runpy", "pkgutil", "zipimport", "ctypes", "pdb", "codeop", "timeit", "pydoc")
+)
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
 # Comments and strings of JavaScript. They are removed before the rest is searched.
@@ -83,9 +81,15 @@ _CHILDREN_NAMED = re.compile(
     r"[\"'`](?:node:)?child_process[\"'`]"
 )
 _STARTS_COMPILED = re.compile(
-    r"os/exec|\.Command(?:Context)?\(|StartProcess|syscall\.|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
+    r"os/exec|\.Command(?:Context)?\(|StartProcess|process::\s*(?:\{[^}]*)?Command|\bCommand::new|libc::"
 )
 _COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
+# Go: comments and strings; imports, alone or in a group, with their strings set aside; directives to the toolchain.
+_GO_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
+_GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^)]*)\)|([\w.]*\s*\0\d+\0))")
+_GO_IMPORTED = re.compile(r"([\w.]*)\s*\0(\d+)\0")
+_GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
+_LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
 # Node's modules that run a text, or start another program or script.
 RUNNING_NODE = frozenset(("vm", "worker_threads", "cluster", "repl", "inspector", "module", "wasi"))
 # Node's built-in modules, by their short names.
@@ -112,6 +116,8 @@ class SourceText:
     named: dict[str, set[str]] = field(default_factory=dict)
     # in Python: top-level name → the next parts of the names that are imported; "" if a name has only one part
     parts: dict[str, set[str]] = field(default_factory=dict)
+    # in Python: what is used of modules that only fetch, such as `urllib.request.urlopen`
+    fetches: set[str] = field(default_factory=set)
     hidden: set[str] = field(default_factory=set)  # statements or lines that may load something without naming it
     starts: dict[str, list[Words]] = field(default_factory=dict)  # statement or line → the commands that it starts
 
@@ -122,13 +128,17 @@ class SourceText:
 
 
 def read_source(path: str, text: str, own: Collection[str] = ()) -> SourceText:
-    """Read a source file. `own`: modules of the project, which code may pass on as values."""
+    """Read a source file. `own`: in Python, modules of the project, which code may pass on as values; in Go, the first
+    parts of the names of its modules."""
     if path.endswith(".py"):
         try:
             return _Python(ast.parse(text), own).read()
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return SourceText(parsed=False)
-    return _compiled(text) if path.endswith(COMPILED) else _script(text)
+    if path.endswith(COMPILED):
+        hidden = _hidden_in_go(text, own) if path.endswith(".go") else _hidden_in_rust(text)
+        return SourceText(hidden=hidden, starts=_started_by_compiled(text))
+    return _script(text)
 
 
 def is_known_command(words: Words, started: Iterable[Words], paths: Collection[str]) -> bool:
@@ -179,6 +189,7 @@ class _Python:
         for name in self._imported_parts():
             first, _, rest = name.partition(".")
             found.parts.setdefault(first, set()).add(rest.partition(".")[0])
+        found.fetches = {one for name in self._used() if (one := fetched_by(name))}
         for statement in self.nodes:
             if isinstance(statement, ast.stmt):
                 if self._hides(statement):
@@ -195,6 +206,13 @@ class _Python:
                 yield node.module
             elif isinstance(node, ast.Call) and node.args and self._names_module(node.func):
                 yield from [text] if (text := _text(node.args[0])) else []
+
+    def _used(self) -> Iterator[str]:
+        """The dotted names of the file that may begin with one of Python's modules."""
+        outer = {id(one.value) for one in self.nodes if isinstance(one, ast.Attribute)}
+        for node in self.nodes:
+            if isinstance(node, ast.Name | ast.Attribute) and id(node) not in outer:
+                yield from (one for one in self._dotted(node) if one.split(".")[0] not in self.own)
 
     def _imported_parts(self) -> Iterator[str]:
         """The imported modules; of `from package import name`, also the name, because it may be a module. Names in
@@ -231,28 +249,28 @@ class _Python:
     def _hides(self, statement: ast.stmt) -> bool:
         """Whether the statement may load something without naming it."""
         if isinstance(statement, ast.Import):
-            return any(self._runs_texts(one.name) or self._is_private(one.name) for one in statement.names)
+            return any(self._may_load(one.name) for one in statement.names)
         if isinstance(statement, ast.ImportFrom):
             module, names = statement.module or "", {one.name for one in statement.names}
             renamed = any(one.asname and one.name in LOADERS for one in statement.names) and module != "importlib"
-            every = "*" in names and module.split(".")[0] in (*MODULES, *ALSO_STARTING)
-            is_hidden = not statement.level and (self._runs_texts(module) or self._is_private(module))
-            return renamed or every or is_hidden
+            if statement.level or not self._is_standard(module):
+                return renamed
+            every = "*" in names and (module.split(".")[0] in READ_BY_USE or bool(fetched_by(module)))
+            return renamed or every or any(may_load(f"{module}.{one}") or _leads_on(one) for one in names)
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             return False  # a docstring
         nodes = [node for one in _own_parts(statement) for node in ast.walk(one)]
         read = {id(one) for node in nodes for one in self._read_parts(node)}
         return any(id(node) not in read and self._mentions_loader(node) for node in nodes)
 
-    def _runs_texts(self, module: str) -> bool:
-        """Whether the module is one of Python's that load modules or run texts, and not the project's own."""
-        first = module.split(".")[0]
-        return first in IMPORTING and first not in self.own
+    def _may_load(self, name: str) -> bool:
+        """Whether the name is that of a module of Python's own, or of something in it, which may load or start
+        something. What is used of modules that only fetch is in `SourceText.fetches`."""
+        return self._is_standard(name) and may_load(name)
 
-    def _is_private(self, module: str) -> bool:
-        """Whether the module is one of Python's private ones, such as `_posixsubprocess`, of which nothing is known."""
-        first = module.split(".")[0]
-        return first.startswith("_") and first in sys.stdlib_module_names and first not in ("__future__", *self.own)
+    def _is_standard(self, name: str) -> bool:
+        first = name.split(".")[0]
+        return first in STANDARD and first not in self.own
 
     def _read_parts(self, node: ast.AST) -> list[ast.AST]:
         """The parts of an expression that mention a loader or module, but in a form that shows what is used:
@@ -281,8 +299,8 @@ class _Python:
         return last in ("setattr", "delattr", "hasattr") or not any(self._loads(one) or _starts(one) for one in whole)
 
     def _mentions_loader(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Constant):
-            text = node.value if isinstance(node.value, str) else ""
+        if isinstance(node, ast.Constant | ast.BinOp):
+            text = _text(node)
             return text in LOADERS - RUNNING or text in HOLDERS or "__import__" in text
         if isinstance(node, ast.Call):
             return _is_namespace(node) or self._looks_up(node)
@@ -290,9 +308,20 @@ class _Python:
             return False
         if isinstance(node, ast.Attribute):
             beyond = node.attr in LOADERS - RUNNING or node.attr in INSIDES
+            beyond = beyond or self._passes_through(node)
             if beyond or (node.attr in {*HELD, "__dict__"} and self._is_imported(node.value)):
                 return True
         return any(map(self._loads, self._dotted(node)))
+
+    def _passes_through(self, node: ast.expr) -> bool:
+        """Whether the expression reaches something through an attribute of a module of Python's: `random._os.system`."""
+        while isinstance(node, ast.Attribute):
+            if _leads_on(node.attr) and any(
+                one in self.modules for one in self._dotted(node.value) if self._is_standard(one)
+            ):
+                return True
+            node = node.value
+        return False
 
     def _loads(self, name: str) -> bool:
         first, _, rest = name.partition(".")
@@ -300,7 +329,7 @@ class _Python:
             return rest not in PLAIN_IMPORTLIB
         if first == "sys" and rest.split(".")[0] in PLACES:
             return True
-        if first in IMPORTING or (first in ("builtins", "__builtins__") and rest in LOADERS):
+        if self._may_load(name) or (first in ("builtins", "__builtins__") and rest in LOADERS):
             return True
         if name.rpartition(".")[2] in LOADERS - RUNNING:
             return True
@@ -360,7 +389,7 @@ def _starts(name: str) -> bool:
     first, _, rest = name.partition(".")
     if first in ("os", "posix"):
         return bool(_STARTS_BY_OS.fullmatch(rest))
-    if first in ("subprocess", *ALSO_STARTING):
+    if first == "subprocess":
         return bool(rest) and rest.split(".")[0] not in PASSIVE
     return name.rpartition(".")[2] in STARTERS
 
@@ -372,7 +401,18 @@ def _is_namespace(node: ast.AST) -> bool:
 
 
 def _text(node: ast.AST | None) -> str:
+    """The literal text of an expression, also one in parts: `"a" + "b"`; "" for anything else."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = _text(node.left), _text(node.right)
+        return "".join(parts) if all(parts) else ""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _leads_on(name: str) -> bool:
+    """Whether an attribute of one of Python's modules seems to be another one that may load or start something:
+    `random._os`."""
+    bare = name.lstrip("_")
+    return may_load(bare) or (bare != name and bare in READ_BY_USE)
 
 
 def _own_parts(statement: ast.stmt) -> list[ast.AST]:
@@ -449,7 +489,36 @@ def _quoted(word: str) -> str:
     return bare[1:-1] if bare[:1] in ("'", '"', "`") and bare[:1] == bare[-1:] else ""
 
 
-def _compiled(text: str) -> SourceText:
+def _hidden_in_go(text: str, own: Collection[str]) -> set[str]:
+    """Imports of packages that may load or start something, lines that use them, and directives that may do so."""
+    hidden = {line.strip() for line in text.splitlines() if _GO_DIRECTIVE.match(line)}
+    aside: list[str] = []
+
+    def set_aside(found: re.Match[str]) -> str:
+        aside.append(found[0])
+        return " " if found[0].startswith("/") else f"\0{len(aside) - 1}\0"
+
+    code = _GO_ASIDE.sub(set_aside, text)
+    for group, one in _GO_IMPORT.findall(code):
+        for name, at in _GO_IMPORTED.findall(group or one):
+            path = aside[int(at)].strip('"`')
+            first = path.split("/")[0]
+            if "\\" not in path and (is_harmless_in_go(path) or "." in first or first in own):
+                continue
+            hidden.add(f"import {path}")
+            used = re.compile(rf"\b{re.escape(name or path.split('/')[-1])}\.")
+            hidden |= {line.strip() for line in text.splitlines() if used.search(line)}
+            if path == "C":  # the comment above the import is compiled
+                hidden.add(re.split(r'import\s+"C"', text)[0])
+    return hidden
+
+
+def _hidden_in_rust(text: str) -> set[str]:
+    """Lines that lead out of the language, and what a build script says to Cargo."""
+    return {line.strip() for line in text.splitlines() if _LEADS_OUT_OF_RUST.search(line)}
+
+
+def _started_by_compiled(text: str) -> dict[str, list[Words]]:
     found: dict[str, list[Words]] = {}
     for line in text.splitlines() if re.search(r"\bprocess\b|os/exec|StartProcess|syscall|libc", text) else ():
         if _STARTS_COMPILED.search(line) and not line.lstrip().startswith("//"):
@@ -458,4 +527,4 @@ def _compiled(text: str) -> SourceText:
             words = (named[1], *re.findall(r'"([^"]*)"', named[2]), "") if named else ("",)
             if not imports:
                 found.setdefault(line.strip(), []).append(words)
-    return SourceText(starts=found)
+    return found
