@@ -171,6 +171,14 @@ def test_printed_json_with_a_key_twice_equals_nothing() -> None:
     assert not matches_json({"a": 1}, b'{"a": 1, "a": 1}')
 
 
+@pytest.mark.spec("LAW-7")
+def test_json_is_utf_8_without_a_byte_order_mark() -> None:
+    text = '{"a": "é"}'
+    assert matches_json({"a": "é"}, text.encode())
+    for other in ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1"):
+        assert not matches_json({"a": "é"}, text.encode(other)), other
+
+
 data = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(),
     lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(max_size=5), inner, max_size=4),
