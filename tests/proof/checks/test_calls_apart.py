@@ -151,6 +151,37 @@ async def test_a_call_may_start_processes_of_its_own_and_ask_git(tmp_path: Path)
     assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
 
 
+LEFT = "import {}\n\n\ndef wait(seconds=600):\n    time.sleep(seconds)\n\n\ndef slow(x):\n    {}\n    return sum(x)\n"
+THREAD = LEFT.format("threading, time", "threading.Thread(target=wait).start()")
+PROCESS = LEFT.format("multiprocessing, time", "multiprocessing.Process(target=wait).start()")
+LEFT_OPEN = (
+    "import multiprocessing\nimport queue\nimport threading\nfrom concurrent import futures\n\n\n"
+    "def slow(x):\n"
+    "    pool = futures.ThreadPoolExecutor(2)\n"
+    "    threading.Thread(target=queue.Queue().get, daemon=True).start()\n"
+    "    threading.Timer(0.2, print).start()\n"
+    "    multiprocessing.Process(target=queue.Queue().get, daemon=True).start()\n"
+    "    return sum(pool.map(int, x))\n"
+)
+
+
+@pytest.mark.spec("LAW-2", "LAW-7")
+@pytest.mark.parametrize(
+    ("text", "deserved"),
+    [
+        pytest.param(THREAD, Grade.REFUTED, id="a thread"),
+        pytest.param(PROCESS, Grade.REFUTED, id="a process"),
+        pytest.param(LEFT_OPEN, Grade.PROVEN, id="honest"),
+    ],
+)
+async def test_a_call_has_passed_when_its_process_would_end(tmp_path: Path, text: str, deserved: Grade) -> None:
+    asked = checked_by({"call": "m:slow", "args": [[1, 2]], "returns": 3, "within_s": 3})
+    verdict = await Trial(tmp_path, BASE, asked).verdict({"m.py": text})
+    assert only(verdict).grade is deserved, verdict.evidence
+    details = {one.detail for fact in verdict.evidence for one in fact.tried}
+    assert any("did not end" in one for one in details) is (deserved is Grade.REFUTED)
+
+
 # -- malformed cases --------------------------------------------------------------------------------------------------
 
 DEEP: list[Any] = []

@@ -1,5 +1,8 @@
 """HTTP exchanges with the contract's server: the engine sends the requests and compares the answers."""
 
+import gzip
+import json
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,7 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, HttpCase, Outcomes, Verdict
 from trued.proof.checks.examples import case_flaw
-from trued.proof.checks.http import HttpAnswer, compare_answer
+from trued.proof.checks.http import HttpAnswer, compare_answer, decoded
 
 SERVE = {
     "command": ["python", "-m", "shop"],
@@ -206,6 +209,120 @@ def test_a_body_that_is_cut_short_or_of_another_type_is_not_equal() -> None:
     assert kind(headers={"Set-Cookie": "a"}) == "header"
     assert kind(status=500) == "status"
     assert kind(body='{"n": 1}') == "body"
+
+
+SHOP = """
+import gzip, json, os, zlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+PLAIN = json.dumps({{"price": 3, "item": "thé"}}, ensure_ascii=False).encode()
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = self.path == "/price" and {known}
+        headers, body = [("Content-Type", "application/json")], PLAIN
+        {how}
+        self.send_response(200 if known or self.path == "/health" else 404)
+        for name, value in [*headers, ("Content-Length", str(len(body)))]:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+PRICE = asks(
+    {
+        "http": {"path": "/price"},
+        "status": 200,
+        "json": {"price": 3, "item": "thé"},
+        "headers": {"Content-Type": "application/json"},
+    }
+)
+
+
+@pytest.mark.spec("LAW-6", "LAW-7")
+@pytest.mark.parametrize(
+    ("how", "deserved"),
+    [
+        ("headers += [('Content-Encoding', 'gzip')]", Grade.REFUTED),
+        ("body = PLAIN.decode().encode('utf-16')", Grade.REFUTED),
+        ("headers += [('Content-Encoding', 'gzip')]; body = gzip.compress(PLAIN)", Grade.PROVEN),
+    ],
+)
+async def test_an_answer_is_read_as_its_own_headers_say(tmp_path: Path, how: str, deserved: Grade) -> None:
+    base: dict[str, str | None] = {"shop/__init__.py": "", "shop/__main__.py": SHOP.format(known="False", how="pass")}
+    trial = Trial(tmp_path, base, PRICE, serve=SERVE)
+    verdict = await trial.verdict({"shop/__main__.py": SHOP.format(known="True", how=how)})
+    assert only(verdict).grade is deserved, (only(verdict).why, verdict.evidence)
+
+
+PLAIN = json.dumps({"item": "thé"}, ensure_ascii=False).encode()
+RAW = zlib.compress(PLAIN)[2:-4]
+LIKE_GZIP = {"Content-Encoding": "gzip"}
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize(
+    ("headers", "body", "is_read"),
+    [
+        ({}, PLAIN, True),
+        ({"Content-Type": 'application/json; charset="UTF-8"'}, PLAIN, True),
+        ({"Content-Encoding": "identity"}, PLAIN, True),
+        ({"Content-Encoding": "utf-8"}, PLAIN, True),  # a usual mistake, which clients ignore
+        (LIKE_GZIP, gzip.compress(PLAIN), True),
+        (LIKE_GZIP, gzip.compress(PLAIN[:4]) + gzip.compress(PLAIN[4:]), True),
+        ({"Content-Encoding": "X-GZIP"}, gzip.compress(PLAIN), True),
+        ({"Content-Encoding": "deflate"}, zlib.compress(PLAIN), True),
+        ({"Content-Encoding": "deflate"}, RAW, True),
+        ({"Content-Encoding": "deflate, gzip"}, gzip.compress(zlib.compress(PLAIN)), True),
+        ({}, gzip.compress(PLAIN), False),
+        (LIKE_GZIP, PLAIN, False),
+        (LIKE_GZIP, gzip.compress(PLAIN)[:-9], False),
+        (LIKE_GZIP, gzip.compress(PLAIN) + b"x", False),
+        ({"Content-Encoding": "deflate"}, PLAIN, False),
+        ({"Content-Encoding": "br"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=utf-16"}, PLAIN, False),
+        ({"Content-Type": "application/json; charset=iso-8859-1"}, PLAIN, False),
+        ({}, b"\xef\xbb\xbf" + PLAIN, False),
+        *(({}, PLAIN.decode().encode(one), False) for one in ("utf-16", "utf-16-le", "utf-32", "latin-1")),
+    ],
+)
+def test_a_body_counts_if_clients_can_read_it(headers: dict[str, str], body: bytes, is_read: bool) -> None:
+    answer = decoded(HttpAnswer(200, tuple(headers.items()), body))
+    case = HttpCase.model_validate({"http": {"path": "/"}, "json": {"item": "thé"}})
+    assert (compare_answer(case, answer)[0] is Outcomes.PASSED) is is_read
+    text = HttpCase.model_validate({"http": {"path": "/"}, "body": PLAIN.decode()})
+    assert (compare_answer(text, answer)[0] is Outcomes.PASSED) is is_read
+    assert compare_answer(HttpCase.model_validate({"http": {"path": "/"}, "status": 200}), answer)[1] == ""
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize(
+    ("sent", "expected", "is_met"),
+    [
+        ([("Location", "/a")], {"location": "/a"}, True),
+        ([("Location", "/b"), ("Location", "/a")], {"location": "/a"}, False),
+        ([("Location", "/b"), ("Location", "/a")], {}, False),
+        ([("Content-Type", "text/html"), ("Content-Type", "application/json")], {}, False),
+        ([("X-Two", "a"), ("X-Two", "b")], {"X-Two": "b"}, False),
+        ([("X-Two", "a"), ("X-Two", "b")], {"X-Two": "a, b"}, True),
+        ([("Access-Control-Allow-Origin", "*")] * 2, {"Access-Control-Allow-Origin": "*"}, False),
+        ([("Vary", "Accept"), ("Vary", "Origin")], {"vary": "Origin"}, True),
+        ([("Vary", "Accept"), ("Vary", "Origin")], {"vary": "Accept, Origin"}, True),
+        ([("Link", "</a>; rel=next"), ("Link", "</b>; rel=prev")], {"Link": "</b>; rel=prev"}, True),
+        ([("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2")], {"Set-Cookie": "a=1; Path=/"}, True),
+        ([("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "a=; path=/")], {"Set-Cookie": "a=1; Path=/"}, False),
+        ([("Set-Cookie", "a=1; Path=/x"), ("Set-Cookie", "a=; path=/")], {"Set-Cookie": "a=1; Path=/x"}, True),
+        ([("Server", "a"), ("Server", "b")], {}, True),
+    ],
+)
+def test_a_header_has_the_value_that_clients_get(
+    sent: list[tuple[str, str]], expected: dict[str, str], is_met: bool
+) -> None:
+    case = HttpCase.model_validate({"http": {"path": "/"}, "status": 200, "headers": expected})
+    assert (compare_answer(case, HttpAnswer(200, tuple(sent), b""))[0] is Outcomes.PASSED) is is_met
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 import collections
 import enum
+import http
 import itertools
 import json
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,81 @@ class Vain(list[int]):
         return 3
 
 
+class Level(str, enum.Enum):  # noqa: UP042  (it is printed as `Level.HIGH`)
+    HIGH = "high"
+
+
+class Rank(int, enum.Enum):
+    HIGH = 1
+
+
+class Printed(str, enum.Enum):  # noqa: UP042
+    HIGH = "high"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Field(enum.StrEnum):
+    title = "title"
+
+
+class Flags(enum.IntFlag):
+    A = 1
+    B = 2
+
+
+class Vector(NamedTuple):
+    count: int
+    y: int
+
+    def __add__(self, other: object) -> Any:
+        return self
+
+    def __str__(self) -> str:
+        return "a vector"
+
+
+class Attributes(dict[str, Any]):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 1
+
+
+class Grid(list[int]):
+    def append(self, one: int) -> None:
+        super().append(one)
+
+    def __str__(self) -> str:
+        return "a grid"
+
+
+class Lists(collections.defaultdict[str, list[int]]):
+    pass
+
+
+class Ordered(collections.OrderedDict[str, int]):
+    pass
+
+
+def heir(kind: type, value: Any, **methods: Any) -> Any:
+    """A value of a subclass that has these methods."""
+    return type("Heir", (kind,), methods)(value)
+
+
+def patched(value: Any, **own: Any) -> Any:
+    """A value of a subclass that has these attributes of its own."""
+    found = heir(type(value), value)
+    vars(found).update(own)
+    return found
+
+
+def nothing(*_: Any) -> Any:
+    return None
+
+
 def answered(value: Any) -> Any:
     """The value as the script in the sandbox writes it and the engine reads it."""
     return read_rendering(json.loads(Rendering()(value)))
@@ -85,6 +161,17 @@ SAME: list[tuple[Any, Any]] = [
     (1, Colour.RED),
     ("a", Word.A),
     ("bob", Name("bob")),
+    ("high", Printed.HIGH),
+    ("title", Field.title),
+    (3, Flags.A | Flags.B),
+    (200, http.HTTPStatus.OK),
+    ([1, 2], Vector(1, 2)),
+    ({"a": 1}, Attributes(a=1)),
+    ([1], Grid([1])),
+    ({"a": [1]}, Lists(list, a=[1])),
+    ({"a": 1}, Ordered(a=1)),
+    ("a", heir(str, "a", __repr__=lambda self: "<a>", label=nothing)),
+    (1.5, heir(float, 1.5, __str__=lambda self: "1.5")),
 ]
 OTHER: list[tuple[Any, Any]] = [
     (None, False),
@@ -119,6 +206,27 @@ OTHER: list[tuple[Any, Any]] = [
     ("x", Liar("x")),
     ("", Liar("")),
     ([1, 2, 3], Vain([1, 2, 3])),
+    ("high", Level.HIGH),
+    (1, Rank.HIGH),
+    ("a", heir(str, "a", __str__=lambda self: "<a>")),
+    ("a", heir(str, "a", __str__=nothing)),
+    ("a", heir(str, "a", __format__=lambda self, how: "<a>")),
+    ("a", heir(str, "a", upper=nothing)),
+    ("a", heir(str, "a", __radd__=nothing)),
+    (1, heir(int, 1, __repr__=lambda self: "2")),
+    (1, heir(int, 1, __add__=nothing)),
+    (1.5, heir(float, 1.5, __format__=lambda self, how: "2")),
+    ({"a": 1}, heir(dict, {"a": 1}, get=nothing)),
+    ({"a": 1}, heir(dict, {"a": 1}, items=dict.keys)),
+    ({"a": 1}, heir(dict, {"a": 1}, pop=nothing)),
+    ({"a": 1}, heir(dict, {"a": 1}, __getattribute__=nothing)),
+    ({"a": 1}, patched({"a": 1}, keys=nothing)),
+    ({"a": 1}, heir(collections.OrderedDict, {"a": 1}, values=nothing)),
+    ([1], heir(list, [1], index=nothing)),
+    ([1], heir(list, [1], __reversed__=nothing)),
+    ([1], heir(list, [1], __bool__=lambda self: False)),
+    ([1], heir(tuple, [1], count=nothing)),
+    ({"$set": [1]}, heir(set, {1}, issubset=nothing)),
     (1, object()),
     (None, object()),
 ]
@@ -169,6 +277,14 @@ def test_printed_json_with_a_key_twice_equals_nothing() -> None:
     assert matches_json({"a": {"1": "y"}}, b'{"a": {"1": "y"}}')
     assert not matches_json({"a": {"1": "y"}}, b'{"a": {"1": "x", "1": "y"}}')
     assert not matches_json({"a": 1}, b'{"a": 1, "a": 1}')
+
+
+@pytest.mark.spec("LAW-7")
+def test_json_is_utf_8_without_a_byte_order_mark() -> None:
+    text = '{"a": "é"}'
+    assert matches_json({"a": "é"}, text.encode())
+    for other in ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1"):
+        assert not matches_json({"a": "é"}, text.encode(other)), other
 
 
 data = some.recursive(

@@ -185,6 +185,9 @@ def _compare(
         return Outcomes.UNJUDGED, "interpreter", str(said["unable"])
     if "why" in said:
         return Outcomes.FAILED, "no answer", str(said["why"])
+    if said["late"] and answer is not None:
+        why = f"it answered, but its process did not end within {case.within_s:g} s"
+        return Outcomes.FAILED, "time", f"{why}: what it left running (threads, processes) is no daemon"
     if said["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     if said["large"]:

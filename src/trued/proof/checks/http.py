@@ -7,9 +7,11 @@ import re
 import shlex
 import socket
 import time
+import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from email.message import Message
 from urllib.parse import quote
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
@@ -41,6 +43,20 @@ BROWSER = {
     "Chrome/126.0.0.0 Safari/537.36",
     "Accept": "*/*",
 }
+# Headers with one value only (RFC 9110, Fetch) by which a client decides what an answer is, or where it goes next. Two
+# different values contradict each other, and each client settles that in its own way.
+SINGLE = ("content-type", "content-length", "content-location", "content-disposition", "content-range", "location")
+# Headers that may be repeated, and of which each line counts by itself. Of all others a client gets one value: their
+# lines, joined by commas.
+REPEATED = {
+    *("accept-ranges", "access-control-allow-headers", "access-control-allow-methods", "allow", "alt-svc", "link"),
+    *("access-control-expose-headers", "cache-control", "content-language", "content-security-policy", "vary", "via"),
+    *("content-security-policy-report-only", "pragma", "proxy-authenticate", "server-timing", "set-cookie", "warning"),
+    *("timing-allow-origin", "www-authenticate", "x-robots-tag", "permissions-policy", "reporting-endpoints"),
+}
+MOST_LAYERS = 8  # encodings of one body; people use one or two
+MOST_MEMBERS = 500  # of one gzip: most have one, and each more takes another copy of the rest
+_UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -51,7 +67,12 @@ class HttpAnswer:
 
     status: int
     headers: tuple[tuple[str, str], ...]
-    body: bytes
+    body: bytes  # without its content encoding
+    garbled: str = ""  # why the body cannot be decoded as its headers say; then it is as it was sent
+
+    def lines(self, name: str) -> list[str]:
+        """The values of a header, one for each of its lines."""
+        return [value.strip() for other, value in self.headers if other.lower() == name.lower()]
 
 
 class NoAnswer(Exception):
@@ -222,7 +243,44 @@ def _exchange(connection: socket.socket, request: HttpRequest, port: int, client
         raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
     if said.length:
         raise NoAnswer(f"{said.length} bytes of the answer are missing")
-    return answer
+    return decoded(answer)
+
+
+def decoded(answer: HttpAnswer) -> HttpAnswer:
+    """The answer without its content encoding. Clients leave a body alone whose encoding they do not know."""
+    codings = [one.strip().lower() for one in ",".join(answer.lines("Content-Encoding")).split(",")]
+    body = answer.body
+    if len(codings) > MOST_LAYERS:
+        return replace(answer, garbled=f"the body is encoded more than {MOST_LAYERS} times")
+    for coding in reversed(codings):
+        if body and coding in _UNREADABLE:
+            return replace(answer, garbled=f"the body is encoded with {coding}, which trued cannot decode")
+        try:
+            body = _inflated(body, coding)
+        except (zlib.error, EOFError):
+            return replace(answer, garbled=f"the body is not {coding}, as Content-Encoding says")
+    return replace(answer, body=body)
+
+
+def _inflated(body: bytes, coding: str) -> bytes:
+    """The body without one encoding; an empty one has none. Raises zlib.error or EOFError if it does not have it."""
+    if not body or coding not in ("gzip", "x-gzip", "deflate"):
+        return body
+    wbits = 16 + zlib.MAX_WBITS
+    if coding == "deflate":  # some servers leave out the header of zlib; clients accept both
+        has_header = body[0] & 15 == zlib.DEFLATED and int.from_bytes(body[:2]) % 31 == 0
+        wbits = zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
+    found = bytearray()
+    for _ in range(MOST_MEMBERS):
+        inflating = zlib.decompressobj(wbits)
+        found += inflating.decompress(body, MOST_ANSWERED + 1 - len(found))
+        if len(found) > MOST_ANSWERED:
+            raise NoAnswer(f"the answer is longer than {MOST_ANSWERED >> 20} MiB: not compared")
+        if not inflating.eof:
+            raise EOFError
+        if not (body := inflating.unused_data):
+            return bytes(found)
+    raise EOFError
 
 
 async def try_exchange(name: str, case: HttpCase, serving: Server, *, second: bool = False) -> Tried:
@@ -245,10 +303,16 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
         if answer.status == http.HTTPStatus.NOT_FOUND:
             return Outcomes.MISSING, "missing", seen
         return Outcomes.FAILED, "status", seen
+    listed = "; ".join(f"{name}: {value}" for name, value in answer.headers)[:1500]
+    if twice := [name for name in SINGLE if len({*answer.lines(name)}) > 1]:
+        return Outcomes.FAILED, "header", f"{twice[0]} has two values among {listed}"
     lost = [name for name, value in case.headers.items() if value not in _values(answer, name)]
     if lost:
-        listed = "; ".join(f"{name}: {value}" for name, value in answer.headers)
-        return Outcomes.FAILED, "header", f"{lost[0]} among {listed[:1500]}"
+        return Outcomes.FAILED, "header", f"{lost[0]} among {listed}"
+    if case.body is None and "json_" not in case.model_fields_set:
+        return Outcomes.PASSED, "", ""
+    if why := answer.garbled or _misread(answer):
+        return Outcomes.FAILED, "body", f"{why}: {seen}"
     if case.body is not None and answer.body != case.body.encode():
         return Outcomes.FAILED, "body", seen
     if "json_" in case.model_fields_set and not matches_json(case.json_, answer.body):
@@ -257,6 +321,32 @@ def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, s
 
 
 def _values(answer: HttpAnswer, name: str) -> list[str]:
-    """The values of a header, each alone and all joined in one line, because HTTP allows both forms."""
-    each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
-    return [*each, ", ".join(each)] if each else []
+    """The values of a header as a client gets them: all lines joined in one, and each alone if it may be repeated. Of
+    the lines that set the same cookie, the last one counts."""
+    each = answer.lines(name)
+    if name.lower() == "set-cookie":
+        each = [*{_cookie(one): one for one in each}.values()]
+    return [*(each if name.lower() in REPEATED else ()), ", ".join(each)] if each else []
+
+
+def _cookie(line: str) -> tuple[str, ...]:
+    """What tells a cookie from others: its name, domain and path."""
+    name, *attributes = (one.strip() for one in line.split(";"))
+    scope = (one for one in attributes if one.lower().startswith(("domain=", "path=")))
+    return name.partition("=")[0].strip(), *sorted(
+        one.lower().partition("=")[0] + one.partition("=")[2] for one in scope
+    )
+
+
+def _misread(answer: HttpAnswer) -> str:
+    """Why a client would read another text than the UTF-8 that was sent, or "": the charset that Content-Type names."""
+    message = Message()
+    message["Content-Type"] = next(iter(answer.lines("Content-Type")), "")
+    charset = message.get_content_charset("utf-8")
+    if charset in ("utf-8", "utf8"):
+        return ""
+    try:
+        text = answer.body.decode(charset, "replace")
+    except (LookupError, ValueError):  # clients read text in a charset that they do not know in their own way
+        return ""
+    return "" if text == answer.body.decode("utf-8", "replace") else f"the body is not {charset}, as Content-Type says"

@@ -89,9 +89,10 @@ def show_value(node: Any) -> str:
 
 
 def matches_json(expected: Any, text: bytes) -> bool:
-    """Whether the text is JSON with the value `expected`. An object that has a key twice equals no expected value."""
+    """Whether the text is JSON with the value `expected`. It must be UTF-8 without a byte order mark, which is what
+    clients read (RFC 8259). An object that has a key twice equals no expected value."""
     try:
-        return matches(expected, render_json(json.loads(text, object_pairs_hook=_with_each_key_once)))
+        return matches(expected, render_json(json.loads(text.decode(), object_pairs_hook=_with_each_key_once)))
     except (ValueError, RecursionError):
         return False
 

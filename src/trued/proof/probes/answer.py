@@ -36,8 +36,28 @@ LAZY: tuple[type, ...] = (
 PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
 # Taken before the project is loaded, which may add classes of its own to these modules.
 PYTHONS_OWN = {f"builtins.{name}": one for name, one in vars(builtins).items() if isinstance(one, type)}
-ENUMS = tuple(one for one in vars(enum).values() if isinstance(one, type))
+# Python's own subclasses of built-in types. What they define differs from a built-in type by design.
+OWN = (*PLAIN, *DICTS[1:], enum.IntEnum, enum.IntFlag, *([enum.StrEnum] if hasattr(enum, "StrEnum") else []))
+MRO, NAMESPACE = (type.__dict__[one].__get__ for one in ("__mro__", "__dict__"))
+FIELD = getattr(collections, "_tuplegetter", None)  # the class of a namedtuple's fields
 TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__lt__", "__hash__")
+TEXTS = ("__str__", "__format__", "__repr__")
+# The methods with which nobody reads a value: they make, describe and store it.
+UNREAD = {
+    *(
+        "__new__",
+        "__init__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__class_getitem__",
+        "__doc__",
+        "__dir__",
+        *TEXTS,
+    ),
+    *("__setattr__", "__delattr__", "__sizeof__", "__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__"),
+}
+READ_ONLY: dict[Any, Any] = {list: tuple, set: frozenset, dict: types.MappingProxyType}
+READ: dict[Any, set[str]] = {}  # what `read_by` has found
 
 
 class Malformed(Exception):
@@ -76,7 +96,8 @@ class Unfit(Exception):
 
 
 class Rendering:
-    """Renders values as plain data with exact types, without calling methods of the project's classes.
+    """Renders values as plain data with exact types, without calling methods of the project's classes; only text and
+    numbers of a class that defines how they look are also printed.
 
     A value becomes a flat JSON list. Text, true, false and null stand for themselves; a number tells which kind of
     value follows, or that a container ends. So no value is too deep to be written or read. All values of an answer
@@ -85,6 +106,9 @@ class Rendering:
 
     def __init__(self) -> None:
         self.room = MOST_BYTES
+        self.kinds: dict[int, tuple[Any, set[str]]] = {}  # the id of a class → the class, and what it overrides
+        folders = (one for one in sys.path if os.path.basename(one) in ("site-packages", "dist-packages"))
+        self.libraries = tuple(f"{one}{os.sep}" for one in (os.path.dirname(os.__file__), *folders))
 
     def __call__(self, value: Any) -> str:
         """The value as JSON: the list, or an object with the reason why there is none."""
@@ -135,18 +159,77 @@ class Rendering:
         return self.heir(value, kind)
 
     def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
-        """Render a subclass of a built-in type as its data, unless it overrides how this data is compared or read."""
-        lineage = type.__dict__["__mro__"].__get__(kind)
-        plain = next((one for one in PLAIN if one in lineage), None)
-        name = f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
-        if plain is None:
-            return name
-        above = [one for one in lineage[: lineage.index(plain)] if not any(one is each for each in ENUMS)]
-        if any(word in vars(one) for one in above for word in TELLING):
-            return name
-        data = _data(plain, value)
-        written = scalar(data)
-        return (written, None) if written is not None else self.container(data, type(data))
+        """Render a subclass of a built-in type as its data if whoever reads it gets that data."""
+        plain = next((one for one in PLAIN if one in MRO(kind)), None)
+        if plain is not None:
+            if id(kind) not in self.kinds:
+                self.kinds[id(kind)] = kind, overridden(kind, plain, self.libraries)
+            data, differing = _data(plain, value), self.kinds[id(kind)][1]
+            if differing <= {*TEXTS} and not _hidden(value, kind, plain) and (not differing or _shows(value, data)):
+                written = scalar(data)
+                return (written, None) if written is not None else self.container(data, type(data))
+        return f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
+
+
+def overridden(kind: Any, plain: Any, libraries: tuple[str, ...]) -> set[str]:
+    """The methods of the built-in type that the class replaces, of those with which people read such a value. Packages
+    that are installed may be more at liberty than the project's own code: what they do is known."""
+    lineage = MRO(kind)
+    base = MRO(next(one for one in lineage if one in OWN))
+    names = {*TELLING} if _is_installed(kind, libraries) else read_by(plain)
+    found = {name: _defined(lineage, name) for name in names}
+    return {name for name, one in found.items() if not _is_alike(one, _defined(base, name)) and not _is_data(kind, one)}
+
+
+def read_by(plain: Any) -> set[str]:
+    """The methods with which people read a value of a built-in type. Text is read by its looks, too; a list is read by
+    the methods of a tuple, and operators make new containers."""
+    if plain not in READ:
+        every = {*dir(plain)}
+        if plain in (str, int, float):
+            READ[plain] = every - UNREAD | {*TEXTS, "__bool__", "__int__", "__float__", "__index__", "__radd__"}
+        else:
+            operators = set() if plain is bytes else {*vars(int)} - {*vars(object)}
+            reading = {*dir(READ_ONLY.get(plain, plain)), "pop", "popitem", "setdefault", "copy", "__reversed__"}
+            READ[plain] = every & reading - operators - UNREAD | {"__bool__"}
+    return READ[plain]
+
+
+def _defined(lineage: Any, name: str) -> Any:
+    """What the first class that defines the name has for it; `_defined` itself if none does."""
+    return next((NAMESPACE(one)[name] for one in lineage if name in NAMESPACE(one)), _defined)
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    return one is other or other is None  # None: a list has no hash, and a subclass may add one
+
+
+def _is_data(kind: Any, one: Any) -> bool:
+    """Whether a class has this in place of a method because a field or a member has the method's name."""
+    is_member = type(one) is getattr(enum, "property", None) and type(getattr(one, "member", None)) is kind
+    return is_member or type(one) in (FIELD, kind)
+
+
+def _is_installed(kind: Any, libraries: tuple[str, ...]) -> bool:
+    module = sys.modules.get(str(kind.__module__))
+    file = getattr(module, "__file__", None)
+    is_there = vars(module).get(kind.__qualname__) is kind if module else False
+    return is_there and isinstance(file, str) and file.startswith(libraries)
+
+
+def _hidden(value: Any, kind: Any, plain: Any) -> bool:
+    """Whether this one object has something else in place of a method with which it is read."""
+    there = _defined(MRO(kind), "__dict__")
+    own = there.__get__(value) if type(there) is types.GetSetDescriptorType else None
+    return bool(own) and own is not value and not read_by(plain).isdisjoint(own)
+
+
+def _shows(value: Any, data: Any) -> bool:
+    """Whether the value looks like its data wherever it is printed or becomes a part of a text."""
+    try:
+        return all(str.__eq__(one, str(data)) is True for one in (str(value), format(value)))
+    except BaseException:
+        return False
 
 
 def scalar(value: Any) -> str | None:
@@ -270,7 +353,24 @@ class AnsweredCall:
         left = memoryview(line.encode() + b"\n")
         while left:
             left = left[os.write(ANSWERS, left) :]
+        wait_for_the_end()
         os._exit(0)
+
+
+def wait_for_the_end() -> None:
+    """Wait for what Python would wait for at its exit: threads and processes that are no daemons. A program of a user
+    would not end before, either."""
+    threads: Any
+    processes: Any
+    threads, processes = (sys.modules.get(one) for one in ("threading", "multiprocessing.process"))
+    try:
+        if threads:
+            threads._shutdown()  # what the interpreter calls; it also ends the workers of executors
+        for one in processes.active_children() if processes else ():
+            if not one.daemon:
+                one.join()
+    except Exception:
+        return
 
 
 def lineage_of(error: BaseException) -> list[str]:
