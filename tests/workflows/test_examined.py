@@ -215,6 +215,13 @@ class Vendors(Engine):
         return replace(super()._capabilities(agent), vendor=VENDORS.get(agent, ""))
 
 
+def vendors(ground: Ground, script: Script) -> Vendors:
+    environ = {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}
+    engine = Vendors(RunStore(ground.home, environ), runtime=ScriptedRuntime(script))
+    ground.stack.enter_context(closing(engine))
+    return engine
+
+
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.slow
 async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_a_person(ground: Ground) -> None:
@@ -364,9 +371,7 @@ def shop(order: Order) -> dict[str, Any]:
 async def test_a_service_ends_no_worse_with_two_vendors_than_with_one(
     ground: Ground, agents: dict[str, str], ends: tuple[int, Grade]
 ) -> None:
-    runtime = ScriptedRuntime(shop)
-    engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)
-    ground.stack.enter_context(closing(engine))
+    engine = vendors(ground, shop)
     record = await ground.run(engine, SHOP, required=False, workflow="solo", agents=agents)
     assert (record.code, record.grade) == ends, record.why
     contract = engine.store.contract(record.id)
@@ -422,10 +427,83 @@ async def test_after_two_fruitless_rounds_one_case_is_disclosed_and_replaced(gro
     assert [event.data["requirement"] for event in events(engine, record, "disclosed")] == ["1A"]
 
 
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "instead",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param([("double", {"args": [21], "returns": 42})], id="the very same case"),
+        pytest.param([("double", {"kwargs": {"x": 21.0}, "returns": 42})], id="the same case, written otherwise"),
+        pytest.param(
+            [("one", {"args": [3], "returns": 1}), ("one", {"args": [9], "returns": 2})], id="other functions"
+        ),
+    ],
+)
+async def test_a_clause_whose_case_was_disclosed_and_not_replaced_is_unproven_until_a_person_agrees(
+    ground: Ground, instead: list[tuple[str, dict[str, Any]]]
+) -> None:
+    """The code knows the disclosed case, and one other. `--accept examined` does not accept that."""
+    ground.write("PLAN.md", PLAN)
+    ground.write("tiny.py", "def one(x):\n    return {3: 1, 9: 2}[x]\n")
+    ground.commit()
+    kept = [case("double", n, 2 * n, SCOPE, "1A") for n in (21, 5, 7)]
+    given = [
+        {"requirement": "1A", "cases": [{"call": f"tiny:{name}", "quotes": SCOPE, **more}]} for name, more in instead
+    ]
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            return {**CHUNK, "cases": kept} if order.key == "seal/examiner#1" else {"cases": given}
+        if order.role == "purple-team-b":
+            return REVIEWED
+        code = "def one(x):\n    return {3: 1, 9: 2}[x]\n\n\ndef double(x):\n    return {5: 10, 7: 14, %s}.get(x)\n"
+        (Path(order.folder) / "tiny.py").write_text(code % ("21: 42" if "42" in order.brief else "0: 0"))
+        return {"implemented": ["it"], "files": []}
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine, required=False, accept="examined")
+    assert (record.code, record.grade) == (3, Grade.UNPROVEN), record.why
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    assert verdict.requirements[0].why[0].startswith("cases were withdrawn or disclosed, and nothing replaced them: “")
+    assert decide(engine.store, record.id, [None], Decision(who="ann", why="two are enough")).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-12")
+async def test_a_disclosed_case_no_longer_counts_for_any_requirement(ground: Ground) -> None:
+    """The examiner gave the sentence and the whole plan the same cases; each needs another one after a disclosure."""
+    ground.write("PLAN.md", PLAN)
+    ground.commit()
+    every = [case("double", n, 2 * n, SCOPE, name) for name in ("1A", "plan") for n in (21, 5)]
+    told: list[str] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            if order.key == "seal/examiner#1":
+                return {**CHUNK, "cases": every}
+            told.append(order.brief)
+            return {"cases": [case("double", 9, 18, SCOPE, "1A")]}
+        if order.role == "purple-team-b":
+            return REVIEWED
+        knows = "42" in order.brief
+        code = "def double(x):\n    return 2 * x\n" if knows else f"def double(x):\n    return '{order.key}'\n"
+        (Path(order.folder) / "tiny.py").write_text(code)
+        return {"implemented": ["it"], "files": []}
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine, required=False, accept="examined")
+    assert "- id: plan" in told[0]
+    assert grades(engine, record) == {"1A": Grade.EXAMINED, "plan": Grade.UNPROVEN}
+    assert record.code == 3
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize(("new", "ends"), [(True, Grade.EXAMINED), (False, Grade.UNPROVEN)], ids=["replaced", "not"])
 async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_withdrawn_if_wrong(
-    ground: Ground,
+    ground: Ground, *, new: bool, ends: Grade
 ) -> None:
     ground.write("PLAN.md", PLAN)
     ground.commit()
@@ -434,9 +512,11 @@ async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_wi
 
     def script(order: Order) -> dict[str, Any]:
         if order.role == "examiner":
-            return wrong if order.key == "seal/examiner#1" else {"cases": []}
+            assert order.key == "seal/examiner#1" or "write 1 other case for" in order.brief
+            more = {"cases": [case("double", 6, 12, SCOPE, "1A")] if new else []}
+            return wrong if order.key == "seal/examiner#1" else more
         if order.role == "second-examiner":
-            return answers
+            return answers if "[21]" in order.brief else {"answers": [{"number": 1, "returns": 12}]}
         if order.role == "purple-team-b":
             return REVIEWED
         (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 2 * x\n")
@@ -445,9 +525,48 @@ async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_wi
 
     engine, runtime = ground.engine(script)
     record = await ground.run(engine, required=False)
-    assert (record.code, record.grade) == (3, Grade.EXAMINED)
-    assert [order.role for order in runtime.orders].count("second-examiner") == 1
+    assert (record.code, record.grade) == (3, ends)
+    assert [order.role for order in runtime.orders].count("second-examiner") == (2 if new else 1)
     assert [event.data["stands"] for event in events(engine, record, "dispute")] == [False]
+
+
+BOTH = "`double(x)` returns twice its argument, and `triple(x)` returns three times its argument."
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize(
+    ("agents", "ends"),
+    [
+        ({"solo": "scripted:bolt", "examiner": "scripted:acme"}, (1, Grade.REFUTED)),
+        ({"*": "scripted:bolt", "examiner": "scripted:acme", "second-examiner": "scripted:bolt"}, (3, Grade.UNPROVEN)),
+    ],
+    ids=["it is not asked", "the user named it"],
+)
+async def test_an_implementers_agent_cannot_silence_an_independent_examiner(
+    ground: Ground, agents: dict[str, str], ends: tuple[int, Grade]
+) -> None:
+    """`triple` is wrong. The implementer disputes the honest cases for it, and its agent answers them wrongly."""
+    twice, thrice = BOTH.rstrip(".").split(", and ")
+    every = [case("double", n, 2 * n, twice, "goal") for n in (21, 5)]
+    every += [case("triple", n, 3 * n, thrice, "goal") for n in (2, 5)]
+
+    def script(order: Order) -> dict[str, Any]:
+        at_work = not order.key.startswith("seal/")
+        if order.role == "examiner":
+            again = [case("triple", n, 3 * n, thrice, "goal") for n in (6, 9)]
+            return {"interface": EXAMINED["interface"], "cases": again if at_work else every}
+        if order.role == "second-examiner":
+            lies = order.agent == "scripted:bolt" and at_work
+            results = ((42, 10, 7, 16) if lies else (42, 10, 6, 15)) if "[21]" in order.brief else (19, 28)
+            return {"answers": [{"number": n, "returns": one} for n, one in enumerate(results, 1)]}
+        (Path(order.folder) / "tiny.py").write_text(CODE.replace("3 * x", "0"))
+        doubt = {"what": "the words say otherwise", "requirement": "goal"}
+        return {"implemented": ["all"], "files": [], "disputes": [doubt]}
+
+    engine = vendors(ground, script)
+    record = await ground.run(engine, BOTH, required=False, workflow="solo", agents=agents, rounds=2)
+    assert (record.code, record.grade) == ends, record.why
 
 
 @pytest.mark.slow

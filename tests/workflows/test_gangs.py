@@ -209,6 +209,40 @@ async def test_tests_that_an_agent_would_supersede_are_no_verdict_until_a_person
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-8", "LAW-12")
+@pytest.mark.parametrize("way", ["words", "plan"])
+async def test_a_proposal_for_the_whole_lowers_the_whole_also_without_a_case_for_it(ground: Ground, way: str) -> None:
+    with_tests(ground)
+    whole = "goal" if way == "words" else "plan"
+    name = "text-1" if way == "words" else "1A"
+    reply: dict[str, Any] = {
+        "interface": ["tiny:double(x)"],
+        "cases": [{**one, "requirement": name} for one in HONEST["cases"]],
+        "background": [{"requirement": "text-2", "quote": "It is small."}] if way == "words" else [],
+        "proposals": [{"what": "supersedes", "requirement": whole, "tests": ["tests/test_tiny.py"]}],
+    }
+    ground.write("PLAN.md", f"# Plan\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | {ONE} |\n")
+    ground.commit()
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-b":
+            return {"result": "PASS", "steel_man": ["fine"], "gaps": []}
+        return playing(reply, code=DONE)(order)  # one() is gone, and the existing test notices
+
+    engine, _ = ground.engine(script)
+    goal, workflow = (f"{ONE} It is small.", "solo") if way == "words" else ("PLAN.md", "purple")
+    record = await ground.run(engine, goal, required=False, workflow=workflow, accept="examined", rounds=1)
+    found = grades(engine, record)
+    assert (record.code, found[whole]) == (3, Grade.UNPROVEN), record.why
+    verdict = engine.store.verdict(record.id)
+    assert verdict
+    why = next(one.why for one in verdict.requirements if one.id == whole)
+    assert any("an agent proposes that it supersedes tests/test_tiny.py" in one for one in why)
+    assert found[name] is Grade.EXAMINED
+    assert decide(engine.store, record.id, [None], Decision(who="ann", why="one() goes")).code == 0
+
+
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-8")
 async def test_a_proposal_takes_no_tests_from_what_the_user_asked_for(ground: Ground) -> None:
     with_tests(ground)

@@ -232,6 +232,9 @@ def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
         yield Text(f"  an agent proposes that it supersedes {line(', '.join(one.proposed))}: unproven until you agree")
     if one.aside:
         yield Text(f"  {line(one.aside)}: unproven until you agree")
+    for lost in one.lost:
+        shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
+        yield Text(f"  {shown} withdrawn or disclosed, not replaced: unproven until you agree")
     if one.parts:
         yield Text(f"  takes the lowest grade of {line(', '.join(one.parts))}")
     if not one.checks and not one.parts:

@@ -48,6 +48,7 @@ def contract_requirements(contract: Contract) -> Requirements:
         suites=contract.suites,
         unguarded=contract.unguarded,
         red_suites=contract.red_suites,
+        disclosed=contract.disclosed,
     )
 
 

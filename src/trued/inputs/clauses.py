@@ -60,6 +60,19 @@ def unquoted_clauses(text: str, quotes: list[str]) -> tuple[str, ...]:
     return tuple(rest.strip(" ,;.:–-") for rest in sorted(uncovered, key=flat.find))
 
 
+def quoted_clauses(text: str, quote: str) -> tuple[str, ...]:
+    """The clauses of the text that a quotation touches; the quotation itself if it touches none."""
+    flat, quoted = one_line(text), one_line(quote)
+    found, at = list[str](), 0
+    begin = flat.find(quoted)
+    for clause in clauses(flat):
+        at = flat.find(clause, at)
+        if begin >= 0 and at < begin + len(quoted) and begin < at + len(clause):
+            found.append(clause)
+        at += len(clause)
+    return tuple(found) or (quoted,)
+
+
 def _untouched_clauses(flat: str, open_: list[bool]) -> Iterator[str]:
     at = 0
     for clause in clauses(flat):

@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
         CriterionKind,
         Environment,
         Goal,
+        LostCases,
         Plan,
         Ready,
         Requirement,
@@ -107,7 +108,7 @@ else:
             Finding Reply Spoken
         """,
         "requests": """
-            EXISTING_TESTS Criterion CriterionKind Environment Goal Plan Ready Requirement Requirements Serve
+            EXISTING_TESTS Criterion CriterionKind Environment Goal LostCases Plan Ready Requirement Requirements Serve
             Source Task Ticket
         """,
         "settings": """

@@ -5,6 +5,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import Field
 
+from trued.model.checks import Case
 from trued.model.grades import Grade, Outcomes, OutcomeState
 from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
@@ -238,7 +239,7 @@ class Author(Value):
 class Contract(Value):
     """Requirements and checks, sealed before work starts. It is stored outside every clone, under its hash."""
 
-    _as_before = newer_fields("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites")
+    _as_before = newer_fields("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites", "disclosed")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -261,6 +262,7 @@ class Contract(Value):
     red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
     reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write
+    disclosed: tuple[Case, ...] = ()  # held-out cases that implementers were shown: they count for nothing any more
 
     @property
     def every(self) -> tuple[Requirement, ...]:

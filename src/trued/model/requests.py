@@ -3,7 +3,7 @@
 import re
 from typing import Literal, TypeAlias
 
-from trued.model.checks import Check
+from trued.model.checks import Case, Check
 from trued.model.titles import cut_title
 from trued.model.value import Value, newer_fields
 
@@ -23,10 +23,18 @@ class Source(Value):
         return f"{self.file}:{self.line}" if self.file else ""
 
 
+class LostCases(Value):
+    """Agents' cases for one clause that were withdrawn or disclosed after sealing, and that no new cases replaced."""
+
+    clause: str
+    entry: str  # the entry point that they called
+    number: int
+
+
 class Requirement(Value):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
 
-    _as_before = newer_fields("proposed", "aside", "author")
+    _as_before = newer_fields("proposed", "aside", "author", "lost")
 
     id: str
     text: str
@@ -39,6 +47,7 @@ class Requirement(Value):
     proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
     author: str = ""  # the role that wrote it; "" for the user's own words
     aside: str = ""  # why nothing has to be built, as an agent or the plan claims; unproven until a person agrees
+    lost: tuple[LostCases, ...] = ()  # unproven until a person agrees
 
 
 class Ready(Value):
@@ -78,7 +87,7 @@ EXISTING_TESTS = "existing tests"  # this id has a space, so no user's or agent'
 class Requirements(Value):
     """All requirements, with what is needed to check them."""
 
-    _as_before = newer_fields("red_suites")
+    _as_before = newer_fields("red_suites", "disclosed")
 
     file: str = ""
     environment: Environment = Environment()
@@ -89,6 +98,7 @@ class Requirements(Value):
     suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine, never by a file
     unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, and why
     red_suites: tuple[Requirement, ...] = ()  # of a contract that is sealed again: see `Contract.red_suites`
+    disclosed: tuple[Case, ...] = ()  # of a contract that is sealed again: see `Contract.disclosed`
 
 
 class Task(Value):

@@ -200,6 +200,7 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         suites=asked.suites,
         unguarded=asked.unguarded,
         red_suites=asked.red_suites,
+        disclosed=asked.disclosed,
         environment=asked.environment,
         serve=asked.serve,
         interface=asked.interface,

@@ -128,7 +128,7 @@ class _Count:
 def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The verdict on one requirement: grade, reasons, gaps for the implementer, and what only a person can add."""
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
-    grade, why, lacks = _cap_by_proposals(requirement, *_graded(requirement, counts, facts))
+    grade, why, lacks = _cap_until_agreed(requirement, *_graded(requirement, counts, facts))
     disputed = [one for one in facts.objected if not one.closed]
     if disputed:
         refuting = [one for one in disputed if one.refutes]
@@ -160,13 +160,17 @@ def _missing(counts: "_Counts", facts: Facts) -> tuple[MissingFromEnvironment, .
     return each_once([*(one for _, count in counts for one in count.missing), *facts.own_tests.missing])
 
 
-def _cap_by_proposals(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
-    """Lower a requirement to unproven, until a person agrees, if an agent proposes that it supersedes existing
-    tests."""
-    if not requirement.proposed or grade <= Grade.UNPROVEN:
+def _cap_until_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
+    """Lower a requirement to unproven, until a person agrees, if an agent proposes that it supersedes existing tests,
+    or if it lost cases. A requirement that consists of others is lowered even if it has no check of its own."""
+    words = [reasons.proposes_to_supersede(requirement.proposed)] if requirement.proposed else []
+    words += [reasons.lost_cases([one.clause for one in requirement.lost])] if requirement.lost else []
+    if not words or grade < Grade.UNPROVEN:
         return grade, why, lacks
-    words = reasons.proposes_to_supersede(requirement.proposed)
-    return Grade.UNPROVEN, (words, *why), "approve" if grade >= Grade.EXAMINED else "attest"
+    if lacks != "nothing":
+        only_parts = requirement.parts and not requirement.checks
+        lacks = "approve" if grade >= Grade.EXAMINED or lacks == "approve" or only_parts else "attest"
+    return Grade.UNPROVEN, (*words, *why), lacks
 
 
 def _disputed(finding: Finding) -> str:

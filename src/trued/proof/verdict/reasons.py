@@ -139,6 +139,13 @@ def proposes_to_supersede(tests: Sequence[str]) -> str:
     return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
 
 
+def lost_cases(clauses: Sequence[str]) -> str:
+    """A sentence saying that these clauses have fewer cases than at sealing, and that no person has agreed."""
+    quoted = listed([f"“{one}”" for one in dict.fromkeys(clauses)])
+    lost = f"cases were withdrawn or disclosed, and nothing replaced them: {quoted}"
+    return f"{lost}: {Grade.UNPROVEN} until a person agrees"
+
+
 def not_run_by_any_check(paths: Sequence[str]) -> str:
     """A sentence saying that no check ran this changed code, and the existing tests that may reach it could not run."""
     return f"no check ran {listed(paths)}, and existing tests that may reach it could not be run"

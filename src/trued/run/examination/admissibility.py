@@ -24,7 +24,7 @@ from trued.proof.cases.mutants import CONSTANT, ECHO, STUB, Shown
 from trued.proof.cases.vacuous_cases import declared_entry, passing_mutants, unnamed_entry, why_strange, why_weak
 from trued.proof.checks.examples import case_flaw, with_time_limit
 from trued.run.examination.replies import Aside, Examined, Proposal, Proposed
-from trued.run.examination.second_examiner import Doubt, as_setup, cases_of, proving_cases
+from trued.run.examination.second_examiner import Doubt, as_setup, cases_of, is_known_from, proving_cases
 from trued.support.plurals import counted
 
 LONGEST_LINE = 200
@@ -206,18 +206,25 @@ class CaseRules:
                 after = len(one.cases) - place - 1
                 more = f", and {counted(after, 'exchange')} after it with it" if after > 0 else ""
                 return (_trimmed(one, cases) if cases else None), fault(f"{describe_shown(shown)}: {unfit}{more}")
-            shows_little = why_weak(shown, text, self.known)
+            shows_little = self._why_known(shown) or why_weak(shown, text, self.known)
             if isinstance(shown, HttpCase):
                 cases.append(as_setup(shown) if shown.setup or shows_little else shown)
             elif shows_little:
                 return None, fault(f"{describe_shown(shown)}: {shows_little}")
         left = _trimmed(one, cases) if cases else one
         if left is None:
-            little = [why_weak(shown, text, self.known) or "it only prepares others" for shown in cases_of(one)]
+            little = [
+                self._why_known(shown) or why_weak(shown, text, self.known) or "it only prepares others"
+                for shown in cases_of(one)
+            ]
             return None, fault(
                 "; ".join(f"{describe_shown(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
             )
         return left, []
+
+    def _why_known(self, shown: Shown) -> str:
+        known = any(is_known_from(one, shown) for one in self.asked.disclosed)
+        return "the implementers were shown this case, so it no longer counts" if known else ""
 
     def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
         """Why the case cannot be run, or calls something that nobody will build; "" if nothing is wrong."""

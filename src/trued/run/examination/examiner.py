@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from trued.run.examination.start_command import FoundServer, run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.plurals import counted
 from trued.support.redaction import line_without_controls
 
 EXAMINER, SECOND = EXAMINERS
@@ -194,10 +196,13 @@ class ExaminerConversation:
         otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
         if not otherwise:
             return await self.weigh(doubts) if doubts else weighed
-        quotes = dict.fromkeys(cases_of(one.of)[one.number].quotes for one in otherwise)
+        quotes = Counter(cases_of(one.of)[one.number].quotes for one in otherwise)
         gaps = [
-            Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
-            for quote in quotes
+            Finding(
+                what="another reading of the words gives another result: "
+                f"write {counted(number, 'other case')} for “{quote}”"
+            )
+            for quote, number in quotes.items()
         ]
         again = await self._ask(*gaps, doubts=doubts)
         return await self.weigh((*doubts, *await self._doubts(again)))
@@ -328,14 +333,13 @@ def _doubt_note(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) 
 
 def _second_session(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
     """A session with the agent that is named as second examiner. If none is named, with an agent of another vendor than
-    the examiner's; None if there is no such agent.
+    the examiner's, if possible one whose vendor builds nothing; None if there is no such agent. The implementers'
+    vendor does not judge the cases of an examiner that is independent of it.
 
     `always` (for disputed cases): instead of None, a fresh session with the examiner's own agent.
     """
     context = steps.context
-    agent = (
-        context.settings.agents.get(SECOND, "") or _of_another_vendor(context, examiner) or (examiner if always else "")
-    )
+    agent = context.settings.agents.get(SECOND, "") or _blind_agent(context, examiner) or (examiner if always else "")
     return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in context.roles else None
 
 
@@ -343,18 +347,21 @@ def other_examiner(context: RunContext, asked: Sequence[str]) -> str:
     """An agent of this run that was not asked for cases yet, if possible of another vendor. If all were asked, the one
     that was asked last."""
     left = [one for one in dict.fromkeys(context.settings.agents.values()) if one not in asked]
-    elsewhere = _of_another_vendor(context, asked[-1])
-    return elsewhere if elsewhere in left else next(iter(left), asked[-1])
+    elsewhere = [one for one in _of_other_vendors(context, asked[-1])[:1] if one in left]
+    return next(iter((*elsewhere, *left)), asked[-1])
 
 
-def _of_another_vendor(context: RunContext, examiner: str) -> str:
+def _blind_agent(context: RunContext, examiner: str) -> str:
+    others, builders = _of_other_vendors(context, examiner), implementer_vendors(context)
+    outside = [one for one in others if context.capabilities(one).vendor not in builders]
+    is_independent_alone = context.capabilities(examiner).vendor not in builders
+    return next(iter(outside or ([] if is_independent_alone else others)), "")
+
+
+def _of_other_vendors(context: RunContext, examiner: str) -> list[str]:
     own = context.capabilities(examiner).vendor
-    others = [
-        one
-        for one in dict.fromkeys(context.settings.agents.values())
-        if context.capabilities(one).vendor not in ("", own)
-    ]
-    return others[0] if own and others else ""
+    every = dict.fromkeys(context.settings.agents.values())
+    return [one for one in every if own and context.capabilities(one).vendor not in ("", own)]
 
 
 async def base_texts(workspace: Workspace) -> dict[str, str]:

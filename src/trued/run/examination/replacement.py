@@ -3,12 +3,24 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
+from trued.model import (
+    Case,
+    Check,
+    Contract,
+    ExamplesCheck,
+    Finding,
+    HttpCase,
+    Outcomes,
+    Requirement,
+    Requirements,
+    Verdict,
+)
 from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.examiner import Examination, ExaminerConversation
+from trued.run.examination.lost_cases import lost_cases
 from trued.run.examination.replies import Examined, Proposed
-from trued.run.examination.second_examiner import as_setup
+from trued.run.examination.second_examiner import as_setup, is_known_from
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
@@ -42,60 +54,83 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 
 async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
-    """The contract with a new case in place of the disclosed one, or without it if no new case was written."""
-    conversation = _conversation(steps, contract, gone.requirement, without=gone.case)
-    disclosed = f"the case for the clause “{gone.case.quotes}” was shown to the implementers, so it no longer counts"
-    words = f"{disclosed}: write a new case for the same clause"
-    weighed = await conversation.ask_for_cases(Finding(what=words, requirement=gone.requirement))
-    return await _seal_again(steps, contract, gone.requirement, await conversation.conclude(weighed))
+    """The contract with new cases in place of the disclosed one and of every equal one, whichever requirement it
+    belongs to. What is not replaced is lost."""
+    known = contract.model_copy(update={"disclosed": (*contract.disclosed, gone.case)})
+    has_it = [one for one in contract.requirements if _cases_known_from(contract, one, gone.case)]
+    conversation = _conversation(steps, known, has_it)
+    gaps = [
+        Finding(
+            what=f"the case for the clause “{case.quotes}” was shown to the implementers, so it no longer counts: "
+            "write a new case for the same clause, with another input",
+            requirement=one.id,
+        )
+        for one in has_it
+        for case in _cases_known_from(contract, one, gone.case)
+    ]
+    weighed = await conversation.ask_for_cases(*gaps)
+    return await _seal_again(steps, known, contract, has_it, await conversation.conclude(weighed))
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
     """Have another examiner answer the requirement's cases blind. Returns the new contract; None if its answers change
     no case."""
-    conversation = _conversation(steps, contract, requirement, always_second=True)
+    disputed = [one for one in contract.requirements if one.id == requirement]
+    conversation = _conversation(steps, contract, disputed, always_second=True)
     weighed = await conversation.weigh(())
     settled = await conversation.put_to_second_examiner(weighed) if weighed.kept and conversation.second else weighed
     if settled.kept == weighed.kept:
         await conversation.close()
         return None
-    return await _seal_again(steps, contract, requirement, conversation.assemble(settled))
+    return await _seal_again(steps, contract, contract, disputed, conversation.assemble(settled))
 
 
 def _conversation(
-    steps: Steps, contract: Contract, requirement: str, *, without: Case | None = None, always_second: bool = False
+    steps: Steps, contract: Contract, requirements: Sequence[Requirement], *, always_second: bool = False
 ) -> ExaminerConversation:
-    one = _requirement_of(contract, requirement)
-    theirs = [check for check in one.checks if check_hash(check) in contract.authors]
+    """A conversation about the agents' cases of these requirements, without the disclosed ones."""
+    bare = tuple(one.model_copy(update={"checks": ()}) for one in requirements)
+    asked = Requirements(
+        requirements=bare, interface=contract.interface, serve=contract.serve, disclosed=contract.disclosed
+    )
+    theirs = [(one.id, check) for one in requirements for check in one.checks if check_hash(check) in contract.authors]
     left = [
-        Proposed(requirement=requirement, cases=tuple(_cases_without(check.cases, without)))
+        Proposed(requirement=name, cases=tuple(_not_disclosed(check.cases, contract.disclosed)))
         if isinstance(check, ExamplesCheck)
-        else Proposed(requirement=requirement, page=check if check.kind == "browser" else None)
-        for check in theirs
+        else Proposed(requirement=name, page=check if check.kind == "browser" else None)
+        for name, check in theirs
     ]
-    bare = one.model_copy(update={"checks": ()})
-    asked = Requirements(requirements=(bare,), interface=contract.interface, serve=contract.serve)
     before = Examined(cases=tuple(each for each in left if each.cases or each.page))
     return ExaminerConversation(steps.apart(), asked, before=before, always_second=always_second)
 
 
-def _cases_without(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
-    """The cases without the case `gone`. If `gone` is an exchange, it stays, as set-up for the cases after it."""
+def _not_disclosed(cases: Sequence[Case], disclosed: Sequence[Case]) -> Iterator[Case]:
+    """The cases without the disclosed ones. A disclosed exchange stays, as set-up for the cases after it."""
     for one in cases:
-        if one != gone:
+        if not any(is_known_from(each, one) for each in disclosed):
             yield one
         elif isinstance(one, HttpCase):
             yield as_setup(one)
 
 
-async def _seal_again(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:
-    """Seal the contract again with the requirement's new checks, as a step: changed checks are run on the base
-    again."""
-    one = _requirement_of(contract, requirement)
-    own = tuple(check for check in one.checks if check_hash(check) not in contract.authors)
-    made = next(each for each in found.asked.requirements if each.id == requirement)
-    changed = one.model_copy(update={"checks": (*own, *made.checks)})
-    requirements = tuple(changed if each.id == requirement else each for each in contract.requirements)
+def _cases_known_from(contract: Contract, one: Requirement, disclosed: Case) -> list[Case]:
+    """The agents' cases of a requirement whose results are known to whoever was shown the case `disclosed`."""
+    checks = [check for check in one.checks if check_hash(check) in contract.authors]
+    cases = [case for check in checks if isinstance(check, ExamplesCheck) for case in check.cases]
+    return [case for case in cases if is_known_from(disclosed, case) and not getattr(case, "setup", False)]
+
+
+async def _seal_again(
+    steps: Steps, contract: Contract, before: Contract, changed: Sequence[Requirement], found: Examination
+) -> Contract:
+    """Seal the contract again with new checks for the `changed` requirements, as a step: changed checks are run on the
+    base again. Compared with the contract `before`, these requirements may have lost cases."""
+    names = {one.id for one in changed}
+    made = {one.id: one.checks for one in found.asked.requirements}
+    requirements = tuple(
+        one.model_copy(update={"checks": (*_users_checks(contract, one), *made[one.id])}) if one.id in names else one
+        for one in contract.requirements
+    )
     caps = {**contract.caps, **found.caps}
     undecided = tuple(dict.fromkeys((*contract.undecided, *found.undecided)))
 
@@ -109,6 +144,7 @@ async def _seal_again(steps: Steps, contract: Contract, requirement: str, found:
             suites=contract.suites,
             unguarded=contract.unguarded,
             red_suites=contract.red_suites,
+            disclosed=contract.disclosed,
         )
         terms = SealTerms(
             contract.held_out,
@@ -119,7 +155,13 @@ async def _seal_again(steps: Steps, contract: Contract, requirement: str, found:
             undecided=undecided,
             known=contract.base_facts,
         )
-        return await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
+        sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
+        words = steps.context.goal.text
+        counted = tuple(
+            one.model_copy(update={"lost": lost_cases(before, sealed, one.id, words)}) if one.id in names else one
+            for one in sealed.requirements
+        )
+        return sealed.model_copy(update={"requirements": counted})
 
     inputs = digest(contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
     sealed = await steps.compute(Contract, steps.key("sealed anew"), inputs, step)
@@ -127,8 +169,8 @@ async def _seal_again(steps: Steps, contract: Contract, requirement: str, found:
     return sealed
 
 
-def _requirement_of(contract: Contract, requirement: str) -> Requirement:
-    return next(one for one in contract.requirements if one.id == requirement)
+def _users_checks(contract: Contract, one: Requirement) -> tuple[Check, ...]:
+    return tuple(check for check in one.checks if check_hash(check) not in contract.authors)
 
 
 def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:

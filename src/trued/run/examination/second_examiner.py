@@ -105,6 +105,23 @@ def is_same_json(one: Any, two: Any) -> bool:
     return type(one) is type(two) and bool(one == two)
 
 
+def is_known_from(disclosed: Case, shown: Case | BrowserCheck) -> bool:
+    """Whether somebody who was shown the case `disclosed` knows the result of the case `shown`: the same call or
+    command line, whatever it quotes; or the same exchange. (Another exchange may have the same request, and another
+    result, because of the exchanges before it.)"""
+    if isinstance(disclosed, CallCase) and isinstance(shown, CallCase):
+        given = [[*one.args, *one.kwargs.values()] for one in (disclosed, shown)]
+        return disclosed.call == shown.call and is_same_json(*given)
+    if isinstance(disclosed, RunCase) and isinstance(shown, RunCase):
+        inputs = [(one.run, one.stdin, one.files) for one in (disclosed, shown)]
+        return inputs[0] == inputs[1]
+    if isinstance(disclosed, HttpCase) and isinstance(shown, HttpCase):
+        requests = [(one.http.method.upper(), one.http.path, one.http.body) for one in (disclosed, shown)]
+        results = [(one.status, one.json_, one.body, one.headers) for one in (disclosed, shown)]
+        return requests[0] == requests[1] and results[0] == results[1]
+    return False
+
+
 def _input(shown: Case | BrowserCheck) -> str:
     if isinstance(shown, BrowserCheck):
         done = f", then {', '.join(map(str, shown.actions))}" if shown.actions else ""
