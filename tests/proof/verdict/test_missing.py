@@ -64,6 +64,54 @@ async def test_a_command_that_does_not_find_the_projects_own_module_is_unjudged_
     assert (await found.prove(contract, await found.head({"src/kit.py": "ONE = 1\n"}))).grade is Grade.TESTED
 
 
+PAY = 'import os\n\nKEY = os.environ["PAY_KEY"]\n'
+SIGN = 'def sign(x):\n    return f"{KEY}:{x}"\n'
+SIGNED = {"kind": "examples", "cases": [{"call": "pay:sign", "args": [n], "returns": f"k:{n}"} for n in (1, 2)]}
+
+
+@pytest.mark.spec("DAY-2", "LAW-8")
+@pytest.mark.parametrize(
+    ("top", "error", "fix"),
+    [
+        (PAY, "KeyError: 'PAY_KEY'", "variables: {PAY_KEY: …}"),
+        ("from kit._core import KEY\n", "No module named 'kit._core'", "prepare:"),
+        ("from importlib.metadata import version\nKEY = version('pay')\n", "PackageNotFoundError", "prepare:"),
+        ("from pathlib import Path\nKEY = Path.home().joinpath('.key').read_text()\n", "FileNotFoundError", "prepare:"),
+    ],
+)
+async def test_a_module_that_cannot_be_imported_here_on_either_side_is_unjudged_and_the_way_out_is_named(
+    tmp_path: Path, top: str, error: str, fix: str
+) -> None:
+    base = {"pay.py": top, "kit/__init__.py": ""}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "sign signs", "checks": [SIGNED]}])
+    verdict = await trial.verdict({"pay.py": f"{top}{SIGN}"})
+    judged = only(verdict)
+    assert (judged.grade, judged.gaps, verdict.lacks_only_environment) == (Grade.UNJUDGED, (), True), judged.why
+    assert len(judged.why) == 1
+    assert error in judged.why[0]
+    assert fix in judged.why[0]
+
+
+@pytest.mark.spec("DAY-2", "LAW-7")
+async def test_an_import_that_fails_on_both_sides_excuses_no_other_failure_and_a_repaired_one_is_proven(
+    tmp_path: Path,
+) -> None:
+    trial = Trial(tmp_path, {"pay.py": PAY}, [{"id": "r", "text": "sign signs", "checks": [SIGNED]}])
+    contract = await trial.seal()
+    others = (
+        "raise KeyError('OTHER_KEY')\n",
+        "raise RuntimeError(\"'PAY_KEY'\")\n",
+        # importable, and fails when it is called, in one of two cases
+        "KEY = 'k'\ndef sign(x):\n    if x == 1:\n        raise KeyError('PAY_KEY')\n    return f'k:{x}'\n",
+    )
+    grades = [one.grade for one in await trial.judged(contract, *({"pay.py": one} for one in others))]
+    assert grades == [Grade.REFUTED] * 3
+    repaired = await trial.prove(contract, await trial.head({"pay.py": f"KEY = 'k'\n{SIGN}"}))
+    assert repaired.grade is Grade.PROVEN
+    good = Trial(tmp_path / "good", {"pay.py": "KEY = 'k'\n"}, [{"id": "r", "text": "signs", "checks": [SIGNED]}])
+    assert (await good.verdict({"pay.py": f"{PAY}{SIGN}"})).grade is Grade.REFUTED
+
+
 LACKING = MissingFromEnvironment(name="x", what="the module x is not installed")
 
 

@@ -278,7 +278,8 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+        # A subclass, such as `importlib.metadata.PackageNotFoundError`, comes from a module that exists.
+        if type(error) is ModuleNotFoundError and error.name and f"{module_name}.".startswith(f"{error.name}."):
             return None, {"missing": f"module {error.name}"}
         raise
     for part in path.split("."):

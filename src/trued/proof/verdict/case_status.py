@@ -1,5 +1,6 @@
 """The status of one case or test id on base and on head, counted over all its runs. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 RED_TURNS = 3  # a case is red only after this many failures, because one or two can be chance
 GREEN_TURNS = 2  # a case passes on the head only if it passes in this many runs
 MARKED = "marked"
+_FOLDERS = re.compile(r"(?:/[^/\s'\"]+)+/")  # of a path in an error; they differ between runs
 # Agents read this instead of the id of a case that failed after held-out cases had run in the same room. Evidence keeps
 # the real id.
 HUSHED = ""
@@ -20,6 +22,7 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 # them.
 ENGINES = ("environment", "start")
 LIMITS = ("time", "memory")
+IMPORT = "import"  # the module of a call exists, and raises an error while it is imported
 NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base, these failures are the machine's, not the project's
 
 
@@ -127,13 +130,24 @@ def _same_lack(kind: str, check: str) -> tuple[str, ...]:
     return (kind, DRIVER_KIND) if kind == CHROMIUM_KIND and check in ("browser", "tests") else (kind,)
 
 
-def unending(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and kind of cases that hit the same limit of time or memory in every one of these runs. If the runs were on
-    the base, the machine or the limit is the cause."""
+def lasting(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
+    """Id and problem of cases that hit the same limit of time or memory, or got the same error from the import of their
+    module, in every one of these runs. If the runs were on the base, that shows nothing about the head: the machine or
+    the limit may be the cause, a variable that is not set, or a project that is not built here."""
     seen: dict[str, set[str]] = {}
     for one in (one for fact in facts for one in fact.tried):
-        seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else one.kind)
-    return frozenset((name, kind) for name, kinds in seen.items() for kind in LIMITS if kinds == {kind})
+        seen.setdefault(one.id, set()).add("" if one.outcome is Outcomes.PASSED else _problem(one))
+    return frozenset(
+        (name, problem)
+        for name, problems in seen.items()
+        for problem in problems
+        if len(problems) == 1 and problem.split(" ")[0] in (*LIMITS, IMPORT)
+    )
+
+
+def _problem(one: Tried) -> str:
+    """The kind of failure; of a failed import together with its error, without folders."""
+    return f"{IMPORT} {_FOLDERS.sub('', one.detail)}" if one.kind == IMPORT else one.kind
 
 
 def on_head(
@@ -142,9 +156,9 @@ def on_head(
     """The worst result of one id, and the runs in which it did not pass.
 
     `lacks`: id and kind of problems that are not the head's fault, because the base has them, too, or because a package
-    could not be installed. With such a problem, or if the engine itself failed, the id is unjudged. With any other
-    problem it has failed. That includes missing things: otherwise a head could avoid a failure by printing that
-    something is missing.
+    could not be installed; for a failed import, its error, too. With such a problem, or if the engine itself failed,
+    the id is unjudged. With any other problem it has failed. That includes missing things: otherwise a head could avoid
+    a failure by printing that something is missing.
 
     If the id stands for a whole file that the base could not import, it passes if the file has tests and all pass.
     """
@@ -215,7 +229,7 @@ def _is_marked_as_skipped(one: Tried) -> bool:
 
 def _is_unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
     if one.outcome is not Outcomes.UNJUDGED:
-        return one.kind in LIMITS and (name, one.kind) in lacks
+        return one.kind in (*LIMITS, IMPORT) and (name, _problem(one)) in lacks
     return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE_CHECK, one.kind)})
 
 

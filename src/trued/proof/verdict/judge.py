@@ -34,16 +34,17 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out import DATA, is_hidden_data
 from trued.proof.verdict import reasons
 from trued.proof.verdict.case_status import (
+    IMPORT,
     Base,
     Head,
     full_name,
     is_unjudged_on_base,
     lacking,
+    lasting,
     number_of_tests,
     on_base,
     on_head,
     results_with_id,
-    unending,
 )
 from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
 from trued.proof.verdict.missing import each_once, missing_part
@@ -312,7 +313,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
     stands = on_base(base, facts.own_modules)
-    lacks = lacking(base) | unending(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
+    lacks = lacking(base) | lasting(base) | {(WHOLE_CHECK, kind) for kind in facts.awaited}
     if not stands:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
@@ -348,9 +349,11 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.notes.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
-    on_both = {*count.blind, *([WHOLE_CHECK] if any(case == WHOLE_CHECK for case, _ in count.unjudged) else [])}
+    # Of these, the base's text is quoted, because the head could put anything into its own.
+    on_both = {*count.blind, *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT)}
     unjudged = [tried for case, tried in count.unjudged if case not in on_both]
-    unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
+    on_base_too = [one for fact in base for one in fact.tried if one.id in on_both]
+    unjudged += [one for one in on_base_too if is_unjudged_on_base(one) or one.kind == IMPORT]
     count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
     return count
 

@@ -31,6 +31,7 @@ from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_m
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 from trued.proof.text.python_names import modules_asked
+from trued.proof.verdict.case_status import IMPORT
 from trued.proof.verdict.gaps import NO_WORK
 
 TRY_AGAIN = "verify or resume again"
@@ -60,6 +61,9 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     if kind == "prepare":
         what = f"the preparation fails on the base, too{f': {said}' if said else ''}"
         return MissingFromEnvironment(name="prepare", what=what, fix="correct `environment: {prepare: […]}`")
+    if kind == IMPORT:
+        what = f"its module cannot be imported here, and neither can the base's: {said.removeprefix('raised ')}"
+        return MissingFromEnvironment(name=IMPORT, what=what, fix=_importable(said, node=_is_node(check)))
     if kind in ("time", "memory"):
         limit = "too long" if kind == "time" else "too much memory"
         what = f"it takes {limit} on the base"
@@ -69,6 +73,17 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         return MissingFromEnvironment(name=_command(check), what=what, fix="correct the check, or the base")
     what = f"the environment of the checks broke{f': {said}' if said and kind == 'environment' else ''}"
     return MissingFromEnvironment(name=kind or "environment", what=what, fix=TRY_AGAIN)
+
+
+def _importable(said: str, *, node: bool) -> str:
+    """How to make a module importable that raises this error on the base."""
+    if variable := re.search(r"\bKeyError: '([A-Za-z_]\w*)'$", said):
+        return f"if it is a variable: `environment: {{variables: {{{variable[1]}: …}}}}`"
+    build = "npm run build" if node else "python -m pip install -e ."
+    return (
+        f'if it must be built or installed first: `environment: {{prepare: ["{build}"]}}`; '
+        "if it reads a variable: `environment: {variables: {NAME: …}}`"
+    )
 
 
 def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, tuple[MissingFromEnvironment, ...]]:
