@@ -24,7 +24,8 @@ def test_every_command_of_a_line_is_found(line: str, started: list[list[str]]) -
     [
         ("npm run build && npm test", [["npm", "run", "build"], ["npm", "test"]]),
         ("CI=1 pytest -q", [["CI=1", "pytest", "-q"]]),
-        ("cd sub && pytest", []),
+        ("cd sub && pytest", [["cd", "sub"], ["pytest"]]),
+        ("true && cd sub && pytest", []),
         ("pytest; true", []),
         ("pytest || true", []),
         ("pytest > log", []),

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, MissingFromEnvironment, Requirement, TestsCheck, Tried
-from trued.proof.checks.tests import files_of_check, package_scripts
+from trued.proof.checks.tests import files_of_check, runner_on_base
 from trued.proof.hashes import check_hash
 from trued.proof.own_modules import own_modules
 from trued.proof.room.bench import WHOLE_CHECK, Bench, CaseSelection
@@ -15,7 +15,6 @@ from trued.proof.room.frozen_files import is_below, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, run_check
 from trued.proof.seal import run_and_repeat_failures
-from trued.proof.text.command_parser import recognise_runner
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.verdict.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.verdict.judge import OwnTests
@@ -93,7 +92,7 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
     """The check's files that the base lacks. If the check names no files and collected no test on the base, all new
     test files of the head."""
     known = {*await workspace.blobs(contract.base), *contract.carried}
-    asked = recognise_runner(check.command, package_scripts(await workspace.read(contract.base, "package.json")))
+    asked = await runner_on_base(check.command, workspace, contract.base, contract.carried)
     if files := files_of_check(check, asked):
         return [one for one in files if not any(is_below(path, one) for path in known)]
     base = [one for fact in contract.base_facts if fact.check == check_hash(check) for one in fact.tried]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from trued.errors import CannotJudge
 from trued.model import Check, Contract, Evidence, Figures, Outcomes, TestsCheck, Tried
-from trued.proof.checks.tests import base_scripts
+from trued.proof.checks.tests import runner_of
 from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.hashes import check_hash
 from trued.proof.room import node
@@ -22,7 +22,7 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import run_check
-from trued.proof.text.command_parser import RunnerCall, node_options, recognise_runner
+from trued.proof.text.command_parser import RunnerCall, node_options
 from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # the longest that measuring may take
@@ -131,14 +131,14 @@ async def _measured(
     async with clean_room(workspace, own, commit, interpreter, over=changed) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
-        asked = recognise_runner(check.command, await base_scripts(bench))
+        asked = await runner_of(check.command, bench)
         product = [path for path in blobs if not is_test(path) and not is_configuration(path)][:MOST_FILES]
         product = [path for path in product if path in of] if of else product
         if asked and asked.runner in ("pytest", "unittest") and not check.e2e:
             return await _python(check, bench, product)
         fact = await run_check(check, bench, CaseSelection())
         if asked and asked.runner == "node" and not check.e2e:
-            return fact, *await _node(asked, check, bench, of)
+            return fact, *await _node(asked, check, bench.started_in(asked.folder), of)
         return fact, None, _unmeasured(asked, check)
 
 

@@ -1,10 +1,11 @@
 """CountedTests: how many tests of a command pass, counted by the engine; an agent or a user named the command."""
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from trued.model import Figures, Finding, Value
 from trued.proof.checks.tests import package_scripts
-from trued.proof.text.command_parser import recognise_runner
+from trued.proof.text.command_parser import package_folder, recognise_runner
 
 if TYPE_CHECKING:  # avoids an import cycle: a branch is part of a run, and runs count tests
     from trued.run.branch import Branch
@@ -50,5 +51,6 @@ def missing_test_files(command: str, paths: set[str]) -> tuple[str, ...]:
 async def is_countable(branch: "Branch", command: str) -> bool:
     """Whether the command starts a runner whose tests the engine can count. A package script is resolved as the base
     defines it."""
-    manifest = await branch.read("package.json", at=branch.base) or ""
-    return recognise_runner(command, package_scripts(manifest.encode())) is not None
+    folder = package_folder(command)
+    manifest = await branch.read(posixpath.join(folder, "package.json"), at=branch.base) or ""
+    return recognise_runner(command, package_scripts(manifest.encode()), of=folder) is not None

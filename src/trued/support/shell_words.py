@@ -40,7 +40,8 @@ def unsupported_operator(command: str) -> str:
 
 
 def sequential_commands(command: str) -> list[list[str]]:
-    """The commands of a line like `a && b`; empty if the line uses any other shell feature, or changes the folder."""
+    """The commands of a line like `a && b`; empty if the line uses any other shell feature, or changes the folder after
+    its first command."""
     steps: list[list[str]] = [[]]
     for word in shell_words(command):
         if word == "&&":
@@ -49,5 +50,5 @@ def sequential_commands(command: str) -> list[list[str]]:
             return []
         else:
             steps[-1].append(word)
-    simple = all(steps) and not any(step[0] == "cd" for step in steps)
+    simple = all(steps) and not any(step[0] == "cd" for step in steps[1:])
     return steps if simple else []

@@ -254,6 +254,10 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         (ONE + "      - kind: tests\n        files: [../x]\n", 6, "not a path inside"),
         (ONE + "      - {kind: tests, command: 'pytest -q | tee log'}\n", 5, "uses `|`, which needs a shell"),
         (ONE + "      - {kind: tests, command: 'pytest -q; true'}\n", 5, "uses `;`, which needs a shell"),
+        (ONE + "      - {kind: tests, command: tox}\n", 5, "`tox` starts no test runner whose results can be counted"),
+        (ONE + "      - {kind: tests, command: 'cd a && make test'}\n", 5, "starts no test runner"),
+        (ONE + "      - {kind: tests, command: python manage.py test}\n", 5, "starts no test runner"),
+        (ONE + "      - {kind: tests, command: cd ../a && pytest}\n", 5, "starts no test runner"),
         (ONE + "      - kind: command\n", 5, "has no command"),
         (ONE + "      - kind: command\n        command: [make]\n", 6, "command: it should be a valid string"),
         (ONE + "      - kind: command\n        command: x\n        within_s: 0\n", 7, "greater than 0"),
@@ -334,6 +338,10 @@ def test_mistakes_in_json_and_toml_have_lines_too(text: str, suffix: str, line: 
         "{kind: tests, command: \"pytest -k 'a | b'\"}",
         "{kind: tests, command: 'sh run.sh | tee log', report: out.xml}",
         "{kind: command, command: 'pytest -q | tee log'}",
+        "{kind: tests, command: 'cd backend && pytest -q'}",
+        "{kind: tests, command: 'npm --prefix web run check'}",
+        "{kind: tests, command: 'make test', report: out.xml}",
+        "{kind: command, command: 'make test'}",
     ],
 )
 def test_shell_syntax_is_refused_only_where_no_shell_runs_it(check: str) -> None:

@@ -92,7 +92,8 @@ def test_a_command_comes_to_its_runner(command: str, runner: str, arguments: tup
 
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
-    "command", ["make test", "pytest || true", "pytest | tail -1", "echo 5 passed", "npm run no-such", "cd x && pytest"]
+    "command",
+    ["make test", "pytest || true", "pytest | tail -1", "echo 5 passed", "npm run no-such", "cd x && npm test"],
 )
 def test_what_is_no_runner_is_none(command: str) -> None:
     assert recognise_runner(command, {"test": "echo ok"}) is None

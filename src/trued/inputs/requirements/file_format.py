@@ -27,6 +27,7 @@ from trued.model import (
     Value,
     is_node,
 )
+from trued.proof.text.command_parser import countable_instead, recognise_runner, starts_package_script
 from trued.support.shell_words import unsupported_operator
 
 ID_LIMIT = 80
@@ -204,6 +205,10 @@ class TestsEntry(TestsCheck):
             raise RuleBroken(
                 f"its command uses `{operator}`, which needs a shell, and tests are started without one",
                 "write the test command alone, or use `kind: command`",
+            )
+        if not self.report and not (starts_package_script(self.command) or recognise_runner(self.command)):
+            raise RuleBroken(
+                f"`{self.command}` starts no test runner whose results can be counted", countable_instead(self.command)
             )
         return self
 

@@ -1,6 +1,7 @@
 """Tests checks: finds the runner that a command starts, and runs it so that every test id is counted."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import posixpath
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -13,7 +14,15 @@ from trued.proof.runners.node import run_node_tests
 from trued.proof.runners.pytest import run_pytest
 from trued.proof.runners.report_files import run_with_report
 from trued.proof.runners.unittest import run_unittest
-from trued.proof.text.command_parser import RunnerCall, files_in_command, recognise_runner
+from trued.proof.text.command_parser import (
+    RunnerCall,
+    countable_instead,
+    files_in_command,
+    package_folder,
+    recognise_runner,
+    with_files_for_patterns,
+)
+from trued.protocols import Workspace
 from trued.support.tables import json_table, table_at
 
 Runner: TypeAlias = Callable[[TestsCheck, RunnerCall, Bench, CaseSelection], Awaitable[Fact]]
@@ -24,10 +33,6 @@ RUNNERS: Mapping[str, Runner] = {
     "go": run_go_tests,
     **dict.fromkeys(("vitest", "jest", "mocha"), run_with_report),
 }
-SUPPORTED = (
-    "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
-    "or any that writes JUnit XML to the check's `report`"
-)
 
 
 async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> Fact:
@@ -35,15 +40,18 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
 
     A command that starts no known runner, or names a file that the base does not have, is a broken check.
     """
-    asked = recognise_runner(check.command, await base_scripts(bench))
+    asked = await runner_of(check.command, bench)
     if asked is None and not check.report:
-        why = f"`{check.command}` starts no test runner whose results can be counted; supported: {SUPPORTED}"
+        why = (
+            f"`{check.command}` starts no test runner whose results can be counted; {countable_instead(check.command)}"
+        )
         return void_fact(why, Outcomes.BROKEN, "runner", check.command)
     if lost := await _not_on_base(check, asked, bench):
         why = f"{lost} is not on the base, and tests that the change adds are not used as evidence"
         return void_fact(why, Outcomes.BROKEN, "no such file", check.command)
     if asked is None:
         return await run_with_report(check, None, bench, wanted)
+    bench = bench.started_in(asked.folder)
     if not check.e2e:
         return await _run(check, asked, bench, wanted)
     # Only pytest needs Playwright for Python, because a plugin opens pages for its tests. Tests of other runners start
@@ -62,10 +70,21 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
     return replace(fact, notes=(*asked.notes, *fact.notes))
 
 
-async def base_scripts(bench: Bench) -> dict[str, str]:
-    """The scripts of the base's package.json. The head's are not used, because the head must not change what `npm test`
-    does."""
-    return package_scripts(await bench.workspace.read(bench.base, "package.json"))
+async def runner_of(command: str, bench: Bench) -> RunnerCall | None:
+    """The test runner that the command starts (`runner_on_base`)."""
+    return await runner_on_base(command, bench.workspace, bench.base, bench.carried)
+
+
+async def runner_on_base(command: str, workspace: Workspace, base: str, carried: Iterable[str]) -> RunnerCall | None:
+    """The test runner that the command starts, according to the base's package.json; None if it starts none. The head's
+    is not read, because the head must not change what `npm test` does.
+
+    Patterns such as `test_*.py` are replaced by files of the base and of the contract (`carried`).
+    """
+    folder = package_folder(command)
+    scripts = package_scripts(await workspace.read(base, posixpath.join(folder, "package.json")))
+    asked = recognise_runner(command, scripts, of=folder)
+    return with_files_for_patterns(asked, {*await workspace.blobs(base), *carried}) if asked else None
 
 
 def package_scripts(text: bytes | None) -> dict[str, str]:

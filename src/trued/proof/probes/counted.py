@@ -10,6 +10,7 @@ import ast
 import fnmatch
 import functools
 import gc
+import glob
 import hashlib
 import importlib
 import importlib.util
@@ -172,8 +173,12 @@ class Counting:
         if config.getoption("doctestmodules", False):
             self.channel.say(note="doctests in modules were not counted, because they are part of the code under test")
         if self.order["files"] is not None:
-            config.args[:] = self.order["files"]
+            config.args[:] = [self.from_start(one) for one in self.order["files"]]
             return
+        if self.order["start"] != self.order["room"] and config.args == [str(config.invocation_params.dir)]:
+            # pytest follows its setting `testpaths` only if it is started in `--rootdir`
+            found = [one for pattern in config.getini("testpaths") for one in sorted(glob.glob(pattern))]
+            config.args[:] = found or config.args
         for one in self.order["more"]:
             self.include(config, one)
 
@@ -187,9 +192,14 @@ class Counting:
         patterns = config.getini("python_files")
         if file.is_file() and not any(fnmatch.fnmatch(file.name, pattern) for pattern in patterns):
             patterns.append(file.name)
-        places = [pathlib.Path(self.order["room"], argument.split("::")[0]) for argument in config.args]
+        places = [pathlib.Path(self.order["start"], argument.split("::")[0]) for argument in config.args]
         if not any(place == file or place in file.parents for place in places):
-            config.args.append(named)
+            config.args.append(self.from_start(named))
+
+    def from_start(self, named: str) -> str:
+        """The path of a file of the checkout, seen from the folder in which pytest was started."""
+        room, start = self.order["room"], self.order["start"]
+        return named if start == room else os.path.relpath(os.path.join(room, named), start)
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
         # Doctests in Python files are part of the code under test, so they cannot be frozen and do not count.

@@ -44,7 +44,7 @@ async function play(file, tell) {
     if (event.type === 'test:stderr') errors = (errors + data.message).slice(-MOST_TEXT);
     if (event.type === 'test:stderr' || event.type === 'test:stdout') process.stderr.write(String(data.message));
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
-    const itself = data.nesting === 0 && path.resolve(order.room, data.name) === place;
+    const itself = data.nesting === 0 && path.resolve(order.start, data.name) === place;
     const error = data.details?.error;
     tell({
       way: itself ? [] : [...above.slice(0, data.nesting), data.name],

@@ -175,12 +175,13 @@ def found(order: dict[str, Any], loader: Loading) -> list[Any]:
     if order["patterns"]:
         loader.testNamePatterns = [one if "*" in one else "*" + one + "*" for one in order["patterns"]]
     if order["names"]:
-        names = [dotted(one, order["room"]) for one in order["names"]]
+        names = [dotted(one, order["begun"]) for one in order["names"]]
         return [named_as(name, one) for name in names for one in flat(loader.loadTestsFromName(name))]
     top = order["top"]
     found = flat(loader.discover(order["start"], order["pattern"], top))
     for named in order["more"]:
-        found += flat(loader.loadTestsFromName(dotted(named, top or order["start"]))) if named.endswith(".py") else []
+        if named.endswith(".py"):
+            found += flat(loader.loadTestsFromName(dotted(os.path.join(order["room"], named), top or order["start"])))
     return found
 
 

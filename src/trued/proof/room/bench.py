@@ -71,6 +71,7 @@ class Bench:
     mount_points: tuple[str, ...] = ()  # folders of the interpreter that are inside the user's repository
     repository: Path | None = None  # what cases and pages find as `.git` in their first turn
     words: frozenset[str] = frozenset()  # words of the requirements' texts
+    folder: str = ""  # the folder of the room in which `execute` starts commands; "" is the room itself
 
     async def execute(
         self,
@@ -84,6 +85,8 @@ class Bench:
     ) -> CommandResult:
         """Run a command in this room, in the sandbox, and return how it ended. If it has the loopback network, the
         services are started first."""
+        if self.folder:  # the sandbox itself always starts in the room
+            argv = ("sh", "-c", 'cd -- "$0" && exec "$@"', self.folder, *argv)
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
         if self.services and network == "loopback":
@@ -158,6 +161,15 @@ class Bench:
         """The program for the word `python` in the user's command lines. Runners that count tests use `interpreter`
         instead."""
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
+
+    def started_in(self, folder: str) -> "Bench":
+        """The same bench for commands that start in this folder. Python finds the modules there first, as it does for
+        a program that is started there."""
+        return replace(self, folder=folder, roots=(str(self.room / folder), *self.roots)) if folder else self
+
+    def from_folder(self, path: str) -> str:
+        """This path of the room, seen from the folder in which commands start."""
+        return os.path.relpath(path, self.folder) if self.folder else path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """Those of these absolute paths that are inside the room, made relative to the room."""

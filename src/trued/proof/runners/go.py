@@ -1,5 +1,6 @@
 """Go tests, counted from the events of `go test -json`, each with the file that contains it."""
 
+import posixpath
 import random
 import re
 import shutil
@@ -76,7 +77,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
     if program is None:
         return void_fact("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    held = GoTestFiles(bench.room, known)
+    held = GoTestFiles(bench.room, known, bench.folder or ".")
     given = _parse_arguments(asked.arguments)
     chosen = _chosen(check, wanted, held, given)
     call = _GoTestCall(check, asked, bench, program)
@@ -147,7 +148,7 @@ class _GoTestCall:
             **self.asked.variables,
             **{**OFFLINE, "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0"},
         }
-        if (self.bench.room / "vendor" / "modules.txt").is_file():
+        if (self.bench.room / self.bench.folder / "vendor" / "modules.txt").is_file():
             variables["GOFLAGS"] = "-mod=vendor"
         return await self.bench.execute(
             (self.program, "test", "-json", *words),
@@ -160,8 +161,9 @@ class _GoTestCall:
 class GoTestFiles:
     """Finds the file of the base that contains a test. Go itself reports only the package."""
 
-    def __init__(self, room: Path, known: Iterable[str]) -> None:
+    def __init__(self, room: Path, known: Iterable[str], start: str = ".") -> None:
         self.room = room
+        self.start = start  # the folder in which `go` starts
         self.files = sorted(path for path in known if path.endswith("_test.go"))
         self.modules = {
             str(PurePosixPath(path).parent): name
@@ -182,10 +184,18 @@ class GoTestFiles:
         folder = PurePosixPath(path).parent
         if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
             return False
-        home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
-        if home != ".":  # the file is in a separate module, which `go test` at the top of the project does not reach
+        if self.home(folder) != self.home(PurePosixPath(self.start)):  # `go test` does not reach other modules
             return False
-        return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
+        return any(_covers(self.from_start(one), str(folder)) for one in packages or ["."])
+
+    def home(self, folder: PurePosixPath) -> str:
+        """The folder of the module to which a folder belongs."""
+        return next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
+
+    def from_start(self, package: str) -> str:
+        """The folder or pattern that an argument of `go test` means, as a path of the checkout."""
+        folder = self.folder(package)
+        return folder if folder != package else posixpath.normpath(posixpath.join(self.start, package))
 
     def holding(self, path: str, test: str) -> int:
         """How many files of the package define a test of this name. There may be several, chosen by build tags."""
@@ -251,7 +261,7 @@ async def _copies(call: _GoTestCall, held: GoTestFiles, chosen: list[_Model], co
     files = sorted({one.split("::")[0] for one in ours})
     if not files:
         return {}
-    folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
+    folders = sorted({f"./{call.bench.from_folder(str(PurePosixPath(file).parent))}" for file in files})
     given = _parse_arguments(call.asked.arguments)
     flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
     names = f"^({'|'.join(sorted({*ours.values()}))})$"

@@ -98,7 +98,7 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
         canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
         loaded = room.enter_context(scratch_folder(bench.room))
         order = {
-            **{"room": str(bench.room), "options": _options(options)},
+            **{"room": str(bench.room), "start": str(bench.room / bench.folder), "options": _options(options)},
             "files": list(reversed(files)) if wanted.second else files,
             "canaries": [{"file": one.file, "name": one.name} for one in canaries],
             "workers": WORKERS,
@@ -129,7 +129,9 @@ async def _files(
         ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK} & known
         if ours:
             return sorted(ours)
-    found = node_test_files(known, named, typed)
+    below = f"{bench.folder}/" if bench.folder else ""
+    inner = [path.removeprefix(below) for path in known if path.startswith(below)]
+    found = [f"{below}{path}" for path in node_test_files(inner, named, typed)]
     extra = [path for one in check.files for path in known if is_below(path, one) and is_node_script(path, typed)]
     return sorted({*found, *(one for one in extra if one in check.files or _is_named(one))})
 

@@ -1,5 +1,6 @@
 """pytest, run with the engine's plugin, which reports every test id and how it ended."""
 
+import posixpath
 import random
 import re
 import string
@@ -143,10 +144,9 @@ def random_name() -> str:
 async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str, str]:
     """The base's own configuration of pytest: its path and text. The head's is never read."""
     known = await bench.workspace.blobs(bench.base)
-    named = [one for one in arguments if not one.startswith("-")]
-    for path in pytest_configuration_paths(
-        [one for one in named if any(is_below(path, one.split("::")[0]) for path in known)]
-    ):
+    named = [posixpath.join(bench.folder, one) for one in arguments if not one.startswith("-")]
+    there = [one for one in named if any(is_below(path, one.split("::")[0]) for path in known)]
+    for path in pytest_configuration_paths(there or [bench.folder or "."]):
         if path in known:
             text = (await bench.workspace.read(bench.base, path) or b"").decode("utf-8", "replace")
             if configures_pytest(path, text):

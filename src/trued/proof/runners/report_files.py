@@ -2,6 +2,7 @@
 
 import json
 import os
+import posixpath
 import random
 import re
 import shutil
@@ -158,7 +159,8 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
     variables |= {REPORT_VARIABLE: str(report)} if room.runner == "mocha" else {}
     argv = ["sh", "-c", room.check.command]
     if asked:
-        program = str(bench.room / "node_modules" / ".bin" / asked.runner)
+        program = str(_packages(room) / ".bin" / asked.runner)
+        only = [bench.from_folder(path) for path in only]
         second, major = room.wanted.second, _major_version(room)
         argv = [
             program,
@@ -175,10 +177,16 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Comma
     return ran
 
 
+def _packages(room: _Room) -> Path:
+    """The `node_modules` that has the runner: that of the folder in which it starts, or that of the whole project."""
+    own = room.bench.room / room.bench.folder / "node_modules"
+    return own if (own / ".bin" / room.runner).exists() else room.bench.room / "node_modules"
+
+
 def _major_version(room: _Room) -> int:
     """The first number of the installed runner's version; `NEWEST` if it cannot be read."""
     try:
-        manifest = (room.bench.room / "node_modules" / room.runner / "package.json").read_bytes()[:MOST_BYTES]
+        manifest = (_packages(room) / room.runner / "package.json").read_bytes()[:MOST_BYTES]
         return int(json.loads(manifest)["version"].split(".")[0])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return NEWEST
@@ -206,7 +214,7 @@ def _exists(report: Path) -> bool:
 
 
 def _has_started(room: _Room, ran: CommandResult) -> bool:
-    installed = (room.bench.room / "node_modules" / ".bin" / room.runner).exists()
+    installed = (_packages(room) / ".bin" / room.runner).exists()
     return installed and not (ran.timed_out or ran.flooded or ran.exit_code == NOT_FOUND)
 
 
@@ -233,7 +241,8 @@ async def _file_by_file(room: _Room, folder: Path) -> CountedRun | str:
 def _test_files(room: _Room) -> list[str]:
     """The files that contain the wanted tests. If none is known, the files that the check names; if it names none, all
     files that are named like tests."""
-    scripts = [path for path in room.known if is_script(path) and (room.bench.room / path).is_file()]
+    below = [path for path in room.known if is_below(path, room.bench.folder)]
+    scripts = [path for path in below if is_script(path) and (room.bench.room / path).is_file()]
     held = {one.split("::")[0] for one in room.wanted.ids or ()}
     asked = [path for path in scripts if any(is_below(path, one) for one in room.check.files)]
     tests = [path for path in scripts if is_named_like_a_script_test(path)]
@@ -244,7 +253,7 @@ def _without_report(room: _Room, ran: CommandResult) -> Fact:
     """The `Fact` of a run that left no report. No test is counted, whatever the run printed."""
     counted = CountedRun({}, ended=None)
     made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
-    missing = room.asked and not (room.bench.room / "node_modules" / ".bin" / room.asked.runner).exists()
+    missing = room.asked and not (_packages(room) / ".bin" / room.asked.runner).exists()
     if ran.exit_code == NOT_FOUND or missing:
         why = f"{room.runner} is not installed"
         return replace(
@@ -264,7 +273,8 @@ def _models(room: _Room) -> list[str]:
     If none is known to have failed, files that the check names and whose tests can be copied are preferred."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
-    files = held or {path for path in room.known if is_named_like_a_script_test(path)}
+    below = [path for path in room.known if is_below(path, room.bench.folder)]
+    files = held or {path for path in below if is_named_like_a_script_test(path)}
     able = sorted(path for path in files if is_script(path) and (room.bench.room / path).is_file())
     if room.wanted.red:
         return files_to_copy(able, (one.split("::")[0] for one in room.wanted.red))
@@ -374,7 +384,7 @@ def _is_wanted(ids: frozenset[str] | None, name: str) -> bool:
 def _file(room: _Room, one: ReportedTest) -> str:
     """The file that contains the test; "" if the report does not name it."""
     for word in (one.file, one.group, *reversed(one.suites), one.name):
-        path = next(iter(room.bench.inside([word])), word).removeprefix("./")
+        path = next(iter(room.bench.inside([word])), posixpath.join(room.bench.folder, word.removeprefix("./")))
         if path in room.known or (path and is_script(path) and (room.bench.room / path).is_file()):
             return path
     return ""

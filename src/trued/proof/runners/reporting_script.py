@@ -56,6 +56,7 @@ def python_order(bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
     files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE_CHECK})
     return {
         "room": str(bench.room),
+        "start": str(bench.room / bench.folder),
         "paths": list(bench.roots),
         "site": list(bench.site),
         "files": files or None,

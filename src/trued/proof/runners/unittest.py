@@ -85,12 +85,14 @@ def _read(arguments: tuple[str, ...]) -> _UnittestCall | None:
 
 
 def _order(check: TestsCheck, call: _UnittestCall, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
-    start = bench.room / call.start
+    begun = bench.room / bench.folder
+    start = begun / call.start
     return {
         **python_order(bench, wanted),
+        "begun": str(begun),
         "start": str(start),
         "pattern": call.pattern,
-        "top": str(bench.room / call.top) if call.top else str(start),
+        "top": str(begun / call.top) if call.top else str(start),
         "names": list(call.names),
         "patterns": list(call.patterns),
         "more": _unfound(check, call),

@@ -1,15 +1,23 @@
 """Parses a command of the contract, to find the test runner that it starts and the runner's arguments. Pure."""
 
+import posixpath
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.model import FactNote
-from trued.support.shell_words import sequential_commands
+from trued.support.shell_words import sequential_commands, started_commands
 from trued.support.tables import json_table, table_at
 
+SUPPORTED = (
+    "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, "
+    "or any that writes JUnit XML to the check's `report`"
+)
+# Programs that start whatever a file of the project says.
+_STARTERS = frozenset(("tox", "nox", "make", "gmake", "just", "task", "inv", "invoke", "sh", "bash", "ant", "rake"))
 DEEPEST = 8  # at most this many levels of scripts that start scripts are followed
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
@@ -52,6 +60,7 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("time",): frozenset(),
 }
 _MANAGERS = ("npm", "pnpm", "yarn", "bun")
+_FOLDER_OPTIONS = ("--prefix", "-C", "--cwd", "--dir")  # of package managers: the folder of the package
 # Options of node that take a value.
 _NODE_VALUES = frozenset(
     (
@@ -61,6 +70,7 @@ _NODE_VALUES = frozenset(
     )
 )
 
+_UNITTEST_VALUES = ("-k", "-s", "-p", "-t")  # options of unittest that take a value
 # Options of pytest that take a value.
 _PYTEST_VALUES = frozenset(
     (
@@ -78,20 +88,93 @@ class RunnerCall:
     arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     before: tuple[str, ...] = ()  # commands that must succeed first
+    folder: str = ""  # the folder of the project in which it starts; "" is the top
     notes: tuple[str, ...] = ()  # how the command was understood, if that is not obvious
 
 
-def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
+def recognise_runner(command: str, scripts: Mapping[str, str] | None = None, of: str = "") -> RunnerCall | None:
     """The test runner that this command starts directly, through a wrapper or through a script; None if it starts none.
 
-    `scripts`: those of the base's package.json.
+    `scripts`: those of the base's package.json in the folder `of`. A command that starts a script of another folder is
+    not recognised (`package_folder` tells which folder's scripts a command needs).
     """
-    return _recognised(command, scripts or {}, DEEPEST)
+    parts = _in_folder(sequential_commands(command))
+    if parts is None:
+        return None
+    folder, steps = parts
+    asked = _recognised(steps, (scripts or {}) if folder == of else {}, DEEPEST)
+    return replace(asked, folder=folder) if asked else None
 
 
-def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
-    steps = sequential_commands(command)
-    if not steps or deep <= 0:
+def countable_instead(command: str) -> str:
+    """What to write instead of a command that starts no known test runner."""
+    words = [word for step in started_commands(command)[-1:] for word in step]
+    other = "or use `kind: command`, which only sees if it succeeds"
+    if any(PurePosixPath(word).name == "manage.py" for word in words):
+        return f"write `python -m pytest` (with pytest-django), {other}"
+    if words and PurePosixPath(words[0]).name in _STARTERS:
+        return f"write the test command that `{words[0]}` starts, such as `python -m pytest`, {other}"
+    return f"supported: {SUPPORTED}; {other}"
+
+
+def package_folder(command: str) -> str:
+    """The folder whose package.json has the scripts that this command may start: `web` for `cd web && npm test` and for
+    `npm --prefix web test`. "" is the top of the project."""
+    parts = _in_folder(sequential_commands(command))
+    return parts[0] if parts else ""
+
+
+def starts_package_script(command: str) -> bool:
+    """Whether the command starts a script of a package.json, so that only this file says which runner it starts."""
+    parts = _in_folder(sequential_commands(command))
+    return bool(parts and parts[1] and _script_words(parts[1][-1]))
+
+
+def _in_folder(steps: list[list[str]]) -> tuple[str, list[list[str]]] | None:
+    """The folder in which these commands start, and the commands without what names it: `cd DIR && …` at their
+    beginning, or `--prefix DIR` of a package manager. None if that is no folder of the project."""
+    folder = "."
+    match steps[:1]:
+        case [["cd", named]]:
+            folder, steps = named, steps[1:]
+        case [["cd", *_]]:
+            return None
+    if len(steps) == 1 and (words := _script_words(steps[0])):
+        named, own = _without_folder(words)
+        folder, steps = posixpath.join(folder, named), [[*steps[0][: -len(words)], *own]]
+    whole = posixpath.normpath(folder)
+    if whole.startswith(("/", "..", "~", "-")) or "$" in whole:
+        return None
+    return ("" if whole == "." else whole), steps
+
+
+def _without_folder(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The folder that options of a package manager name, and its command line without them. Options after the name of
+    the script belong to the script, except for npm, which reads all up to `--`."""
+    folder, kept, rest = "", [words[0]], list(words[1:])
+    while rest:
+        word = rest.pop(0)
+        option, equals, value = word.partition("=")
+        if option in _FOLDER_OPTIONS and (equals or rest):
+            folder = value if equals else rest.pop(0)
+            continue
+        kept.append(word)
+        if word == "--" or (words[0] != "npm" and not word.startswith("-")):
+            kept += rest
+            break
+    return folder, kept
+
+
+def _script_words(words: Sequence[str]) -> list[str]:
+    """The part of a command that begins with a package manager; none if it starts none."""
+    rest = list(words)
+    while rest and _ASSIGNED.fullmatch(rest[0]):
+        rest.pop(0)
+    return rest if rest and rest[0] in _MANAGERS else []
+
+
+def _recognised(steps: list[list[str]], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
+    if not steps or deep <= 0 or steps[0][0] == "cd":
         return None
     asked = _unwrapped(steps[-1], scripts, deep)
     if asked is None:
@@ -170,7 +253,7 @@ def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCa
     if name not in scripts:
         return None
     more = [one for one in more if one != "--"] if "--" in more or words[0] != "npm" else []
-    asked = _recognised(f"{scripts[name]} {shlex.join(more)}".strip(), scripts, deep - 1)
+    asked = _recognised(sequential_commands(f"{scripts[name]} {shlex.join(more)}".strip()), scripts, deep - 1)
     if asked is None:
         return None
     first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
@@ -225,11 +308,41 @@ def _node(words: list[str]) -> RunnerCall | None:
 
 
 def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
-    """Files and folders that the command itself names; none if it runs all tests."""
+    """Files and folders of the project that the command itself names; none if it runs all tests. A command that starts
+    in a folder and names no file there names this folder."""
+    found = _named_files(asked)
+    if not asked.folder:
+        return found
+    return tuple(posixpath.normpath(f"{asked.folder}/{one}") for one in found) or (asked.folder,)
+
+
+def with_files_for_patterns(asked: RunnerCall, known: Iterable[str]) -> RunnerCall:
+    """The call with patterns such as `test_*.py` replaced by the files that they match, as a shell does. Only Python's
+    runners need that: others read patterns themselves. A pattern that matches nothing stays as it is."""
+    if asked.runner not in ("pytest", "unittest"):
+        return asked
+    below = f"{asked.folder}/" if asked.folder else ""
+    paths = sorted(path.removeprefix(below) for path in known if path.startswith(below))
+    valued = _UNITTEST_VALUES if asked.runner == "unittest" else _PYTEST_VALUES
+    found: list[str] = []
+    for word, before in zip(asked.arguments, ("", *asked.arguments), strict=False):
+        pattern = word.removeprefix("./")
+        able = before not in valued and word[:1] != "-" and "::" not in word and not {"*", "?"}.isdisjoint(word)
+        matching = [one for one in paths if able and _matches_in_shell(one, pattern)]
+        found += matching or [word]
+    return replace(asked, arguments=tuple(found))
+
+
+def _matches_in_shell(path: str, pattern: str) -> bool:
+    parts, wanted = path.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def _named_files(asked: RunnerCall) -> tuple[str, ...]:
     words = list(asked.arguments)
     if asked.runner == "node":
         return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
-    valued = ("-k", "-s", "-p", "-t") if asked.runner == "unittest" else _PYTEST_VALUES
+    valued = _UNITTEST_VALUES if asked.runner == "unittest" else _PYTEST_VALUES
     places = [one for one, before in zip(words, ["", *words], strict=False) if before not in valued and one[:1] != "-"]
     if asked.runner == "unittest":
         tests = [one for one in places if one.endswith(".py") or ".test_" in f".{one}"]
