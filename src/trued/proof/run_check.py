@@ -25,6 +25,7 @@ from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact, unjudged_fa
 from trued.proof.room.clean_room import (
     held_out_files_left,
     restore_frozen_files,
+    write_files_of_commit,
     write_held_out_files,
     write_repository,
 )
@@ -45,8 +46,12 @@ async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
             await restore_frozen_files(bench)
             if left := held_out_files_left(bench):
                 raise CannotJudge(f"{left[0]}, a held-out file of the contract, is still in the room of another check")
-            checked_out = isinstance(check, DATA) and not wanted.second
-            with _with_its_files(check, bench) as ready, write_repository(bench) if checked_out else nullcontext():
+            data = isinstance(check, DATA)
+            with (
+                write_files_of_commit(bench) if data else nullcontext(),
+                _with_its_files(check, bench) as ready,
+                write_repository(bench) if data and not wanted.second else nullcontext(),
+            ):
                 fact = await _run_once(check, ready, wanted)
         except CannotJudge as error:
             fact = unjudged_fact(str(error), "environment", wanted)

@@ -10,8 +10,9 @@ the mode of a folder is enough. So cases and pages run first in a room of their 
 anything. Their second run is in the room of the tests, as LAW-6 asks. If they pass in their own room, but leave
 something behind there, their first run is repeated in the room of the tests.
 
-The room of the tests has the base's tests and test settings, and lacks those that the head adds. The room of cases and
-pages has all files as the head has them, because code could be right only where its own tests are missing.
+The room of the tests has the base's tests and test settings, and lacks those that the head adds. While a case or page
+runs in it, it has all files as the head has them (`write_files_of_commit`): such a file may be the product's, and code
+could be right only where its own tests are missing.
 """
 
 import asyncio

@@ -33,7 +33,10 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # Describes how checks are run: what they find in a room, what they send to a server, how often they run. If you change
 # any of that, change this text, too, whatever the new text says: results that were recorded with another text are not
 # used, and the checks run again.
-ROOM = "at the path of the user's repository, with a .git in the first run; requests like those of curl and a browser"
+ROOM = (
+    "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases; "
+    "requests like those of curl and a browser"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,9 @@ class Bench:
     second: bool = False  # this is the second turn, in other surroundings than the first
     mount_points: tuple[str, ...] = ()  # folders of the interpreter that are inside the user's repository
     repository: Path | None = None  # what cases and pages find as `.git` in their first turn
+    # Files of which the room has not the commit's version, and the folder that has it. Cases and pages get it.
+    replaced: tuple[str, ...] = ()
+    committed: Path = Path()
     words: frozenset[str] = frozenset()  # words of the requirements' texts
     folder: str = ""  # the folder of the room in which `execute` starts commands; "" is the room itself
 

@@ -41,6 +41,7 @@ from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
 NODE_MODULES = "node_modules"
+COMMITTED = "committed"  # folder beside a room: the commit's own version of each file that the room has not
 MOST_BYTES = 64 * 2**20  # at most this many bytes of a frozen file are compared; its size is always compared
 
 
@@ -101,6 +102,9 @@ async def clean_room(
             graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
             manifests = await _manifests(workspace, contract, (on_base, here), room)
         carried = {**manifests, **over}
+        for path in manifests:
+            _set_aside(room, path)
+        replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
         known = {*on_base, *here, *over, *withheld}
@@ -134,6 +138,8 @@ async def clean_room(
             go=seen,
             mount_points=mount_points,
             carried=carried,
+            committed=room.parent / COMMITTED,
+            replaced=tuple(sorted(path for path in replaced_files if PurePosixPath(path).parts[0] != NODE_MODULES)),
             withheld={} if as_committed else withheld,
             folders=files_by_folder(contract) if withheld else {},
             node_modules=packages.readable,
@@ -176,11 +182,13 @@ async def _restore_base_files(
     changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
     loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
     for path in surplus:
-        unlink_in(room, path)
+        _set_aside(room, path)
     if restored or linked:
         async with workspace.room(contract.base) as original:
             # These files have the same content, but the head turned them into links.
             restored += [path for path in linked if not (original / path).is_symlink()]
+            for path in restored:
+                _set_aside(room, path)
             for path in restored:
                 copy_into(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus and on_base.get(path) != here[path]]
@@ -229,7 +237,7 @@ def _remove_shadows(
     installed = {name.replace("-", "_") for name in interpreter.versions}
     found = shadowing_files(added, folders, texts, interpreter.standard | installed)
     for path in found:
-        unlink_in(room, path)
+        _set_aside(room, path)
     removed, hidden = {*graft.removed, *found}, {*graft.not_loaded, *found}
     return replace(graft, removed=tuple(sorted(removed)), not_loaded=tuple(sorted(hidden)))
 
@@ -362,6 +370,16 @@ def unlink_in(room: Path, path: str) -> None:
             return
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         (room / path).unlink()
+
+
+def _set_aside(room: Path, path: str) -> None:
+    """Move one of the commit's files out of the room, to the same path in the folder `COMMITTED` beside it."""
+    if any((room / folder).is_symlink() for folder in PurePosixPath(path).parents):
+        return  # a link that the head left there
+    place, kept = room / path, room.parent / COMMITTED / path
+    if place.is_symlink() or place.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        place.rename(kept)
 
 
 @contextmanager
@@ -540,13 +558,8 @@ def write_held_out_files(bench: Bench, files: Mapping[str, str], named: Collecti
     if not files:
         yield bench
         return
-    aside = bench.room.parent / f"aside-{nonce()[:12]}"
-    aside.mkdir(mode=0o700)
-    made = _missing_folders(bench.room, files)
-    moved = {path: aside / str(number) for number, path in enumerate(files)}
-    try:
-        for path, kept in moved.items():
-            _move(_checked_place(bench.room, path), kept)
+    with _places_cleared(bench.room, files):
+        for path in files:
             _write_carried(bench.room, path, files)
         guarded = {path for path in files if path.endswith(".py") or path in named}
         yield replace(
@@ -555,16 +568,43 @@ def write_held_out_files(bench: Bench, files: Mapping[str, str], named: Collecti
             frozen={**bench.frozen, **{path: file_digest(bench.room / path) for path in files}},
             guarded=frozenset({*bench.guarded, *guarded}),
         )
+
+
+@contextmanager
+def write_files_of_commit(bench: Bench) -> Iterator[None]:
+    """Have every file in the room as the commit has it while a case or page runs, tests and their settings included.
+    Afterwards the room is again as tests need it."""
+    if not bench.replaced:
+        yield
+        return
+    committed = bench.committed
+    with _places_cleared(bench.room, bench.replaced):
+        for path in bench.replaced:
+            if (committed / path).is_symlink() or (committed / path).is_file():
+                copy_into(committed, bench.room, path)
+        yield
+
+
+@contextmanager
+def _places_cleared(room: Path, paths: Iterable[str]) -> Iterator[None]:
+    """Clear these paths of the room while the block runs, and restore what was there. Raises CannotJudge if that fails,
+    because nothing else may run beside what the block left."""
+    aside = room.parent / f"aside-{nonce()[:12]}"
+    aside.mkdir(mode=0o700)
+    made = _missing_folders(room, paths)
+    moved = {path: aside / str(number) for number, path in enumerate(paths)}
+    try:
+        for path, kept in moved.items():
+            _move(_checked_place(room, path), kept)
+        yield
     finally:
-        _remove_held_out_files(bench.room, moved, made)
+        _restore_places(room, moved, made)
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _remove_held_out_files(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
-    """Remove held-out files from the room, and restore what was in their places. Raises CannotJudge if that fails,
-    because nothing else may run beside them."""
+def _restore_places(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
     try:
-        for path, kept in moved.items():
+        for path, kept in reversed(moved.items()):
             place = _checked_place(room, path)
             remove_path(place)
             _move(kept, place)
@@ -572,7 +612,7 @@ def _remove_held_out_files(room: Path, moved: Mapping[str, Path], made: Iterable
             with contextlib.suppress(OSError):  # a folder that is not empty stays
                 folder.rmdir()
     except OSError as error:
-        raise CannotJudge(f"held-out tests could not be removed from the room: {error.strerror}") from error
+        raise CannotJudge(f"files of one check could not be removed from the room: {error.strerror}") from error
 
 
 def _checked_place(room: Path, path: str) -> Path:
