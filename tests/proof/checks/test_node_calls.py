@@ -36,13 +36,13 @@ export const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").rep
 export const add = async (a, b) => { await new Promise((done) => setTimeout(done, 5)); return a + b; };
 export const nothing = () => undefined;
 export const sparse = () => ({ a: 1, b: undefined, c: [undefined, null] });
-export const big = () => 2n ** 70n;
+export const big = () => [2n ** 70n, 2n ** 70n + 1n];
 export const odd = () => [NaN, -Infinity, -0, 1e21, 0.1];
 export const map = () => new Map([["a", [1]], [2, true]]);
 export const set = (given) => new Set([...given, 3]);
 export const date = () => new Date(0);
 export const bytes = (given) => Buffer.from([...given].reverse());
-export const floats = () => new Float64Array([1, 2.5]);
+export const floats = () => [new Float64Array([1, 2.5, NaN]), new BigInt64Array([-1n]), new Uint8ClampedArray(1)];
 class Point { #hidden = 1; x = 1; y = 2; toJSON() { return "forged"; } get norm() { return 3; } }
 export const point = () => new Point();
 export const lazy = function* () { yield 1; yield "b"; };
@@ -63,14 +63,18 @@ export const everything = async (given) => [
   kit.set(given[0]), kit.date(), kit.bytes(given[1]), kit.floats(), kit.point(), kit.lazy(), kit.tools.twice(4),
   caught(() => kit.strict("long")), kit.slug, Symbol("x"), /a/g, new String("a"), new Proxy({}, {}),
   new ArrayBuffer(1), [class undefined extends Error {}].map((Kind) => new Kind())[0],
+  Object.assign(Object.create(Error.prototype), { constructor: { name: "Date 1" } }),
 ];
 """
+BIG = [{"$object": f"BigInt {2**70}"}, 2**70 + 1]
+TYPED = [{"$object": f"{one}"} for one in ("Float64Array 1,2.5,nan", "BigInt64Array -1", "Uint8ClampedArray 0")]
 ALL = [
-    *("foo-bar-42", 5, None, {"a": 1, "c": [None, None]}, 2**70, [{"$float": "nan"}, {"$float": "-inf"}, 0, 1e21, 0.1]),
+    *("foo-bar-42", 5, None, {"a": 1, "c": [None, None]}, BIG, [{"$float": "nan"}, {"$float": "-inf"}, 0, 1e21, 0.1]),
     *({"a": [1], "2": True}, {"$set": [3, 1, 2]}, {"$object": "Date 1970-01-01T00:00:00.000Z"}, {"$bytes": "cba"}),
-    *([1, 2.5], {"x": 1, "y": 2}, {"$iterator": [1, "b"]}, 8, {"$object": "TooLong"}, {"$object": "function"}),
+    *(TYPED, {"x": 1, "y": 2}, {"$iterator": [1, "b"]}, 8, {"$object": "TooLong"}, {"$object": "function"}),
     *({"$object": "symbol"}, {"$object": "RegExp /a/g"}, {"$object": "String"}, {"$object": "Proxy"}),
     *({"$object": "ArrayBuffer"}, {"$object": "[object undefined]"}),
+    {"$object": "[object Date 1]"},
 ]
 
 
@@ -111,6 +115,54 @@ async def test_what_differs_is_told_by_its_kind(tmp_path: Path) -> None:
     async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
         fact = await run_examples(check, bench, CaseSelection())
     assert [one.kind for one in fact.tried] == list(wrong)
+
+
+LIKE_OTHERS = {
+    "whole": "120n",
+    "list": "new Float64Array([1, 2])",
+    "set": "new (class extends Set { has() { return false; } })([1])",
+    "map": "new (class extends Map { get() {} })([['a', 1]])",
+    "row": "new (class extends Array { map() { return []; } })(1, 2)",
+    "own": "Object.assign([1, 2], { forEach() {} })",
+    "entries": "Object.assign(new Map([['a', 1]]), { get() {} })",
+}
+HONEST_HEIRS = {
+    "whole": "120",
+    "list": "new (class extends Array { last() { return 2; } })(1, 2)",
+    "set": "new (class extends Set { add(one) { return super.add(one); } sum() { return 1; } })([1])",
+    "map": "new (class extends Map { set(name, one) { return super.set(name, one); } })([['a', 1]])",
+    "row": "/(1)(2)/.exec('12').slice(1).map(Number)",
+    "own": "vm.runInNewContext('[1, 2]')",
+    "entries": "vm.runInNewContext('new Map([[\"a\", 1]])')",
+}
+EXPECTED: dict[str, Any] = {
+    **{"whole": 120, "list": [1, 2], "set": {"$set": [1]}, "map": {"a": 1}, "row": [1, 2], "own": [1, 2]},
+    "entries": {"a": 1},
+}
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_value_that_is_not_read_like_a_number_or_list_is_none(tmp_path: Path) -> None:
+    texts = [
+        "".join(f"export const {one} = () => {how};\n" for one, how in each.items())
+        for each in (LIKE_OTHERS, HONEST_HEIRS)
+    ]
+    base = {**BASE, "src/kit.js": texts[0], "src/honest.js": f"import vm from 'node:vm';\n{texts[1]}"}
+    trial = Trial(tmp_path, base, cases(returns("whole", 120)))
+    await trial.workspace.begin()
+    check = ExamplesCheck.model_validate(
+        {
+            "cases": [
+                *(returns(one, value) for one, value in EXPECTED.items()),
+                *({**returns(one, value), "call": f"src/honest.js:{one}"} for one, value in EXPECTED.items()),
+            ]
+        }
+    )
+    contract = Contract(base=trial.workspace.base, requirements=())
+    async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
+        fact = await run_examples(check, bench, CaseSelection())
+    assert [one.kind for one in fact.tried] == ["returned"] * 7 + [""] * 7, fact.tried
+    assert [one.detail for one in fact.tried[:2]] == ["returned <BigInt 120>", "returned <Float64Array 1,2>"]
 
 
 COMMON = "const helper = require('./helper');\nmodule.exports = { twice: (n) => helper(n) * 2 };\n"

@@ -14,6 +14,7 @@ from trued.proof.checks.values import (
     MOST_ANSWERED,
     UnfitAnswer,
     UnsoundRendering,
+    is_exact,
     matches,
     read_rendering,
     show_value,
@@ -78,15 +79,8 @@ def _node_flaw(case: CallCase) -> str:
     foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
     if foreign:
         return f"{foreign[0]} is not a kind of value in Node"
-    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _is_exact(one)), None)
+    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not is_exact(one)), None)
     return "" if lost is None else f"args: Node has no number that is exactly {str(lost)[:50]}"
-
-
-def _is_exact(number: int) -> bool:
-    try:
-        return float(number) == number
-    except OverflowError:
-        return False
 
 
 def _numbers(value: Any) -> Iterator[int | float]:

@@ -9,7 +9,9 @@ A value in a requirements file stands for:
   `{"$object": "module.Class"}`: exactly that
 
 For values from Node, null also stands for undefined, and an undefined field counts as missing, as in JSON;
-`{"$object": "undefined"}` stands for exactly undefined, `{"$object": "Date 2020-01-01T00:00:00.000Z"}` for a date.
+`{"$object": "undefined"}` stands for exactly undefined, `{"$object": "Date 2020-01-01T00:00:00.000Z"}` for a date,
+`{"$object": "BigInt 5"}` for a BigInt, which is no number, and `{"$object": "Float64Array 1,2.5"}` for a typed array,
+which is no list. A whole number that no number in Node can hold stands for the BigInt.
 """
 
 import json
@@ -129,11 +131,19 @@ def _number(node: Any) -> int | float | None:
 
 def _same_number(expected: int | float, node: Any) -> bool:
     found = _number(node)
-    if found is None:
-        return False
+    if found is None:  # nobody who expects such a number can mean anything but a BigInt
+        return isinstance(expected, int) and not is_exact(expected) and node == ["o", f"BigInt {expected}"]
     if _is_minus_zero(expected):
         return _is_minus_zero(found)  # an expected -0.0 equals only -0.0; an expected 0 equals both zeros
     return found == expected or (found != found and expected != expected)  # only NaN differs from itself
+
+
+def is_exact(number: int) -> bool:
+    """Whether a number of Node, which is a float, can be exactly this."""
+    try:
+        return float(number) == number
+    except OverflowError:
+        return False
 
 
 def _is_minus_zero(number: int | float) -> bool:

@@ -20,7 +20,7 @@ const { Buffer, Date, Error, Map, Number, Object, RegExp, Set, String, Uint8Arra
 const bufferFrom = Buffer.from.bind(Buffer);
 const exit = process.reallyExit.bind(process);
 const { readFileSync, writeSync, existsSync, statSync } = fs;
-const { apply } = Reflect;
+const { apply, ownKeys } = Reflect;
 const { isArray } = Array;
 const { defineProperty, getPrototypeOf, is: sameValue, keys: keysOf, prototype: ofObject } = Object;
 const call = Function.prototype.call;
@@ -54,6 +54,17 @@ const { isMapIterator, isSetIterator, isBoxedPrimitive, isModuleNamespaceObject 
 // The language's own errors. An error is one of these only if it was made by that very class, whatever its name is.
 const OWN_ERRORS = { __proto__: null, Error };
 for (const one of [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError, AggregateError]) OWN_ERRORS[one.name] = one;
+const { prototype: ofArray } = Array;
+const { prototype: ofMap } = Map;
+const { prototype: ofSet } = Set;
+const MOST_CLASSES = 100; // above one value
+// Not those that change a value, or describe it.
+const UNREAD = ["constructor", "length", "toString", "toLocaleString", "push", "unshift", "splice", "sort", "reverse", "fill", "copyWithin"];
+for (const one of ["set", "add", "delete", "clear", Symbol.toStringTag, Symbol.unscopables]) push(UNREAD, one);
+const reading = (kind) => ownKeys(kind).filter((one) => !UNREAD.includes(one));
+const READ = { __proto__: null, array: reading(ofArray), map: reading(ofMap), set: reading(ofSet) };
+const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
+const LONGEST_DECIMAL = 4000; // hexadecimal digits
 const LAZY = /^\[object (Array|Map|Set|String|RegExp String|Segment) Iterator\]$|^\[object (Generator|Iterator Helper)\]$/;
 
 // -- values as data ---------------------------------------------------------------------------------------------------
@@ -133,7 +144,7 @@ function scalar(value) {
     case "number":
       return whole(value) && !sameValue(value, -0) ? `${INT},"${digits(value, 16)}"` : `${FLOAT},"${float(value)}"`;
     case "bigint":
-      return `${INT},"${hex(value, 16)}"`;
+      return object(`BigInt ${big(value)}`);
     case "object":
       return "null";
     default:
@@ -145,9 +156,16 @@ function object(name) {
   return `${OBJECT},${said.json(name)}`;
 }
 
-// An object whose name the project chose. It must not pass for undefined, which stands for a missing field, too.
+// An object whose name the project chose. It must not pass for undefined, which stands for a missing field, too, nor for
+// a date or another value that is told by a kind and a text.
 function titled(name) {
-  return object(name === "undefined" ? "[object undefined]" : name);
+  return object(name === "undefined" || !test(NAME, name) ? `[object ${name}]` : name);
+}
+
+// A BigInt in digits; a very long one would take too long to be written as a decimal.
+function big(value) {
+  const digits = hex(value, 16);
+  return digits.length > LONGEST_DECIMAL ? `0x${digits}` : hex(value, 10);
 }
 
 function float(value) {
@@ -159,18 +177,35 @@ function float(value) {
 // The opening mark of a container and a function for its next member; for any other value, its text.
 function container(value) {
   if (isProxy(value)) return alone(object("Proxy")); // a proxy could give another answer each time
-  if (isArray(value)) return { __proto__: null, text: OPEN.l, next: listed(value) };
-  if (isMap(value)) {
+  const kind = isArray(value) ? ofArray : isMap(value) ? ofMap : isSet(value) ? ofSet : undefined;
+  if (kind !== undefined && overrides(value, kind)) return alone(titled(lineage(value)[0] ?? "another"));
+  if (kind === ofArray) return { __proto__: null, text: OPEN.l, next: listed(value) };
+  if (kind === ofMap) {
     const flat = [];
     eachOfMap(value, (one, key) => push(flat, key, one));
     return { __proto__: null, text: OPEN.d, next: listed(flat) };
   }
-  if (isSet(value)) {
+  if (kind === ofSet) {
     const members = [];
     eachOfSet(value, (one) => push(members, one));
     return { __proto__: null, text: OPEN.s, next: listed(members) };
   }
   return special(value) ?? { __proto__: null, text: OPEN.d, next: fields(value) };
+}
+
+// Whether the value, or its class, has something else in place of a method with which people read an array, map or set.
+// One of another realm, which has methods of its own, is not looked at.
+function overrides(value, kind) {
+  const names = kind === ofArray ? READ.array : kind === ofMap ? READ.map : READ.set;
+  let found = false;
+  let steps = 0;
+  for (let one = value; one !== kind; one = getPrototypeOf(one)) {
+    steps += 1;
+    if (one === null) return false;
+    if (isProxy(one) || steps > MOST_CLASSES) return true;
+    for (let place = 0; place < names.length && !found; place += 1) found = own(one, names[place]);
+  }
+  return found;
 }
 
 function alone(text) {
@@ -183,7 +218,7 @@ function special(value) {
   if (isAnyArrayBuffer(value)) return alone(object("ArrayBuffer"));
   if (isTypedArray(value)) {
     if (typedTag(value) === "Uint8Array") return alone(bytes(value));
-    return { __proto__: null, text: OPEN.l, next: numbers(value) };
+    return alone(object(`${typedTag(value)} ${joined(numbers(value), ",")}`));
   }
   if (isNativeError(value) || hasInstance(Error, value)) return alone(titled(lineage(value)[0] ?? "Error"));
   if (isBoxedPrimitive(value)) return alone(titled(slice(zone(value), 8, -1)));
@@ -206,11 +241,11 @@ function listed(list) {
 }
 
 function numbers(view) {
-  let place = -1;
-  return () => {
-    place += 1;
-    return place < typedLength(view) ? { __proto__: null, done: false, one: view[place] } : { __proto__: null, done: true };
-  };
+  const pieces = [];
+  for (let place = 0; place < typedLength(view); place += 1) {
+    push(pieces, typeof view[place] === "bigint" ? big(view[place]) : float(view[place]));
+  }
+  return pieces;
 }
 
 function drawn(value) {
