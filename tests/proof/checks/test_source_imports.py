@@ -13,7 +13,8 @@ BASE = {
 }
 BY_PYTHON = {
     "a native library": "import sqlite3\n\nx = sqlite3.connect(':memory:')\nx.load_extension('evil.so')\n",
-    "a native library in parts": "import sqlite3\n\nx = sqlite3.connect('a')\ngetattr(x, 'load_' + 'extension')('evil')\n",
+    "a native library in parts": "import sqlite3\n\nx = sqlite3.connect('a')\n"
+    "getattr(x, 'load_' + 'extension')('evil')\n",
     "a native library by a setting": "import sqlite3\n\nx = sqlite3.connect('a')\nx.setconfig(1005, True)\n",
     "a folder of packages": "import site\n\nsite.addsitedir('lib')\n",
     "a folder of packages by another name": "from site import addsitedir as more\n\nmore('lib')\n",
@@ -35,20 +36,24 @@ BY_PYTHON = {
 ORDINARY = {
     "values": "import csv\nimport json\nimport math\nimport re\nfrom collections import Counter\n"
     "from dataclasses import dataclass\nfrom datetime import datetime\nfrom functools import partial\n"
-    "from itertools import chain\nfrom pathlib import Path\nfrom typing import Any\nx = re.compile('a'), Counter('a')\n",
+    "from itertools import chain\nfrom pathlib import Path\nfrom typing import Any\n"
+    "x = re.compile('a'), Counter('a')\n",
     "abstract collections": "from collections.abc import Mapping\nfrom concurrent import futures\n"
     "import concurrent.futures\nimport xml.etree.ElementTree as tree\n",
-    "a command line": "import argparse\nimport logging\nfrom logging.handlers import RotatingFileHandler\nimport sys\n\n"
+    "a command line": "import argparse\nimport logging\nfrom logging.handlers import RotatingFileHandler\n"
+    "import sys\n\n"
     "log = logging.getLogger(__name__)\n\n\ndef main():\n    found = argparse.ArgumentParser()\n"
     "    return getattr(found, sys.argv[1])\n",
     "a database": "import sqlite3\n\nx = sqlite3.connect('a.db')\nx.row_factory = sqlite3.Row\n"
     "x.execute('SELECT 1').fetchall()\n",
-    "a server": "from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer\nfrom urllib.parse import parse_qs\n"
+    "a server": "from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer\n"
+    "from urllib.parse import parse_qs\n"
     "from http import HTTPStatus\nfrom urllib.error import URLError\n\n\n"
     "class Answers(BaseHTTPRequestHandler):\n    def do_GET(self):\n        self.send_response(HTTPStatus.OK)\n",
     "an event loop": "import asyncio\n\nasyncio.run(asyncio.sleep(1))\n",
     "a program that the base starts": "import subprocess\n\nsubprocess.run(['git', 'branch'], check=True)\n",
-    "a function of the base's": "from urllib.request import urlopen\n\n\ndef more(url):\n    return urlopen(url).read()\n",
+    "a function of the base's": "from urllib.request import urlopen\n\n\ndef more(url):\n"
+    "    return urlopen(url).read()\n",
     "files and times": "import os\nimport shutil\nimport tempfile\nimport time\nimport zipfile\n\n"
     "x = os.path.join('a', 'b'), time.time(), shutil.copy, tempfile.mkdtemp()\n",
     "methods of its own": "class A:\n    def compile(self):\n        return self._os, self.site, self.select()\n",
@@ -92,12 +97,14 @@ GO_BASE = {
 }
 HEAD_OF_GO = "package svc\n\n"
 BY_GO = {
-    "a library of the system": '// #cgo LDFLAGS: -lsodium\n// #include <sodium.h>\nimport "C"\n\nvar x = C.sodium_init()\n',
+    "a library of the system": '// #cgo LDFLAGS: -lsodium\n// #include <sodium.h>\nimport "C"\n\n'
+    "var x = C.sodium_init()\n",
     "a plugin": 'import "plugin"\n\nfunc Load() { plugin.Open("evil.so") }\n',
     "a plugin in a group": 'import (\n\t"fmt"\n\tp `plugin`\n)\n\nfunc Load() { fmt.Print(p.Open("evil.so")) }\n',
     "a plugin in another spelling": 'import "plu\\x67in"\n\nfunc Load() { plugin.Open("evil.so") }\n',
     "a plugin behind a comment": 'import /* " */ "plugin"\n\nfunc Load() { plugin.Open("evil.so") }\n',
-    "a plugin after another import": 'import "fmt"; import "plugin"\n\nfunc Load() { fmt.Print(plugin.Open("evil.so")) }\n',
+    "a plugin after another import": 'import "fmt"; import "plugin"\n\n'
+    'func Load() { fmt.Print(plugin.Open("evil.so")) }\n',
     "calls of the system": 'import "syscall"\n\nvar x = syscall.Exec\n',
     "memory": 'import "unsafe"\n\nvar x unsafe.Pointer\n',
     "a name of another package": 'import _ "unsafe"\n\n//go:linkname open plugin.open\nfunc open(name string)\n',
@@ -114,7 +121,8 @@ ORDINARY_GO = {
     "its own package": 'import "example.com/svc/svc"\n\nvar X = svc.One()\n',
     "files in the program": 'import _ "embed"\n\n//go:embed page.html\nvar page string\n',
     "a build tag": '//go:build linux\n\nimport "os"\n\nvar X = os.Args\n',
-    "what looks like one": 'import "fmt"\n\n// import "plugin" is not used.\nvar X = fmt.Sprint("plugin", `import "C"`, "unsafe")\n',
+    "what looks like one": 'import "fmt"\n\n// import "plugin" is not used.\n'
+    'var X = fmt.Sprint("plugin", `import "C"`, "unsafe")\n',
     "a program that the base starts": 'import "os/exec"\n\nfunc Go() { exec.Command("git", "log").Run() }\n',
 }
 BY_RUST = {
@@ -150,3 +158,66 @@ async def test_what_a_go_file_takes_from_c_is_compared() -> None:
         text.replace("// #inc", "// #cgo LDFLAGS: -lx\n// #inc"),
     ):
         assert await read({"svc/c.go": more}, GO_BASE) == "unread svc/c.go"
+
+
+BY_NODE = {
+    "a function's maker by destructuring": "const { constructor: Made } = () => 1;\nMade('return 1')();\n",
+    "a function's maker by its short name": "const { constructor } = () => 1;\nconstructor('return 1')();\n",
+    "a function's maker as a value": "const made = (() => 1).constructor;\nmade('return 1')();\n",
+    "a function's maker by a string": "const made = (() => 1)['constructor'];\nmade('return 1')();\n",
+    "a function's maker by parts": "const made = (() => 1)['con' + \"structor\"];\nmade('return 1')();\n",
+    "a function's maker by a key": "const key = 'constructor';\n(() => 1)[key]('return 1')();\n",
+    "a function's maker by reflection": "Reflect.get(() => 1, 'constructor')('return 1')();\n",
+    "a function's maker in a static method": "class A { static go() { return new this.constructor('x'); } }\n",
+    "a name with escapes": "const { c\\u006fnstructor: Made } = () => 1;\n",
+    "a string with escapes": "const made = (() => 1)['c\\x6fnstructor'];\n",
+    "a string with needless escapes": "const made = (() => 1)['c\\onstructor'];\n",
+    "between regular expressions": "const a = /\"/; (() => 1).constructor('return 1')(); const b = /\"/;\n",
+    "after a condition": "if (x) /\"/.test('');(() => 1).constructor('return 1')(); /\"/;\n",
+    "after a condition, on several lines": "if (x) /`/.test('');\n(() => 1).constructor('return 1')();\n/`/;\n",
+    "Function as a value": "const F = Function;\nF('return 1')();\n",
+    "Function by reflection": "Reflect.construct(Function, ['return 1'])();\n",
+    "Function of the global object": "globalThis.Function('return 1')();\n",
+    "eval under another name": "const { eval: go } = globalThis;\ngo('1');\n",
+    "require under another name": "const { require: load } = module;\nload(name);\n",
+    "an import in a text in parts": "const text = 'im' + 'port(\"evil\")';\n",
+    "a native library": "process.dlopen(module, 'evil.node');\n",
+    "a native library by destructuring": "import { dlopen } from 'node:process';\ndlopen(m, 'evil.node');\n",
+    "a module by another name": "const { getBuiltinModule: get } = process;\nget(name);\n",
+    "loaders": "import { register } from 'node:module';\nregister('./x.mjs');\n",
+    "a database with libraries": "import { DatabaseSync } from 'node:sqlite';\n",
+    "a module that Node gained": "import x from 'node:ffi';\n",
+    "a module of Bun": "import { dlopen } from 'bun:ffi';\n",
+}
+ORDINARY_NODE = {
+    "a class": "export class A extends B {\n  constructor(x) { super(x); this.name = this.constructor.name; }\n"
+    "  copy() { return new this.constructor(this.x); }\n}\n",
+    "kinds of objects": "export const same = (a, b) => a.constructor === b.constructor || a.constructor.name === 'A';\n",
+    "a guard": "export const bad = (key) => key === '__proto__' || key === 'constructor';\n",
+    "an error": "export class E extends Error {\n"
+    "  constructor(x) { super(x); Error.captureStackTrace(this, this.constructor); }\n}\n",
+    "replacements": "export const go = (a) => a.replace(/,([\\r\\n])/g, '$1').replace(/a/, \"b\");\n",
+    "names of tests": "import test from 'node:test';\nimport assert from 'node:assert/strict';\n"
+    "test('constructor', () => { assert.equal(1, 1); });\n",
+    "functions": "export const is = (x) => x instanceof Function || Function.prototype.toString.call(x) === '';\n",
+    "modules": "import fs from 'node:fs/promises';\nimport http from 'http';\nimport path from 'node:path';\n"
+    "import { setTimeout } from 'timers/promises';\nimport { promisify } from 'util';\n"
+    "import process from 'node:process';\n"
+    "export const where = path.join(process.cwd(), 'a');\n",
+    "expressions": "export const found = /[\"'`]\\w+\\u00e9/.test('a') || 1 / 2;\n// the constructor\n",
+    "texts": "export const text = 'an ' + 'eval' + \"uation\" + `of ${found}/a`;\n",
+    "settings": "export const rules = { require: 1, eval: true, 'no-eval': 'error' };\n",
+    "numbers": "export const half = (a) => (a + 1) / 2 + 'px';\n",
+}
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", BY_NODE)
+async def test_what_may_run_a_text_or_load_in_a_script_is_unread(name: str) -> None:
+    assert (await read({"more.js": BY_NODE[name]}, BASE)).startswith("unread more.js")
+
+
+@pytest.mark.spec("DAY-9", "LAW-11")
+@pytest.mark.parametrize("name", ORDINARY_NODE)
+async def test_an_ordinary_script_is_read(name: str) -> None:
+    assert await read({"more.js": ORDINARY_NODE[name]}, BASE) == "proven"

@@ -73,3 +73,14 @@ def is_harmless_in_go(path: str) -> bool:
     parts = path.split("/")
     above = ("/".join(parts[:at]) for at in range(1, len(parts) + 1))
     return path != "runtime/cgo" and any(one in _GO for one in above)
+
+
+# Node's modules. What they fetch is read by the addresses in the script.
+HARMLESS_IN_NODE = frozenset(
+    {
+        *("assert", "async_hooks", "buffer", "console", "constants", "crypto", "dgram", "diagnostics_channel", "dns"),
+        *("domain", "events", "fs", "http", "http2", "https", "net", "os", "path", "perf_hooks", "process", "punycode"),
+        *("querystring", "readline", "stream", "string_decoder", "sys", "test", "timers", "tls", "tty", "url", "util"),
+        "zlib",
+    }
+)

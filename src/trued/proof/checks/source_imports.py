@@ -13,7 +13,14 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from trued.proof.checks.harmless_modules import READ_BY_USE, STANDARD, fetched_by, is_harmless_in_go, may_load
+from trued.proof.checks.harmless_modules import (
+    HARMLESS_IN_NODE,
+    READ_BY_USE,
+    STANDARD,
+    fetched_by,
+    is_harmless_in_go,
+    may_load,
+)
 from trued.proof.text.script_imports import imported_names
 
 # Of these languages, imports of packages are not read, because the compiler accepts only those of go.mod or Cargo.toml.
@@ -61,16 +68,46 @@ HELD = frozenset(
 )
 WITHOUT_PACKAGES = ("git",)  # programs whose arguments name no package
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*|\d+")
-# Comments and strings of JavaScript. They are removed before the rest is searched.
-_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`", re.DOTALL)
-_REQUIRES = re.compile(
-    r"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|\s*:)"
-    r"|\bimport\s*\((?!\s*\"\"\s*[,)])|\b(?:createRequire|_load|getBuiltinModule)\b|\beval\b(?!\s*:)|(?<!\.)\bFunction\s*\("
-    r"|\bprocess\.(?:binding|dlopen|mainModule)\b|\bBun\.|\bDeno\.(?:Command|run)\b"
-    # a function made of a text, and a computed name of something that every script can reach
-    r"|(?<!\bthis)\.constructor\s*\(|\bmodule\.constructor\b|\bset(?:Timeout|Interval)\s*\(\s*\"\""
-    r"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
+# Comments, strings and regular expressions of JavaScript. They are removed before the rest is searched.
+_JS_STRING = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`"
+_ASIDE = re.compile(
+    rf"//[^\n]*|/\*.*?\*/|{_JS_STRING}"
+    r"|(?:(?<=[(,=:\[!&|?{;+*%~^-])(?<!\+\+)(?<!--)|(?<==>)|(?<=[\s;{}()]return)|(?<=[\s;{}()]case))\s*"
+    r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/\w*",
+    re.DOTALL,
 )
+_AMBIGUOUS = re.compile(
+    r"[)\]]\s*/(?![/*])[^/\n]*[\"'`][^/\n]*/"
+)  # after `if (x)`, this may begin a regular expression
+_IN_PARTS = re.compile(rf"(?:{_JS_STRING})(?:\s*\+\s*(?:{_JS_STRING}))+", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u\{0*([0-9a-fA-F]{2})\}|u00([0-9a-fA-F]{2})|x([0-9a-fA-F]{2})|([acdeg-mo-qswyzA-Z_$]))")
+_NO_FUNCTION = r"\s*:\s*(?:\d|\"\"|true\b|false\b|null\b|\{|\[)"
+_REQUIRES = re.compile(
+    rf"(?<![\w$])require\b(?!\s*\(\s*\"\"\s*\)|\.main\b|\.resolve\s*\(\s*\"\"|{_NO_FUNCTION})"
+    rf"|\bimport\s*\((?!\s*\"\"\s*[,)])|\beval\b(?!{_NO_FUNCTION})"
+    r"|\b(?:createRequire|_load|getBuiltinModule|dlopen|mainModule|_linkedBinding)\b"
+    r"|\bprocess\.binding\b|\bbinding\b[^;\n]*\}\s*=\s*process\b|\bBun\.|\bDeno\.(?:Command|run|dlopen)\b"
+    # a text that is run after a while, and a computed name of something that every script can reach
+    r"|\bset(?:Timeout|Interval)\s*\(\s*\"\"|\b(?:globalThis|global|window|process)\s*\[\s*(?!\"\"\s*\])"
+)
+# A function can be made of a text by `Function`, which is also the `constructor` of every function.
+_MAKER = re.compile(r"(?<![\w$])(?:constructor|Function)(?![\w$])")
+# Uses of these that make no function of a text: what comes before the word, and what comes after it.
+_MAKES_NONE = tuple(
+    (re.compile(rf"(?:{before})$"), re.compile(after))
+    for before, after in (
+        (r"(?<![.\w$])constructor", r"\s*\("),  # of a class
+        (r"\.constructor", r"\s*(?:[!=]==?|(?:\?\s*)?\.name\b)"),
+        (r"\bcaptureStackTrace\(this, (?:\w+ \?\? )?this\.constructor", r"\)"),
+        (r"[!=]==?\s*[\w$.]+\.constructor", r"\s*(?![\s.(\[`?])"),
+        (r"\bthis\.constructor", r"\s*\.(?!constructor|call|apply|bind|prototype)\w"),
+        (r"\bnew\s+this\.constructor", r"\s*\("),
+        (r"\binstanceof\s+Function|(?<!\bglobalThis)(?<!\bglobal)(?<!\bwindow)(?<!\bself)\.Function", ""),
+        (r"(?<![.\w$])Function", r"\.prototype\b"),
+    )
+)
+_MAKER_NAMED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|getBuiltinModule)\1")
+_COMPARED = re.compile(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
 # A comment may load types or a library for JSX.
@@ -90,8 +127,6 @@ _GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^)]*)\)|([\w.]*\s*\0\d+\0))")
 _GO_IMPORTED = re.compile(r"([\w.]*)\s*\0(\d+)\0")
 _GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
 _LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
-# Node's modules that run a text, or start another program or script.
-RUNNING_NODE = frozenset(("vm", "worker_threads", "cluster", "repl", "inspector", "module", "wasi"))
 # Node's built-in modules, by their short names.
 NODE_OWN = frozenset(
     {
@@ -314,7 +349,7 @@ class _Python:
         return any(map(self._loads, self._dotted(node)))
 
     def _passes_through(self, node: ast.expr) -> bool:
-        """Whether the expression reaches something through an attribute of a module of Python's: `random._os.system`."""
+        """Whether the expression reaches something by an attribute of one of Python's modules: `random._os.system`."""
         while isinstance(node, ast.Attribute):
             if _leads_on(node.attr) and any(
                 one in self.modules for one in self._dotted(node.value) if self._is_standard(one)
@@ -437,17 +472,20 @@ def _written(statement: ast.stmt) -> str:
 
 
 def _script(text: str) -> SourceText:
-    code = _ASIDE.sub(lambda found: '""' if found[0][0] in "\"'`" else " ", text)
+    text = _plain_script(text)
+    code = _ASIDE.sub(lambda found: _blank(found[0]), text)
     said = _ASIDE.sub(lambda found: found[0] if found[0][0] in "\"'`" else " ", text)  # without comments
     hidden = {line.strip() for line in code.splitlines() if _REQUIRES.search(line)}
     # Text that looks like a string may be part of a regular expression with a quotation mark in it. So whole lines are
     # searched, too.
     hidden |= {line.strip() for line in text.splitlines() if _COMPUTED.search(line) or _NAMED_REQUIRE.search(line)}
+    hidden |= {line.strip() for line in code.splitlines() if _AMBIGUOUS.search(line)}
+    hidden |= {*_made_of_texts(code, said)}
     named = {one for each in (text, said) for one in imported_names(each)}
     named |= {one for both in _REQUIRED_BY_COMMENT.findall(text) for one in both if one}
     # A path into `node_modules` names a package, too. A name with escapes in it is not decoded, so it counts as hidden.
     hidden |= {one for one in named if "%" in one or "\\" in one}
-    hidden |= {one for one in named if one.removeprefix("node:").split("/")[0] in RUNNING_NODE}
+    hidden |= {one for one in named if not _is_harmless_in_node(one)}
     inside = {one for one in named if "node_modules/" in one}
     named = named - inside | {posixpath.normpath(one.rpartition("node_modules/")[2]).lstrip("/") for one in inside}
     named = {one for one in named if not one.startswith((".", "/", "#", "node:"))}
@@ -455,6 +493,54 @@ def _script(text: str) -> SourceText:
     for one in named:
         tops.setdefault(package_of(one), set()).add(one)
     return SourceText(imports={*tops} - NODE_OWN, hidden=hidden, starts=_started_by_script(said), named=tops)
+
+
+def _plain_script(text: str) -> str:
+    """The script without escapes that only hide a word (`\x65val`), and with texts in parts joined (`"a" + "b"`)."""
+
+    def decoded(found: re.Match[str]) -> str:
+        code = found[1] or found[2] or found[3]
+        char = chr(int(code, 16)) if code else found[4]
+        return char if re.fullmatch(r"[\w$()]", char, re.ASCII) else found[0]
+
+    def joined(found: re.Match[str]) -> str:
+        parts = [one[1:-1] for one in re.findall(_JS_STRING, found[0], re.DOTALL)]
+        mark = next((one for one in "`\"'" if not any(one in part for part in parts)), "")
+        return f"{mark}{''.join(parts)}{mark}" if mark else found[0]
+
+    # Escapes in a regular expression stay as they are read: `\w` and `w` are both no word that is searched for.
+    return _IN_PARTS.sub(joined, _ESCAPE.sub(decoded, text))
+
+
+def _blank(aside: str) -> str:
+    if aside[0] in "\"'`":
+        return '""'
+    return " " if aside.startswith(("//", "/*")) else "0"
+
+
+def _made_of_texts(code: str, said: str) -> Iterator[str]:
+    """Lines that may make a function of a text. `code`: the script without strings; `said`: without comments."""
+    for found in _MAKER.finditer(code):
+        before, after = code[max(found.start() - 200, 0) : found.end()], code[found.end() : found.end() + 200]
+        none = any(one.search(before) and other.match(after) for one, other in _MAKES_NONE)
+        if not none or (re.search(r"\bnew\s+this\.constructor$", before) and re.search(r"\bstatic\b", code)):
+            yield _line_at(code, found.start())
+    for found in _MAKER_NAMED.finditer(said):
+        compared = _COMPARED.search(said[max(found.start() - 200, 0) : found.start()])
+        if not compared and not re.match(r"\s*[!=]==?", said[found.end() : found.end() + 200]):
+            yield _line_at(said, found.start())
+
+
+def _line_at(text: str, place: int) -> str:
+    return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0].strip()
+
+
+def _is_harmless_in_node(name: str) -> bool:
+    """Whether the import is no module of Node's, or one that is known as harmless, or one that is
+    read by the programs that it starts."""
+    module = name.removeprefix("node:").split("/")[0]
+    own = name.startswith("node:") or module in NODE_OWN
+    return not own or module in HARMLESS_IN_NODE or module == "child_process"
 
 
 def package_of(name: str) -> str:
