@@ -345,7 +345,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     _add_details_of_whole_check(count, base)
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
     on_both = {*count.blind, *([WHOLE_CHECK] if any(case == WHOLE_CHECK for case, _ in count.unjudged) else [])}
-    unjudged = [tried for case, tried in count.unjudged if case not in on_both]
+    alike = {(one.id, one.kind): one for fact in base for one in fact.tried}  # the base's details are never hidden
+    unjudged = [alike.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in on_both]
     unjudged += [one for fact in base for one in fact.tried if one.id in on_both and is_unjudged_on_base(one)]
     count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
     return count
