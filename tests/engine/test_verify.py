@@ -292,6 +292,42 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
+INSIDE = "def test_double():\n    from tiny import double\n\n    assert double(4) == 8\n"
+KNOWN = "def test_known():\n    assert one() == 7\n"
+FRAGILE = (
+    "import os\n\nfrom tiny import one\n\n\ndef test_user():\n    assert os.environ.get('USER', 'root') != 'daemon'\n\n\n"
+    "def test_first():\n    globals()['seen'] = one()\n\n\ndef test_second():\n    assert 'seen' in globals()\n"
+)
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("before", "head", "grade", "uncounted"),
+    [
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "self-tested", 1),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{INSIDE}"}, "self-tested", 1),
+        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}"}, "self-tested", 2),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": WRONG, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 1),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}".replace("== 1", "== 2")},
+         "refuted", 1),
+        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}".replace("'seen' in", "'seen' not in")},
+         "refuted", 1),
+        (TESTS, {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 0),
+    ],
+    ids=["failing, file not importable", "failing", "order and user", "new one fails", "edited to fail",
+         "edited to fail in the other order", "new and failing on both"],
+)  # fmt: skip
+async def test_a_test_that_the_base_has_and_that_fails_there_too_refutes_no_change_of_its_file(
+    before: str, head: dict[str, str | None], grade: str, uncounted: int, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test_tiny.py": before})
+    committed(tmp_path / "repo", head)
+    done = await verdict(tmp_path / "repo", "HEAD~1", "")
+    (judged,) = done.verdict.requirements
+    assert judged.grade == grade, judged.why
+    assert [one[:8] for one in judged.why if "not counted" in one] == {0: [], 1: ["1 test f"], 2: ["2 tests "]}[uncounted]
+
+
 async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
     """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"
