@@ -328,6 +328,42 @@ async def test_a_test_that_the_base_has_and_that_fails_there_too_refutes_no_chan
     assert [one[:8] for one in judged.why if "not counted" in one] == {0: [], 1: ["1 test f"], 2: ["2 tests "]}[uncounted]
 
 
+PRICE = "def fmt(cents):\n    return f'{cents / 100}'\n"
+COMMA = "def fmt(cents):\n    return f'{cents / 100:,}'\n"
+PRICES = "from money import fmt\n\n\ndef test_many():\n    assert fmt(123456) == '1234.56'\n"
+SEPARATE = """requirements:
+  - id: comma
+    text: fmt separates thousands
+    supersedes: {}
+    checks: [{{kind: examples, cases: [{{call: "money:fmt", args: [123456], returns: "1,234.56"}}]}}]
+"""
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    ("supersedes", "tests", "grade", "said"),
+    [
+        ("[]", PRICES.replace("1234", "1,234"), "refuted", 'supersedes: ["test_money.py::test_many"]'),
+        ("[]", PRICES, "refuted", ""),  # nobody meant the test to change
+        ("[test_many]", PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
+        ('["test_money.py::test_mny"]', PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
+        ('["test_money.py::test_many"]', PRICES, "proven", ""),
+        ("[test_money.py]", PRICES, "proven", ""),
+    ],
+)
+async def test_what_a_requirement_supersedes_is_suggested_and_has_to_exist(
+    supersedes: str, tests: str, grade: str, said: str, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"money.py": PRICE, "test_money.py": PRICES})
+    committed(tmp_path / "repo", {"money.py": COMMA, "test_money.py": tests})
+    (tmp_path / "asked.yaml").write_text(SEPARATE.format(supersedes))
+    done = await verdict(tmp_path / "repo", "HEAD~1", "", requirements_file=tmp_path / "asked.yaml")
+    (judged,) = done.verdict.requirements
+    assert judged.grade == grade, judged.why
+    words = [one for one in (*judged.why, *done.verdict.undecided) if "supersedes" in one]
+    assert [said in one for one in words] == ([True] if said else []), words
+
+
 async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
     """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"

@@ -87,6 +87,7 @@ class CommitTrial:
         self.imported: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
+        self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
         self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
@@ -125,6 +126,7 @@ class CommitTrial:
             if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
                 self.not_loaded = graft.not_loaded
             self.replaced = frozenset((*graft.restored, *graft.removed))
+            self.edited = frozenset(path for path in graft.restored if path in here)
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
 
             def record(turn: int, shared: SharedRun, fact: Fact) -> None:
@@ -450,6 +452,7 @@ class CommitTrial:
             superseded=[name for one in contract.requirements for name in one.supersedes],
             proposed=[name for one in contract.requirements for name in one.proposed],
             suite=requirement in contract.suites,
+            edited=self.edited,
             own_modules=self.own_modules,
             awaited=self._awaited_modules(evidence),
             undeclared=self.undeclared,
