@@ -364,6 +364,31 @@ async def test_what_a_requirement_supersedes_is_suggested_and_has_to_exist(
     assert [said in one for one in words] == ([True] if said else []), words
 
 
+@pytest.mark.spec("LAW-11")
+async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_such(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    base = committed(repo, {"tiny.py": ONE, "test_tiny.py": TESTS})
+    git(repo, "checkout", "-q", "-b", "work")
+    committed(repo, {"tiny.py": DOUBLE})
+    git(repo, "checkout", "-q", "main")
+    committed(repo, {"four.py": "def four():\n    return 4\n",
+                     "test_four.py": "from four import four\n\n\ndef test_four():\n    assert four() == 4\n"})  # fmt: skip
+    (tmp_path / "asked.yaml").write_text(REQUIREMENTS)
+    more = {"requirements_file": tmp_path / "asked.yaml"}
+    done = await verdict(repo, "main", "work", **more)
+    (judged,) = done.verdict.requirements
+    assert (judged.grade, judged.why[1]) == (
+        Grade.REFUTED, f"main has commits that the head lacks: rebase, or use --base {base[:12]}"
+    )  # fmt: skip
+    assert not any("the change edits" in one for one in (*judged.why, *done.verdict.undecided))
+    assert (await verdict(repo, base, "work", **more)).verdict.grade is Grade.PROVEN
+    git(repo, "checkout", "-q", "work")  # whoever breaks a test is not told to rebase
+    committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0")})
+    (broken,) = (await verdict(repo, base, "work", **more)).verdict.requirements
+    assert broken.grade is Grade.REFUTED
+    assert not any("rebase" in one for one in broken.why)
+
+
 async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
     """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"
