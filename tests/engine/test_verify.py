@@ -292,6 +292,105 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
+INSIDE = "def test_double():\n    from tiny import double\n\n    assert double(4) == 8\n"
+KNOWN = "def test_known():\n    assert one() == 7\n"
+FRAGILE = (
+    "import os\n\nfrom tiny import one\n\n\ndef test_user():\n    assert os.environ.get('USER', 'root') != 'daemon'\n\n\n"
+    "def test_first():\n    globals()['seen'] = one()\n\n\ndef test_second():\n    assert 'seen' in globals()\n"
+)
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("before", "head", "grade", "uncounted"),
+    [
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "self-tested", 1),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{INSIDE}"}, "self-tested", 1),
+        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}"}, "self-tested", 2),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": WRONG, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 1),
+        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}".replace("== 1", "== 2")},
+         "refuted", 1),
+        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}".replace("'seen' in", "'seen' not in")},
+         "refuted", 1),
+        (TESTS, {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 0),
+    ],
+    ids=["failing, file not importable", "failing", "order and user", "new one fails", "edited to fail",
+         "edited to fail in the other order", "new and failing on both"],
+)  # fmt: skip
+async def test_a_test_that_the_base_has_and_that_fails_there_too_refutes_no_change_of_its_file(
+    before: str, head: dict[str, str | None], grade: str, uncounted: int, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"tiny.py": ONE, "test_tiny.py": before})
+    committed(tmp_path / "repo", head)
+    done = await verdict(tmp_path / "repo", "HEAD~1", "")
+    (judged,) = done.verdict.requirements
+    assert judged.grade == grade, judged.why
+    assert [one[:8] for one in judged.why if "not counted" in one] == {0: [], 1: ["1 test f"], 2: ["2 tests "]}[
+        uncounted
+    ]
+
+
+PRICE = "def fmt(cents):\n    return f'{cents / 100}'\n"
+COMMA = "def fmt(cents):\n    return f'{cents / 100:,}'\n"
+PRICES = "from money import fmt\n\n\ndef test_many():\n    assert fmt(123456) == '1234.56'\n"
+SEPARATE = """requirements:
+  - id: comma
+    text: fmt separates thousands
+    supersedes: {}
+    checks: [{{kind: examples, cases: [{{call: "money:fmt", args: [123456], returns: "1,234.56"}}]}}]
+"""
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+@pytest.mark.parametrize(
+    ("supersedes", "tests", "grade", "said"),
+    [
+        ("[]", PRICES.replace("1234", "1,234"), "refuted", 'supersedes: ["test_money.py::test_many"]'),
+        ("[]", PRICES, "refuted", ""),  # nobody meant the test to change
+        ("[test_many]", PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
+        ('["test_money.py::test_mny"]', PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
+        ('["test_money.py::test_many"]', PRICES, "proven", ""),
+        ("[test_money.py]", PRICES, "proven", ""),
+    ],
+)
+async def test_what_a_requirement_supersedes_is_suggested_and_has_to_exist(
+    supersedes: str, tests: str, grade: str, said: str, tmp_path: Path
+) -> None:
+    committed(tmp_path / "repo", {"money.py": PRICE, "test_money.py": PRICES})
+    committed(tmp_path / "repo", {"money.py": COMMA, "test_money.py": tests})
+    (tmp_path / "asked.yaml").write_text(SEPARATE.format(supersedes))
+    done = await verdict(tmp_path / "repo", "HEAD~1", "", requirements_file=tmp_path / "asked.yaml")
+    (judged,) = done.verdict.requirements
+    assert judged.grade == grade, judged.why
+    words = [one for one in (*judged.why, *done.verdict.undecided) if "supersedes" in one]
+    assert [said in one for one in words] == ([True] if said else []), words
+
+
+@pytest.mark.spec("LAW-11")
+async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_such(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    base = committed(repo, {"tiny.py": ONE, "test_tiny.py": TESTS})
+    git(repo, "checkout", "-q", "-b", "work")
+    committed(repo, {"tiny.py": DOUBLE})
+    git(repo, "checkout", "-q", "main")
+    committed(repo, {"four.py": "def four():\n    return 4\n",
+                     "test_four.py": "from four import four\n\n\ndef test_four():\n    assert four() == 4\n"})  # fmt: skip
+    (tmp_path / "asked.yaml").write_text(REQUIREMENTS)
+    more = {"requirements_file": tmp_path / "asked.yaml"}
+    done = await verdict(repo, "main", "work", **more)
+    (judged,) = done.verdict.requirements
+    assert (judged.grade, judged.why[1]) == (
+        Grade.REFUTED, f"main has commits that the head lacks: rebase, or use --base {base[:12]}"
+    )  # fmt: skip
+    assert not any("the change edits" in one for one in (*judged.why, *done.verdict.undecided))
+    assert (await verdict(repo, base, "work", **more)).verdict.grade is Grade.PROVEN
+    git(repo, "checkout", "-q", "work")  # whoever breaks a test is not told to rebase
+    committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0")})
+    (broken,) = (await verdict(repo, base, "work", **more)).verdict.requirements
+    assert broken.grade is Grade.REFUTED
+    assert not any("rebase" in one for one in broken.why)
+
+
 async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
     """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"

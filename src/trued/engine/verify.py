@@ -87,6 +87,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                     *await suites_of(workspace, head.commit),
                 }
                 verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
+            verdict = _with_reason(verdict, await _lacking_commits(base, head))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
@@ -176,6 +177,27 @@ async def _undecided(base: NamedCommit, head: NamedCommit, file: Path | None = N
     if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
         said.append(f"{file.name} is in a working tree: an agent that worked there could have read it")
     return said
+
+
+async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
+    """A sentence for a head that lacks commits of its base, with what to do; "" if it has them all."""
+    if await commit_lookup.is_descendant(head, base) is not False:
+        return ""
+    began = await commit_lookup.common_ancestor(head, base)
+    way = f", or use --base {began[:12]}" if began and began != head.commit else ""
+    return f"{base.revision} has commits that the head lacks: rebase{way}"
+
+
+def _with_reason(verdict: Verdict, why: str) -> Verdict:
+    """The verdict with this reason in each requirement that existing tests refute: other people may have written
+    them."""
+    if not why or not any(one.grade is Grade.REFUTED for one in verdict.suites):
+        return verdict
+    told = tuple(
+        one.model_copy(update={"why": (*one.why[:1], why, *one.why[1:])}) if one.grade is Grade.REFUTED else one
+        for one in verdict.requirements
+    )
+    return verdict.model_copy(update={"requirements": told})
 
 
 async def _look_at_trees(workspace: GitWorkspace, base: NamedCommit, head: NamedCommit, tell: Emit) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from trued.model import (
     Author,
@@ -225,7 +226,25 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
     uncollected = await _uncollected(workspace, contract, ids, scripts)
-    return contract.model_copy(update={"uncollected": tuple(uncollected)})
+    said = (*contract.undecided, *_superseding_nothing(contract, list(dict.fromkeys(ids))))
+    return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": said})
+
+
+def _superseding_nothing(contract: Contract, ids: Sequence[str]) -> list[str]:
+    """Sentences about names that a requirement supersedes, and that name no test of the base. None if no test ran."""
+    tests = [one for one in ids if one != WHOLE_CHECK]
+    return [
+        f"{one.id} supersedes {name}, but no test of the base has this name{_likely(name, tests)}"
+        for one in contract.requirements
+        for name in one.supersedes
+        if tests and not any(is_superseded(case, name) for case in tests)
+    ]
+
+
+def _likely(name: str, tests: Sequence[str]) -> str:
+    """`: did you mean …?`, with the test that has this last part, or the most similar name; "" if there is none."""
+    alike = [*(one for one in tests if one.endswith(f"::{name}")), *get_close_matches(name, tests, n=1)]
+    return f": did you mean {alike[0]}?" if alike else ""
 
 
 async def _uncollected(

@@ -25,6 +25,7 @@ from trued.proof.cases.objections import split_runnable, without_case
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import try_own_tests
+from trued.proof.imported_by_tests import imported_by_tests
 from trued.proof.own_modules import own_modules
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
@@ -82,8 +83,11 @@ class CommitTrial:
         # Runs in which tests passed with other expected values, too: check, seed, and ids of these tests.
         self._doubted: list[tuple[SharedRun, str, frozenset[str]]] = []
         self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
+        # Check → what its tests import, if nobody sees which files its runner loads.
+        self.imported: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
+        self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
         self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
@@ -122,6 +126,7 @@ class CommitTrial:
             if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
                 self.not_loaded = graft.not_loaded
             self.replaced = frozenset((*graft.restored, *graft.removed))
+            self.edited = frozenset(path for path in graft.restored if path in here)
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
 
             def record(turn: int, shared: SharedRun, fact: Fact) -> None:
@@ -141,6 +146,7 @@ class CommitTrial:
         await self._retry_guards_on_base(interpreter, runs)
         await self._retry_doubted_on_base(interpreter)
         await self._retry_as_in_first_turn(interpreter, runs)
+        await self._read_imports_of_kept_tests()
         # The implementer's own tests cannot raise the grade of a requirement that has cases or pages as checks, so they
         # run only for other requirements.
         alone = tuple(
@@ -149,6 +155,17 @@ class CommitTrial:
         self.own_tests, self.own_test_evidence = await try_own_tests(
             workspace, self.contract, alone, commit, interpreter
         )
+
+    async def _read_imports_of_kept_tests(self) -> None:
+        """Find what the tests that passed on the base import there, if their runner does not show which files it loads.
+        Only work that must keep them green asks for it."""
+        if not any(one.keep for one in self.due if one not in self.contract.suites):
+            return
+        for name, check in distinct_checks(self.due).items():
+            if isinstance(check, TestsCheck) and not self.ran.get(name):
+                stands = on_base([one for one in self.base_facts if one.check == name], self.own_modules)
+                tests = {case.split("::")[0] for case, stood in stands.items() if stood is Base.GUARD}
+                self.imported[name] = await imported_by_tests(self.workspace, self.contract.base, tests)
 
     async def _retake_red(self, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """Run some checks on the base again, with the head's packages, so that base and head are checked alike. These
@@ -435,6 +452,7 @@ class CommitTrial:
             superseded=[name for one in contract.requirements for name in one.supersedes],
             proposed=[name for one in contract.requirements for name in one.proposed],
             suite=requirement in contract.suites,
+            edited=self.edited,
             own_modules=self.own_modules,
             awaited=self._awaited_modules(evidence),
             undeclared=self.undeclared,
@@ -444,7 +462,8 @@ class CommitTrial:
         )
 
     def _files_run_by(self, requirements: tuple[Requirement, ...]) -> frozenset[str]:
-        return frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks(requirements)))
+        names = distinct_checks(requirements)
+        return frozenset[str]().union(*(self.ran.get(name) or self.imported.get(name, ()) for name in names))
 
     def has_untraced_pass(self) -> bool:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""

@@ -1,18 +1,32 @@
 """`verify` without requirements: it can judge only the change's own tests, run on base and head."""
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from trued.model import Check, Contract, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
+from trued.model import (
+    Check,
+    Contract,
+    Evidence,
+    Finding,
+    Grade,
+    Judged,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+    Tried,
+    Verdict,
+)
 from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
-from trued.proof.room.bench import WHOLE_CHECK
+from trued.proof.room.bench import WHOLE_CHECK, CaseSelection
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
+from trued.proof.run_check import run_check
+from trued.proof.seal import run_and_repeat_failures
 from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
 from trued.proof.verdict.judge import refute_by_existing_tests
 from trued.proof.verdict.missing import each_once
-from trued.proof.verdict.reasons import EMPTY_DIFF, not_judged, own_tests_fail, own_tests_turned
+from trued.proof.verdict.reasons import EMPTY_DIFF, fail_before, not_judged, own_tests_fail, own_tests_turned
 from trued.protocols import Workspace
 
 OWN_TESTS = "own tests"  # no requirement can have this id, because it contains a space
@@ -27,18 +41,21 @@ async def judge_without_requirements(
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
-    tried = list[TriedOnBothSides]()
+    tried, before_too = list[TriedOnBothSides](), set[str]()
     for check in [one for one in suites if isinstance(one, TestsCheck)]:
         runnable = [path for path in changed if is_named_like_a_test(path) and _can_run(check, path)]
         if runnable:
-            tried.append(await _try_tests(workspace, contract, check, commit, changed, runnable))
+            one, failing_before = await _try_tests(workspace, contract, check, commit, changed, runnable)
+            tried.append(one)
+            before_too |= failing_before
     facts = [fact for one in tried for fact in one.facts]
     whole = TriedOnBothSides(
         facts,
         frozenset[str]().union(*(one.own_modules for one in tried)),
         {kind: part for one in tried for kind, part in one.awaited.items()},
     )
-    judged = refute_by_existing_tests(_judged(whole, changed=before != here), verdict.suites)
+    judged = _judged(whole, changed=before != here, before_too=before_too)
+    judged = refute_by_existing_tests(judged, verdict.suites)
     return verdict.model_copy(
         update={
             "requirements": (judged,),
@@ -57,9 +74,9 @@ def _can_run(check: TestsCheck, path: str) -> bool:
 
 async def _try_tests(
     workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
-) -> TriedOnBothSides:
-    """Run the head's new and changed tests (`named`) on base and head, both with all test files that the head
-    changed."""
+) -> tuple[TriedOnBothSides, set[str]]:
+    """Run the head's new and changed tests (`named`) on base and head, both with all test files that the head changed.
+    Also returns the tests that fail without the change, too."""
     contents = {path: await workspace.read(commit, path) or b"" for path in changed}
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
     own = check.model_copy(update={"files": tuple(named)})
@@ -73,7 +90,30 @@ async def _try_tests(
         one.model_copy(update={"tried": tuple(each for each in one.tried if _is_in_files(each, names))})
         for one in tried.facts
     ]
-    return replace(tried, facts=facts)
+    tried = replace(tried, facts=facts)
+    known = await workspace.blobs(contract.base)
+    there = check.model_copy(update={"files": tuple(one for one in named if one in known)})
+    return tried, await _failing_before(replace(sides, own_files={}), there, tried.here)
+
+
+async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
+    """Of the tests that fail on the head, those that fail on the base, too, as the base has them: in the surroundings
+    of the first run, or if they passed there on the head, in those of the second. The change did not break them."""
+    failing = [_failing(fact.tried, check.files) for fact in here]
+    if not any(failing):
+        return set()
+    async with sides.room(sides.contract.base) as (bench, _):
+        first = await run_and_repeat_failures(check, bench)
+        ids = tuple(dict.fromkeys(one.id for fact in first for one in fact.tried))
+        second = await run_check(check, bench, CaseSelection(ids, second=True))
+    always = set[str]().union(*(_failing(fact.tried, check.files) for fact in first))
+    late = _failing(second.tried, check.files) - failing[0]
+    return set[str]().union(*failing) & (always | late)
+
+
+def _failing(tried: Iterable[Tried], files: tuple[str, ...]) -> set[str]:
+    fine = (Outcomes.PASSED, Outcomes.SKIPPED)
+    return {one.id for one in tried if one.outcome not in fine and one.id.split("::")[0] in files}
 
 
 def _is_in_files(tried: Tried, files: tuple[str, ...]) -> bool:
@@ -87,7 +127,14 @@ def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]])
     return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
 
 
-def _judged(tried: TriedOnBothSides, *, changed: bool) -> Judged:
+def _without(fact: Evidence, ids: Collection[str]) -> Evidence:
+    return fact.model_copy(update={"tried": tuple(one for one in fact.tried if one.id not in ids)})
+
+
+def _judged(whole: TriedOnBothSides, *, changed: bool, before_too: Collection[str] = ()) -> Judged:
+    """The verdict on the change's own tests. `before_too`: tests that fail without the change, too. They are not
+    counted, whatever they show: the change may not even have touched them."""
+    tried = replace(whole, facts=[_without(fact, before_too) for fact in whole.facts])
     facts, before, here = tried.facts, tried.on_base, tried.here
     shown = {name: on_head(name, here, tried.lacks) for name in before if name != WHOLE_CHECK}
     missing = each_once(tried.missing(one) for state, bad in shown.values() if state is Head.UNJUDGED for one in bad)
@@ -111,6 +158,8 @@ def _judged(tried: TriedOnBothSides, *, changed: bool) -> Judged:
         why = [own_tests_turned(number), "no requirements were given"]
     elif not changed:
         why, lacks = [EMPTY_DIFF], ""
+    if before_too:
+        why.append(fail_before(sorted(before_too)))
     holds = not gaps and not missing and changed
     ids = tuple(one.id for one in facts)
     return Judged(

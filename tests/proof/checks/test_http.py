@@ -12,7 +12,7 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, HttpCase, Outcomes, Verdict
 from trued.proof.checks.examples import case_flaw
-from trued.proof.checks.http import HttpAnswer, compare_answer, decoded
+from trued.proof.checks.http import FIXED_PORT, HttpAnswer, compare_answer, decoded
 
 SERVE = {
     "command": ["python", "-m", "shop"],
@@ -367,3 +367,22 @@ async def test_nothing_that_a_server_started_outlives_it(tmp_path: Path) -> None
     assert contract.base_facts[0].tried[0].outcome is Outcomes.PASSED
     lines = [one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline") if one.exists()]
     assert not [one for one in lines if one.endswith(mark.encode() + b"\0")]
+
+
+@pytest.mark.spec("LAW-2", "DAY-2")
+async def test_a_server_with_a_port_of_its_own_is_not_judged_and_the_reason_names_the_port(tmp_path: Path) -> None:
+    """The command may also read its port: then a head that takes another one is refuted."""
+    serve = {"command": ["python", "-m", "shop", "5000"], "ready": {"within_s": 3}}
+    own = START.replace('os.environ["PORT"]', "sys.argv[1]")
+    cases = asks({"http": {"path": "/items"}, "status": 200, "json": {"total": 0, "items": []}})
+    trial = Trial(tmp_path / "fixed", {**BASE, "shop/__main__.py": own}, cases, serve=serve)
+    judged = only(await trial.verdict({"shop/pages.py": DONE}))
+    assert judged.grade is Grade.UNJUDGED
+    assert [(one.name, one.fix) for one in judged.missing] == [("port", FIXED_PORT)]
+    asked = Trial(tmp_path / "given", BASE, cases, serve=serve)
+    contract = await asked.seal()
+    for start, grade in ((START, Grade.PROVEN), (own, Grade.REFUTED)):
+        verdict = await asked.prove(
+            contract, await asked.head({"shop/pages.py": DONE, "shop/__main__.py": f"{start}#"})
+        )
+        assert only(verdict).grade is grade, only(verdict).why

@@ -4,12 +4,14 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.proof.runners.test_real import locked
 from tests.proof.trial import Trial, asked_three, git, lay, only
 from trued.model import EXISTING_TESTS, CommandCheck, Grade, TestsCheck
+from trued.proof.hashes import check_hash
 from trued.run.examination.existing_tests import with_existing_tests
 
 PYTHON = "def test_it():\n    assert True\n"
@@ -379,6 +381,57 @@ async def test_a_head_that_breaks_the_only_test_of_the_base_is_refuted(runner: s
     broken = "package kit\n\nfunc Two() int { return 3 }\n" if runner == "go" else "exports.two = () => 3;\n"
     liar = await trial.prove(contract, await trial.head({**work, ("kit.go" if runner == "go" else "two.js"): broken}))
     assert (only(liar).grade, liar.grade) == (Grade.REFUTED, Grade.REFUTED), only(liar).why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-8")
+async def test_work_that_keeps_the_suite_of_a_runner_that_shows_no_files_is_tested_whoever_names_the_suite(
+    tmp_path: Path,
+) -> None:
+    if not shutil.which("npm"):
+        pytest.skip("mocha cannot be had here")
+    base = {"other.js": "exports.other = 1;\n", "lint.sh": "true\n", **_project("mocha", tmp_path)}
+    whole, part = {"kind": "tests", "command": "npx mocha"}, {"kind": "tests", "command": "npx mocha test/two.test.js"}
+    asked = {"whole": [whole], "part": [part], "tool": [{"kind": "command", "command": "sh lint.sh"}]}
+    kept = [{"id": name, "text": "stays", "keep": True, "checks": checks} for name, checks in asked.items()]
+    trial = Trial(tmp_path / "trial", base, kept)
+    trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal_with_existing_tests()
+    heads: dict[str, tuple[dict[str, str], list[Grade]]] = {
+        "honest": ({"two.js": "exports.two = () => 1 + 1;\n"}, [Grade.TESTED] * 3),
+        "liar": ({"two.js": "exports.two = () => 3;\n"}, [Grade.REFUTED] * 3),
+        # nothing runs the changed file; of the whole suite, that is what the base's own guard shows, too
+        "beside": ({"other.js": "exports.other = 2;\n"}, [Grade.TESTED, Grade.UNPROVEN, Grade.UNPROVEN]),
+    }
+    for name, (files, grades) in heads.items():
+        verdict = await trial.prove(contract, await trial.head(files))
+        assert [one.grade for one in verdict.requirements] == grades, (name, [one.why for one in verdict.requirements])
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.parametrize(
+    ("check", "is_guard"),
+    [
+        ({"command": "npx mocha"}, True),
+        ({"command": "npm test", "within_s": 30}, True),
+        ({"command": "npm run -s test"}, True),
+        ({"command": "npx mocha --grep one"}, False),  # not the whole suite
+        ({"command": "MODE=fast npx mocha"}, False),
+        ({"command": "npx vitest run"}, False),
+        ({"command": "npm test", "report": "out.xml"}, False),
+    ],
+)
+async def test_a_kept_check_is_a_guard_if_it_runs_what_the_bases_own_suite_runs(
+    check: dict[str, Any], is_guard: bool, tmp_path: Path
+) -> None:
+    files = {"package.json": manifest(scripts={"test": "mocha"}), "a.test.js": SCRIPT}
+    trial = Trial(tmp_path, files, [{"id": "r", "text": "x", "keep": True, "checks": [{"kind": "tests", **check}]}])
+    await trial.workspace.begin()
+    _, guards = await with_existing_tests(trial.workspace, trial.asked)
+    assert (check_hash(trial.requirements[0].checks[0]) in guards) is is_guard
+    new = trial.asked.model_copy(update={"requirements": (trial.requirements[0].model_copy(update={"keep": False}),)})
+    _, guards = await with_existing_tests(trial.workspace, new)
+    assert check_hash(trial.requirements[0].checks[0]) not in guards  # it may prove new behaviour
 
 
 def _project(runner: str, place: Path) -> dict[str, str]:

@@ -57,6 +57,8 @@ REPEATED = {
 MOST_LAYERS = 8  # encodings of one body; people use one or two
 MOST_MEMBERS = 500  # of one gzip: most have one, and each more takes another copy of the rest
 _UNREADABLE = ("br", "zstd")  # encodings that browsers decode, but the standard library does not
+FIXED_PORT = "its command names a port: write `{port}` in its place"
+_PORT = re.compile(r"(?:.*[:=])?\d{4,5}")
 _METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -179,6 +181,9 @@ def _why_down(why: str, serve: Serve, ran: CommandResult, error: str) -> str:
         said = f"{named} ended with {ran.exit_code} before it answered"
     elif why == "time":
         said = f"{named} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
+        # It may have answered at that port; only the one that it was given was asked.
+        fixed = any(map(_PORT.fullmatch, serve.command)) and not any("{port}" in one for one in serve.command)
+        said += f"; {FIXED_PORT}, or read ${serve.port_env}" if fixed else ""
     else:
         said = f"{named} {why}, not {serve.ready.status}"
     last = error.strip()[-600:]

@@ -173,7 +173,7 @@ def on_head(
                 (one.model_copy(update=_SILENT) if unjudged else one.without_text(HUSHED)) if fact.tainted else one
             )
             worst = Head.UNJUDGED if unjudged and worst is not Head.FAILED else Head.FAILED
-    if turns >= GREEN_TURNS or worst is Head.FAILED:
+    if turns >= GREEN_TURNS or worst is not Head.PASSED:  # only a pass has to be seen again
         return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # results that agents may read come first
     return Head.FAILED, [_missing(name, "not run twice")]
 

@@ -92,6 +92,7 @@ class Facts:
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
     proposed: Sequence[str] = ()  # tests that agents propose to change: left out when the existing tests are judged
     suite: bool = False  # this is the base's own test suite, not a requirement
+    edited: frozenset[str] = frozenset()  # files of which the head has another version, and the base's was used
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     # tests that are not counted: they depend on the date, or they fail on the base, too, in another order or with other
     # expected values
@@ -222,9 +223,9 @@ def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: S
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
     if failed and judged.grade is not Grade.REFUTED:
-        lowered = _lowered(
-            judged, Grade.REFUTED, [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed], ""
-        )
+        words = [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed]
+        words += [why for one in failed for why in one.why if why.startswith(reasons.IF_MEANT)]
+        lowered = _lowered(judged, Grade.REFUTED, words, "")
         return lowered.model_copy(update={"missing": ()})
     if lost and judged.grade > Grade.UNJUDGED:
         lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
@@ -351,7 +352,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     count.notes += [reasons.skipped_on_base(count.unreached)] if count.unreached else []
     # Of these, the base's text is quoted, because the head could put anything into its own.
     on_both = {*count.blind, *(case for case, tried in count.unjudged if case == WHOLE_CHECK or tried.kind == IMPORT)}
-    unjudged = [tried for case, tried in count.unjudged if case not in on_both]
+    alike = {(one.id, one.kind): one for fact in base for one in fact.tried}  # the base's details are never hidden
+    unjudged = [alike.get((case, tried.kind), tried) for case, tried in count.unjudged if case not in on_both]
     on_base_too = [one for fact in base for one in fact.tried if one.id in on_both]
     unjudged += [one for one in on_base_too if is_unjudged_on_base(one) or one.kind == IMPORT]
     count.missing += [facts.awaited.get(one.kind) or missing_part(check, one) for one in unjudged]
@@ -444,7 +446,9 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         lacking = facts.undeclared if any(_lacks_module(tried) for _, _, tried in failed) else ()
-        return Grade.REFUTED, tuple(dict.fromkeys([*(reason(*one) for one in failed), *lacking])), "nothing"
+        meant = [case for _, case, _ in failed if facts.suite and case.split("::")[0] in facts.edited]
+        words = [*(reason(*one) for one in failed), *lacking, *([reasons.if_meant(meant)] if meant else [])]
+        return Grade.REFUTED, tuple(dict.fromkeys(words)), "nothing"
     if any(count.unjudged for _, count in counts):
         missing = each_once(one for _, count in counts for one in count.missing)
         return Grade.UNJUDGED, tuple(reasons.not_judged(str(one)) for one in missing), "nothing"

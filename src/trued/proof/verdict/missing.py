@@ -23,6 +23,7 @@ from trued.model import (
     Tried,
     is_node,
 )
+from trued.proof.checks.http import FIXED_PORT
 from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
@@ -64,6 +65,9 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
     if kind == IMPORT:
         what = f"its module cannot be imported here, and neither can the base's: {said.removeprefix('raised ')}"
         return MissingFromEnvironment(name=IMPORT, what=what, fix=_importable(said, node=_is_node(check)))
+    if kind == "time" and FIXED_PORT in tried.detail:
+        what = "the server does not answer at the port that it is given"
+        return MissingFromEnvironment(name="port", what=what, fix=FIXED_PORT)
     if kind in ("time", "memory"):
         limit = "too long" if kind == "time" else "too much memory"
         what = f"it takes {limit} on the base"

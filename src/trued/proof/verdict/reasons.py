@@ -7,6 +7,7 @@ Reasons that refute are worded elsewhere: failed cases in `gaps.reason`; objecti
 Programs should read grades and counts, not these sentences: they are written for people and may change.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 
 from trued.model import Author, Grade
@@ -37,6 +38,7 @@ BROKEN_CHECK = "a check is broken, and no other check covers it"
 NOTHING_TURNED = "no case failed before and passes now"
 NOTHING_COUNTED = "no case could be counted"
 OBJECTION_CLOSED = "objection closed, its case passes: "  # receipts find these reasons by their beginning
+IF_MEANT = "the change edits "  # the reason that suggests `supersedes` begins with this
 PARTS = "as good as the worst of its"  # the first reason begins with this if the verdict was made from parts
 RUN_TWICE_FAILED = (
     "passed the first time and failed the second, in the same checkout: "
@@ -74,6 +76,19 @@ def own_commands_turned(commands: int) -> str:
 def own_tests_fail(ids: Sequence[str]) -> str:
     """The sentence `2 of the change's own tests fail: tests/test_a.py::test_b, …`."""
     return f"{len(ids)} of the change's own tests {'fails' if len(ids) == 1 else 'fail'}: {listed(ids)}"
+
+
+def if_meant(tests: Sequence[str]) -> str:
+    """A sentence that suggests to supersede these failing tests, whose files the change edits, too."""
+    names = f"{json.dumps(tests[:MOST_FILES], ensure_ascii=False)[:-1]}{', …' if len(tests) > MOST_FILES else ''}]"
+    files = listed(list(dict.fromkeys(one.split("::")[0] for one in tests)))
+    return f"{IF_MEANT}{files}: if these tests must change, too, the requirement says so: `supersedes: {names}`"
+
+
+def fail_before(ids: Sequence[str]) -> str:
+    """The sentence `1 test fails without the change, too, and is not counted: tests/test_a.py::test_b`."""
+    many = "1 test fails" if len(ids) == 1 else f"{len(ids)} tests fail"
+    return f"{many} without the change, too, and {'is' if len(ids) == 1 else 'are'} not counted: {listed(ids)}"
 
 
 def own_tests_idle(ids: Sequence[str]) -> str:

@@ -71,7 +71,13 @@ async def with_existing_tests(workspace: Workspace, asked: Requirements) -> tupl
     scripts = (await _package(workspace, workspace.base, there)).scripts
     named = [_with_named_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
     requirements = tuple(_with_base_tools(one, tools) for one in named)
-    given = {check_hash(check) for one in asked.requirements for check in one.checks}
+    # What is kept by the very suite of the base shows as much as that suite does, whoever named the command.
+    given = {
+        check_hash(check)
+        for one in asked.requirements
+        for check in one.checks
+        if not (one.keep and _suites_like(check, tools.get("tests", ()), scripts))
+    }
     suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
     made = asked.model_copy(
         update={
@@ -111,7 +117,7 @@ def _with_named_runner(
         return one
     if not all(_is_there(word, there) for word in words):
         return one.model_copy(update={"checks": (TestsCheck(command=command),)})
-    same = [check for check in suites if isinstance(check, TestsCheck) and _same_run(asked, check, scripts)]
+    same = _suites_like(TestsCheck(command=command), suites, scripts)
     return one.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
 
 
@@ -120,11 +126,23 @@ def _is_there(word: str, there: _Blobs) -> bool:
     return path in ("", ".", "...") or path in there or any(one.startswith(f"{path}/") for one in there)
 
 
+def _suites_like(check: Check, suites: tuple[Check, ...], scripts: Mapping[str, str]) -> list[Check]:
+    """Of these suites, those that the check runs whole, by the same runner and after the same commands."""
+    if not isinstance(check, TestsCheck) or check.files or check.from_ or check.report or check.e2e:
+        return []
+    asked = recognise_runner(check.command, scripts)
+    return [one for one in suites if asked and isinstance(one, TestsCheck) and _same_run(asked, one, scripts)]
+
+
 def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
     """Whether the command runs the whole suite, ignoring verbosity flags."""
     suite = recognise_runner(check.command, scripts)
-    plain = [tuple(word for word in one.arguments if word not in VERBOSITY) for one in (asked, suite) if one]
-    return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
+    return suite is not None and _what_is_run(asked) == _what_is_run(suite)
+
+
+def _what_is_run(call: RunnerCall) -> tuple[object, ...]:
+    words = tuple(word for word in call.arguments if word not in VERBOSITY)
+    return call.runner, words, dict(call.variables), call.before
 
 
 def _with_base_tools(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:

@@ -285,6 +285,13 @@ async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
     return code == 0 if code in (0, 1) else None
 
 
+async def common_ancestor(head: NamedCommit, base: NamedCommit) -> str:
+    """The newest commit that both have in their histories, as the head's repository knows it; "" if there is none."""
+    code, out, _ = await Git(head.git).attempt("merge-base", base.commit, head.commit)
+    found = out.decode(errors="replace").strip()
+    return found if code == 0 and _COMMIT.fullmatch(found) else ""
+
+
 async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """The commit at which the work on a head began: its merge base with its upstream or the main branch. Raises
     BadInput if there is none.

@@ -1,0 +1,28 @@
+"""Finds the scripts that tests import, for runners of which the engine does not see which files they load."""
+
+from collections.abc import Collection
+
+from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.languages import is_script
+from trued.proof.text.script_aliases import ScriptAliases, fitting_files, is_settings, relative_imports
+from trued.protocols import Workspace
+
+
+async def imported_by_tests(workspace: Workspace, commit: str, tests: Collection[str]) -> frozenset[str]:
+    """The scripts of this commit that these test files import, directly or through other scripts: by a relative path,
+    or by a short name that the commit's settings define. Without the tests themselves."""
+    known = await workspace.blobs(commit)
+    scripts = {path for path in known if is_script(path)}
+    settings = await workspace.read_all(commit, [path for path in known if is_settings(path)])
+    aliases = ScriptAliases({path: as_text(one) for path, one in settings.items()})
+    left, found = {path for path in tests if path in scripts}, set[str]()
+    while left and len(found) < MOST_FILES:
+        found |= left
+        texts = await workspace.read_all(commit, sorted(left))
+        places = {
+            place
+            for path, content in texts.items()
+            for place in (*relative_imports(path, as_text(content)), *aliases.loaded_by(path, as_text(content)))
+        }
+        left = {one for place in places for one in fitting_files(place, scripts)} - found
+    return frozenset(found - {*tests})
