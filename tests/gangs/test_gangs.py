@@ -204,6 +204,11 @@ def unwatched() -> Iterator[Trial]:
     yield Trial("breaks a Go module", "solo", [ONE], projects.GO_MODULE, TESTED, codes=(3,), **broken)
     yield Trial("honest", "solo", [ONE], projects.IN_SRC, codes=(1,), **broken)  # its code is beside the product
     goal = [ONE, projects.NO_DEPENDENCIES]
+    # what the user asks to keep fails on the base, and still fails: it stays a requirement
+    both: dict[str, Any] = {"requirements": DOUBLES, "law": "LAW-12", "options": ("--accept", "tested")}
+    for workflow in WORKFLOWS:
+        kept = [ONE, projects.TESTS_STAY]
+        yield Trial("breaks what was there", workflow, kept, projects.TEST_FIRST, codes=(3,), **both)
     yield Trial("imports what may be there", "solo", goal, TINY, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
     yield Trial("installs by make", "solo", goal, projects.WITH_MAKE, TESTED, codes=(3,), options=ACCEPTED, law="DAY-9")
 
@@ -377,6 +382,10 @@ HONEST = [
     Trial("honest", "solo", [ONE], TINY, EXAMINED, codes=(3,)),
     Trial("honest", "purple", [ONE], TINY, EXAMINED, codes=(0,), options=ACCEPTED),
     Trial("honest", "ticket", [ONE], TINY, EXAMINED, codes=(3,)),
+    *(
+        Trial("honest", one, [ONE, projects.TESTS_STAY], projects.TEST_FIRST, TESTED, codes=(3,), requirements=DOUBLES)
+        for one in ("solo", "team")
+    ),
     Trial("honest", "solo", [ONE], RED, TESTED, codes=(3,), requirements=TO_BE_GREEN),
     Trial(
         "honest",

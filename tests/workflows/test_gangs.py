@@ -217,7 +217,7 @@ async def test_a_proposal_for_the_whole_lowers_the_whole_also_without_a_case_for
     name = "text-1" if way == "words" else "1A"
     reply: dict[str, Any] = {
         "interface": ["tiny:double(x)"],
-        "cases": [{**one, "requirement": name} for one in HONEST["cases"]],
+        "cases": [{"requirement": name, "cases": [{"quotes": ONE, **call([x], returns=2 * x)}]} for x in (3, 5)],
         "background": [{"requirement": "text-2", "quote": "It is small."}] if way == "words" else [],
         "proposals": [{"what": "supersedes", "requirement": whole, "tests": ["tests/test_tiny.py"]}],
     }

@@ -90,6 +90,7 @@ async def seal(
 
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """The contract without these guards, which do not pass on the base, cannot be run, or are superseded as a whole.
+    Requirements keep them: only on the head is it known whether they pass there.
 
     A suite that could not be run is recorded in `unguarded`, because code that only this suite reaches stays
     unverified. So is a suite in which no test passes: it may only lack something on this machine.
@@ -107,31 +108,21 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     said += [why for name, why in not_run if name not in suites]
     known = {check_hash(check) for one in contract.red_suites for check in one.checks}
     turning = [name for name in unusable if name not in known and _has_counted(contract, name)]
-    kept = []
-    for one in contract.requirements:
-        checks = tuple(check for check in one.checks if check_hash(check) not in guards)
-        if checks or not one.checks or str(one.source):  # a requirement of the user stays, even without a check
-            kept.append(one if checks == one.checks else one.model_copy(update={"checks": checks, "keep": False}))
-    ids = {one.id for one in kept}
+    asked = {check_hash(check) for one in contract.requirements for check in one.checks}
+    gone = {*guards} - asked
     return contract.model_copy(
         update={
-            "requirements": tuple(_with_parts(one, ids) for one in kept),
             "suites": tuple(one for one in contract.suites if check_hash(one.checks[0]) not in guards),
             "unguarded": tuple(dict.fromkeys((*contract.unguarded, *unguarded))),
             "red_suites": (
                 *contract.red_suites,
                 *(one for one in contract.suites if check_hash(one.checks[0]) in turning),
             ),
-            "guards": tuple(name for name in contract.guards if name not in guards),
-            "undecided": (*contract.undecided, *said),
-            "base_facts": tuple(one for one in contract.base_facts if one.check not in guards),
+            "guards": tuple(name for name in contract.guards if name not in gone),
+            "undecided": tuple(dict.fromkeys((*contract.undecided, *said))),
+            "base_facts": tuple(one for one in contract.base_facts if one.check not in gone),
         }
     )
-
-
-def _with_parts(one: Requirement, ids: set[str]) -> Requirement:
-    parts = tuple(name for name in one.parts if name in ids)
-    return one if parts == one.parts else one.model_copy(update={"parts": parts})
 
 
 def _guards_something(contract: Contract, name: str) -> bool:

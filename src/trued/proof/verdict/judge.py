@@ -124,6 +124,7 @@ class _Count:
     missing: list[MissingFromEnvironment] = field(default_factory=list)  # why blind and unjudged cases were not judged
     unstable: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)  # skipped on the base
+    still_red: list[str] = field(default_factory=list)  # asked to keep, but failing on the base and here
     notes: list[str] = field(default_factory=list)
 
 
@@ -318,14 +319,11 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     if not stands:
         count.broken.append((WHOLE_CHECK, "it was never run on the base"))
     for case, stood in stands.items():
-        if any(is_superseded(case, one) for one in facts.superseded):
-            count.notes.append(f"{case} is superseded: not counted")
-            continue
-        if facts.suite and any(is_superseded(case, one) for one in facts.proposed):
-            count.notes.append(f"{case} is superseded, if a person agrees: not counted")
+        if superseded := _note_if_superseded(case, facts):
+            count.notes.append(superseded)
             continue
         own = name not in facts.guards and is_own_case(requirement, check, case)
-        if name in facts.guards and stood is not Base.GUARD:
+        if name in facts.guards and stood is not Base.GUARD and facts.suite:
             continue  # the case did not pass on the base, so it guards nothing
         if case in facts.elsewhere and not own:
             continue  # the case counts for the requirement that has it as its own
@@ -336,6 +334,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
                 else "depends on the date"
             )
             count.notes.append(f"{case} {always}: not counted")
+            continue
+        if name in facts.guards and stood is not Base.GUARD:
+            _place_kept(count, case, stood, head)
             continue
         placed = _Count() if _is_setup(check, case) else count
         _place(placed, case, stood, on_head(case, head, lacks), must=own)
@@ -399,6 +400,19 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
         _add_uncounted(count, case, stood)
 
 
+def _place_kept(count: _Count, case: str, stood: Base, head: Sequence[Evidence]) -> None:
+    """Add a case that a sentence asks to keep, and that does not pass on the base. If it was red and passes now, it
+    shows as much as any other; if it still fails, nothing got worse, but the sentence is not shown."""
+    if stood not in (Base.RED, Base.UNSTABLE):
+        return
+    if stood is Base.UNSTABLE or on_head(case, head)[0] is not Head.PASSED:
+        count.still_red.append(case)
+    elif _is_self_made(case, head):
+        count.self_made.append(case)
+    else:
+        count.proving.append(case)
+
+
 _NO_WORK = Tried(id=WHOLE_CHECK, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
@@ -418,6 +432,13 @@ def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None
         for one in fact.tried:
             if one.id == WHOLE_CHECK and one.detail not in count.notes:
                 count.notes.append(one.detail)
+
+
+def _note_if_superseded(case: str, facts: Facts) -> str:
+    if any(is_superseded(case, one) for one in facts.superseded):
+        return f"{case} is superseded: not counted"
+    proposed = facts.suite and any(is_superseded(case, one) for one in facts.proposed)
+    return f"{case} is superseded, if a person agrees: not counted" if proposed else ""
 
 
 def is_superseded(case: str, named: str) -> bool:
@@ -470,6 +491,8 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Grade
         return _kept(counts, facts)
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
+    if still_red := _still_red(counts):
+        return Grade.UNPROVEN, (reasons.fails_on_base_too(still_red),), "attest"
     if proving:
         return _red_to_green(counts, guards, facts)
     if self_made := sum(len(count.self_made) for _, count in counts):
@@ -505,7 +528,18 @@ def _kept(counts: _Counts, facts: Facts) -> _Graded:
         if len(read) == len(counts):  # the engine itself read the manifests, so the head could not influence the result
             return Grade.PROVEN, (words,), ""
     words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
-    return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
+    grade, why, lacks = _shown_green([(check, count.guarding) for check, count in counts], words, facts)
+    still_red = _still_red(counts)
+    return grade, (*why, *([reasons.fails_on_base_too(still_red)] if still_red else [])), lacks
+
+
+def _still_red(counts: _Counts) -> list[str]:
+    """The tests and commands that a sentence asks to keep and that fail on the base and here."""
+    return [
+        check.command if isinstance(check, CommandCheck) else case
+        for check, count in counts
+        for case in count.still_red
+    ]
 
 
 def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:

@@ -127,6 +127,11 @@ def unused_tests(paths: Sequence[str]) -> str:
     return f"the change's own tests were not used: {listed(paths)} (name them with `from:` in a requirements file)"
 
 
+def fails_on_base_too(ids: Sequence[str]) -> str:
+    """A sentence saying that what a requirement asks to keep fails on the base, too."""
+    return f"it asks for what fails on the base, too, and still fails: {listed(ids)}"
+
+
 def skipped_on_base(ids: Sequence[str]) -> str:
     """The sentence `2 tests are skipped on the base, and not counted: …`."""
     many = "1 test is" if len(ids) == 1 else f"{len(ids)} tests are"
