@@ -265,5 +265,7 @@ async def test_a_server_with_a_port_of_its_own_is_not_judged_and_the_reason_name
     asked = Trial(tmp_path / "given", BASE, cases, serve=serve)
     contract = await asked.seal()
     for start, grade in ((START, Grade.PROVEN), (own, Grade.REFUTED)):
-        verdict = await asked.prove(contract, await asked.head({"shop/pages.py": DONE, "shop/__main__.py": f"{start}#"}))
+        verdict = await asked.prove(
+            contract, await asked.head({"shop/pages.py": DONE, "shop/__main__.py": f"{start}#"})
+        )
         assert only(verdict).grade is grade, only(verdict).why
