@@ -295,33 +295,42 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
 INSIDE = "def test_double():\n    from tiny import double\n\n    assert double(4) == 8\n"
 KNOWN = "def test_known():\n    assert one() == 7\n"
 FRAGILE = (
-    "import os\n\nfrom tiny import one\n\n\ndef test_user():\n    assert os.environ.get('USER', 'root') != 'daemon'\n\n\n"
+    "import os\n\nfrom tiny import one\n\n\n"
+    "def test_user():\n    assert os.environ.get('USER', 'root') != 'daemon'\n\n\n"
     "def test_first():\n    globals()['seen'] = one()\n\n\ndef test_second():\n    assert 'seen' in globals()\n"
 )
 
 
+MORE = f"{TESTS}\n\n{KNOWN}"
+
+
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
-    ("before", "head", "grade", "uncounted"),
+    ("before", "work", "tests", "grade", "uncounted"),
     [
-        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "self-tested", 1),
-        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{INSIDE}"}, "self-tested", 1),
-        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}"}, "self-tested", 2),
-        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": WRONG, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 1),
-        (f"{TESTS}\n\n{KNOWN}", {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}".replace("== 1", "== 2")},
-         "refuted", 1),
-        (FRAGILE, {"tiny.py": DOUBLE, "test_tiny.py": f"{FRAGILE}\n\n{OWN}".replace("'seen' in", "'seen' not in")},
-         "refuted", 1),
-        (TESTS, {"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{KNOWN}\n\n{OWN}"}, "refuted", 0),
+        pytest.param(MORE, DOUBLE, f"{MORE}\n\n{INSIDE}", "self-tested", 1, id="failing"),
+        pytest.param(
+            MORE, DOUBLE, f"{MORE}\n\n{OWN}", "self-tested", 1, id="failing, in a file that imports new names"
+        ),
+        pytest.param(FRAGILE, DOUBLE, f"{FRAGILE}\n\n{OWN}", "self-tested", 2, id="order and user"),
+        pytest.param(MORE, WRONG, f"{MORE}\n\n{OWN}", "refuted", 1, id="new one fails"),
+        pytest.param(MORE, DOUBLE, f"{MORE.replace('== 1', '== 2')}\n\n{OWN}", "refuted", 1, id="edited to fail"),
+        pytest.param(
+            FRAGILE,
+            DOUBLE,
+            f"{FRAGILE.replace(' in glob', ' not in glob')}\n\n{OWN}",
+            "refuted",
+            1,
+            id="edited to fail in the other order",
+        ),
+        pytest.param(TESTS, DOUBLE, f"{MORE}\n\n{OWN}", "refuted", 0, id="new, and failing on both"),
     ],
-    ids=["failing, file not importable", "failing", "order and user", "new one fails", "edited to fail",
-         "edited to fail in the other order", "new and failing on both"],
-)  # fmt: skip
+)
 async def test_a_test_that_the_base_has_and_that_fails_there_too_refutes_no_change_of_its_file(
-    before: str, head: dict[str, str | None], grade: str, uncounted: int, tmp_path: Path
+    before: str, work: str, tests: str, grade: str, uncounted: int, tmp_path: Path
 ) -> None:
     committed(tmp_path / "repo", {"tiny.py": ONE, "test_tiny.py": before})
-    committed(tmp_path / "repo", head)
+    committed(tmp_path / "repo", {"tiny.py": work, "test_tiny.py": tests})
     done = await verdict(tmp_path / "repo", "HEAD~1", "")
     (judged,) = done.verdict.requirements
     assert judged.grade == grade, judged.why
@@ -373,8 +382,8 @@ async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_
     git(repo, "checkout", "-q", "-b", "work")
     committed(repo, {"tiny.py": DOUBLE})
     git(repo, "checkout", "-q", "main")
-    committed(repo, {"four.py": "def four():\n    return 4\n",
-                     "test_four.py": "from four import four\n\n\ndef test_four():\n    assert four() == 4\n"})  # fmt: skip
+    test = "from four import four\n\n\ndef test_four():\n    assert four() == 4\n"
+    committed(repo, {"four.py": "def four():\n    return 4\n", "test_four.py": test})
     (tmp_path / "asked.yaml").write_text(REQUIREMENTS)
     more = {"requirements_file": tmp_path / "asked.yaml"}
     done = await verdict(repo, "main", "work", **more)

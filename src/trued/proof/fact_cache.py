@@ -19,6 +19,7 @@ from trued.proof.hashes import check_hash, contract_hash
 from trued.proof.room.bench import ROOM
 from trued.proof.room.held_out import is_held_out
 from trued.proof.verdict.case_status import full_name
+from trued.protocols import Workspace
 from trued.support import atomic_files
 
 FOLDER = "facts"
@@ -151,6 +152,11 @@ class FactCache:
         folder = self.folder / kind
         _create(folder)
         atomic_files.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
+
+
+async def tree_with_content(workspace: Workspace, commit: str) -> str:
+    """What a room of this commit has: its tree, without the large files and submodules that are not on this machine."""
+    return " ".join((await workspace.tree(commit), *workspace.missing_content(commit)))
 
 
 def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:

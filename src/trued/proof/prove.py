@@ -16,24 +16,25 @@ from trued.model.events.proof import RequirementJudged
 from trued.proof.checks.dependencies import unread_additions
 from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
-from trued.proof.fact_cache import FactCache
+from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.room.environment import interpreter_of
-from trued.proof.room.frozen_files import is_among_tests
+from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
 from trued.proof.verdict.case_status import GREEN_TURNS
 from trued.proof.verdict.judge import (
-    cap_by_absent_code,
     cap_by_code_not_loaded,
     cap_by_conversions,
     cap_by_failing_tests,
     cap_by_helpers,
+    cap_by_submodules,
     cap_by_uncounted_tests,
     judge,
     judge_by_parts,
     refute_by_existing_tests,
+    without_submodules,
 )
 from trued.proof.verdict.missing import unknown_packages
 from trued.proof.verdict.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
@@ -66,6 +67,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     changed = list(paths_outside(await workspace.changed_files(contract.base, commit), owned))
+    changed += await _changed_in_submodules(workspace, contract.base, commit)
     turns = QUICK_TURNS if quick else GREEN_TURNS
     trial = CommitTrial(workspace, contract, (*due, *contract.suites), commit, objections, turns=turns, tell=tell)
     if trial.has_work:
@@ -138,10 +140,12 @@ async def _judge(
     files at checkout; one of its parts has a lower grade. Returns the verdicts on the requirements and on the
     suites."""
     contract, scan = trial.contract, Scanner(trial.workspace, trial.contract, trial.commit, trial.tell)
+    absent, moved = await _altered_submodules(trial.workspace, contract.base, trial.commit)
     suites = [_on_one_line(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
+    if any(one.grade is Grade.REFUTED for one in suites) and await _fail_for_lack_of(trial, absent):
+        suites = [without_submodules(one, absent) for one in suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
     never_run = await unguarded.never_run()
-    absent = await _absent_submodules(trial.workspace, contract.base, trial.commit)
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
     uncounted = await unguarded.known_by_exit_code_only()
     found = [cap_by_uncounted_tests(one, uncounted.get(one.id, ())) for one in found]
@@ -153,7 +157,7 @@ async def _judge(
     found = [cap_by_helpers(one, helpers) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
-    found = [cap_by_conversions(cap_by_absent_code(one, absent), converted) for one in found]
+    found = [cap_by_conversions(cap_by_submodules(one, absent, moved), converted) for one in found]
     judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
     return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
 
@@ -162,11 +166,32 @@ def _on_one_line(judged: Judged) -> Judged:
     return judged.model_copy(update={"why": tuple(map(on_one_line, judged.why))})
 
 
-async def _absent_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
-    """Submodules that the head adds or moves to another commit. Nothing has checked their content. Submodules among the
-    tests are left out, because checks use the base's version of them."""
+async def _altered_submodules(workspace: Workspace, base: str, commit: str) -> tuple[list[str], list[str]]:
+    """Submodules that the head adds or moves to another commit: first those that rooms lack, then those that they have.
+    Submodules among the tests are left out, because checks use the base's version of them."""
     before, here = await workspace.submodules(base), await workspace.submodules(commit)
-    return sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
+    found = sorted(path for path in here if here[path] != before.get(path) and not is_among_tests(f"{path}/any"))
+    files = await workspace.blobs(commit) if found else {}
+    there = [path for path in found if any(is_below(one, path) for one in files)]
+    return [path for path in found if path not in there], there
+
+
+async def _changed_in_submodules(workspace: Workspace, base: str, commit: str) -> list[str]:
+    """The files that differ in the submodules that the head moves to another commit, as far as rooms have them."""
+    _, moved = await _altered_submodules(workspace, base, commit)
+    if not moved:
+        return []
+    before, here = await workspace.blobs(base), await workspace.blobs(commit)
+    differ = [path for path in {**before, **here} if before.get(path) != here.get(path)]
+    return sorted(path for path in differ if any(is_below(path, one) for one in moved))
+
+
+async def _fail_for_lack_of(trial: CommitTrial, absent: Sequence[str]) -> bool:
+    """Whether existing tests fail only because these submodules are absent: with the base's version of them, all
+    pass."""
+    before = await trial.workspace.blobs(trial.contract.base) if absent else {}
+    files = {path: blob for path, blob in before.items() if any(is_below(path, one) for one in absent)}
+    return bool(files) and not await trial.tests_failing_with(files)
 
 
 def _judge_wholes(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
@@ -184,7 +209,7 @@ async def _earlier_failures(trial: CommitTrial) -> tuple[Evidence, ...]:
     pass. They are recorded for the commit that is judged now, because the earlier commit may be gone."""
     workspace, contract, commit = trial.workspace, trial.contract, trial.commit
     baseline = FactCache(workspace.kept, workspace.repository)
-    tree, level = await workspace.tree(commit), workspace.confinement().level
+    tree, level = await tree_with_content(workspace, commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)
     due = {one.id for one in trial.due}
     baseline.keep_head(contract, tree, level, trial.evidence, trial.order_bound)

@@ -7,7 +7,7 @@ but once they pass, the code that they test counts as checked.
 from dataclasses import dataclass, replace
 
 from trued.model import Contract, Evidence, TestsCheck
-from trued.proof.fact_cache import FactCache
+from trued.proof.fact_cache import FactCache, tree_with_content
 from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import BothSides, TriedOnBothSides, run_on_both_sides
 from trued.proof.reach.altered_python import used_names
@@ -47,7 +47,7 @@ async def turned_tests(workspace: Workspace, contract: Contract, commit: str, in
 async def _earlier_failures(sides: BothSides, check: TestsCheck, tried: TriedOnBothSides) -> list[Evidence]:
     """Failures that were recorded earlier for the same tree, so that a retry does not turn them into a pass."""
     workspace, contract = sides.workspace, sides.contract
-    cache, tree = FactCache(workspace.kept, workspace.repository), await workspace.tree(sides.commit)
+    cache, tree = FactCache(workspace.kept, workspace.repository), await tree_with_content(workspace, sides.commit)
     level = workspace.confinement().level
     before = cache.of_head(contract, tree, level).evidence
     cache.keep_head(contract, tree, level, tried.here, frozenset())

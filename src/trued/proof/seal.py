@@ -56,6 +56,7 @@ SLOW_TURNS = 2  # at most this many extra runs for cases that took too long
 RUNNERS_START_S = 1.0  # seconds that a test runner takes to start, even when it reruns only the failed tests
 COPY_S = 0.0001  # seconds to copy and remove one file of a room
 BESIDE_THE_SECOND = "at the same time as the second, in an equal checkout"
+NO_SUCH_TEST = "no test of the base has this name"
 MOST_WHY = 200  # at most this many characters of the reason why a suite could not be run are quoted
 PREPARED = "the preparation has network access and may run the change's code; what it downloads is not checked"
 
@@ -217,15 +218,17 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
     uncollected = await _uncollected(workspace, contract, ids, scripts)
-    said = (*contract.undecided, *_superseding_nothing(contract, list(dict.fromkeys(ids))))
-    return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": said})
+    # An amendment hands on the notes of the earlier contract, whose names may have been corrected.
+    said = [one for one in contract.undecided if NO_SUCH_TEST not in one]
+    said += _superseding_nothing(contract, list(dict.fromkeys(ids)))
+    return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(said)})
 
 
 def _superseding_nothing(contract: Contract, ids: Sequence[str]) -> list[str]:
     """Sentences about names that a requirement supersedes, and that name no test of the base. None if no test ran."""
     tests = [one for one in ids if one != WHOLE_CHECK]
     return [
-        f"{one.id} supersedes {name}, but no test of the base has this name{_likely(name, tests)}"
+        f"{one.id} supersedes {name}, but {NO_SUCH_TEST}{_likely(name, tests)}"
         for one in contract.requirements
         for name in one.supersedes
         if tests and not any(is_superseded(case, name) for case in tests)

@@ -463,7 +463,7 @@ class CommitTrial:
 
     def _files_run_by(self, requirements: tuple[Requirement, ...]) -> frozenset[str]:
         names = distinct_checks(requirements)
-        return frozenset[str]().union(*(self.ran.get(name) or self.imported.get(name, ()) for name in names))
+        return frozenset[str]().union(*(self.ran.get(name, ()) or self.imported.get(name, ()) for name in names))
 
     def has_untraced_pass(self) -> bool:
         """Whether something passed (a check, or the head's own test) while the engine could not see which code ran."""

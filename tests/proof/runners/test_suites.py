@@ -10,7 +10,7 @@ import pytest
 
 from tests.proof.runners.test_real import locked
 from tests.proof.trial import Trial, asked_three, git, lay, only
-from trued.model import EXISTING_TESTS, CommandCheck, Grade, TestsCheck
+from trued.model import EXISTING_TESTS, CommandCheck, Grade, Judged, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.run.examination.existing_tests import with_existing_tests
 
@@ -206,6 +206,35 @@ async def test_what_was_checked_without_the_heads_own_submodule_is_tested_at_mos
     liar = only(await trial.prove(contract, await trial.head(change)))
     assert (liar.grade, liar.lacks) == (Grade.TESTED, "attest"), liar.why
     assert "vendor" in liar.why[0]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_existing_tests_run_with_the_submodule_that_the_head_names_if_it_is_here(tmp_path: Path) -> None:
+    """Without it, tests that fail for lack of it are not judged; what else the change breaks is refuted either way."""
+    test = "import kit\nimport vendor.lib\n\n\ndef test_two():\n    assert kit.two() == 2\n\n\n"
+    test += "def test_lib():\n    assert vendor.lib.VALUE > 0\n"
+    trial = Trial(tmp_path, {"kit.py": TWO, "tests/test_kit.py": test}, ASKED)
+    add_submodule(trial, "vendor", {"lib.py": "VALUE = 7\n"})
+    contract = await trial.seal_with_existing_tests()
+
+    async def graded(kit: str, value: int, *, fetched: bool) -> Judged:
+        def change(folder: Path) -> None:
+            lay(folder, {"kit.py": f"{kit}{THREE}"})
+            moved(trial, "vendor", {"lib.py": f"VALUE = {value}  # {fetched} {len(kit)}\n"})(folder)
+            if fetched:
+                git(trial.base / "vendor", "-c", "protocol.file.allow=always", "fetch", "-q", "origin")
+
+        return only(await trial.prove(contract, await trial.head(change)))
+
+    honest = await graded(TWO, 8, fetched=True)
+    assert (honest.grade, honest.lacks) == (Grade.TESTED, "attest"), honest.why
+    assert "vendor" in honest.why[0]
+    lacking = await graded(TWO, 9, fetched=False)
+    assert (lacking.grade, [one.name for one in lacking.missing]) == (Grade.UNJUDGED, ["vendor"]), lacking.why
+    for kit, value, fetched in ((BROKEN, 10, True), (TWO, 0, True), (BROKEN, 11, False)):
+        liar = await graded(kit, value, fetched=fetched)
+        assert liar.grade is Grade.REFUTED, (liar.why, fetched)
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")

@@ -93,6 +93,30 @@ async def test_a_submodule_that_the_base_names_is_brought_at_its_commit(
 
 
 @pytest.mark.spec("LAW-4")
+async def test_a_submodule_that_a_commit_moves_is_brought_at_the_commit_that_it_names_if_it_is_here(
+    repo: Path, begin: Begin, tmp_path: Path
+) -> None:
+    with_submodule(repo, tmp_path / "library")
+    base, inner = git_in(repo, "rev-parse", "HEAD"), repo / "vendor" / "lib"
+    (inner / "lib.py").write_text("VALUE = 8\n")
+    git_in(inner, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "moved")
+    git_in(repo, "commit", "-qam", "moved")
+    (repo / "other").mkdir()
+    git_in(repo, "update-index", "--add", "--cacheinfo", f"160000,{git_in(inner, 'rev-parse', 'HEAD')},other")
+    git_in(repo, "commit", "-qm", "added")
+    head = git_in(repo, "rev-parse", "HEAD")
+    git_in(repo, "checkout", "-q", base)
+    workspace = begin()
+    await workspace.begin()
+    await workspace.store.git("fetch", "-q", str(repo), f"{head}:refs/trued/head")
+    async with workspace.room(head) as room:
+        assert (room / "vendor" / "lib" / "lib.py").read_text() == "VALUE = 8\n"
+        assert list((room / "other").iterdir()) == []  # only the base says which folders are submodules
+    assert [one.split(":")[0] for one in workspace.missing_content(head)] == ["other"]
+    assert {"vendor/lib/lib.py"} == {one for one in await workspace.blobs(head) if one.startswith(("vendor", "other"))}
+
+
+@pytest.mark.spec("LAW-4")
 async def test_a_submodule_that_is_not_here_is_said(repo: Path, begin: Begin, tmp_path: Path) -> None:
     with_submodule(repo, tmp_path / "library")
     git_in(repo, "submodule", "--quiet", "deinit", "-f", "--all")

@@ -47,7 +47,7 @@ from trued.proof.verdict.case_status import (
     results_with_id,
 )
 from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
-from trued.proof.verdict.missing import each_once, missing_part
+from trued.proof.verdict.missing import each_once, missing_part, missing_submodule
 from trued.support.plurals import counted
 
 _Lacking: TypeAlias = Lacks | Literal["nothing"]  # "nothing": no approval would help
@@ -259,11 +259,25 @@ def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
     return judged
 
 
-def cap_by_absent_code(judged: Judged, submodules: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if the head has submodules that were absent when it was checked."""
-    if submodules and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.submodules_not_there(submodules)], "attest")
+def cap_by_submodules(judged: Judged, absent: Sequence[str], moved: Sequence[str]) -> Judged:
+    """The requirement's verdict, capped if the head has submodules that were absent when it was checked, or moves some
+    to other commits."""
+    if (absent or moved) and judged.grade > Grade.TESTED:
+        words = [reasons.submodules_not_there(absent)] if absent else []
+        words += [reasons.submodules_moved(moved)] if moved else []
+        return _lowered(judged, Grade.TESTED, words, "attest")
     return judged
+
+
+def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
+    """The verdict on existing tests that fail only because these submodules were absent: they could not be judged."""
+    if suite.grade is not Grade.REFUTED:
+        return suite
+    lost = tuple(missing_submodule(path) for path in absent)
+    why = tuple(reasons.not_judged(str(one)) for one in lost)
+    return suite.model_copy(
+        update={"grade": Grade.UNJUDGED, "why": why, "gaps": (), "holds": False, "lacks": "", "missing": lost}
+    )
 
 
 def cap_by_code_not_loaded(judged: Judged, files: Sequence[str]) -> Judged:

@@ -155,6 +155,12 @@ def not_installed(package: str, why: str) -> MissingFromEnvironment:
     return MissingFromEnvironment(name=package, what=what, fix=fix)
 
 
+def missing_submodule(path: str) -> MissingFromEnvironment:
+    """A submodule that the head moves to a commit that this machine does not have."""
+    what = f"the submodule {path} is not on this machine at the commit that the change names"
+    return MissingFromEnvironment(name=path, what=what, fix="`git submodule update --init` fetches it")
+
+
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
     """Kind of failure → the package that would prevent it. The head declares this package, but it could not be
     installed for the checks."""

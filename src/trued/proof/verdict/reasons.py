@@ -201,6 +201,11 @@ def submodules_not_there(paths: Sequence[str]) -> str:
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
 
 
+def submodules_moved(paths: Sequence[str]) -> str:
+    """A sentence saying that the head moves these submodules to other commits, with which it was checked."""
+    return f"the change moves submodules, which are not judged like the project's own files: {listed(paths)}"
+
+
 def converted_at_checkout(files: Sequence[str]) -> str:
     """A sentence saying that git changes these files at checkout, because of their attributes."""
     return f"git converts files at checkout, but the checks used them as they are stored: {listed(files)}"

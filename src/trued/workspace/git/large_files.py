@@ -1,7 +1,8 @@
 """Adds to a checkout the content that the commit only refers to: LFS files and submodules. They are copied by hash from
 the user's repository.
 
-Only content to which the base refers is copied. Where a head refers to other content, its checkout has what is
+Only large files to which the base refers are copied, and only submodules at the paths at which the base has them, at
+the commit that the checkout's own commit names. Where a head refers to anything else, its checkout has what is
 committed: a pointer or an empty folder.
 """
 
@@ -31,8 +32,7 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
 
 
 async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
-    """Path → blob of the files in submodules that are on this machine, and at the same commit in `base` and
-    `commit`."""
+    """Path → blob of the files in the submodules of `commit` that the base has, too, and that are on this machine."""
     return await _Submodules(store, Path()).files(base, commit)
 
 
@@ -92,7 +92,7 @@ def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
 
 
 class _Submodules:
-    """The submodules of the user's repository, each at the commit that the base names."""
+    """The submodules of the user's repository that the base names."""
 
     def __init__(self, store: Store, index: Path) -> None:
         self.store, self.index = store, index
@@ -100,19 +100,19 @@ class _Submodules:
     async def bring(
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
-        """Check out the submodules that are at the same commit on base and `commit`. Returns sentences about what is
-        missing. `source`: the repository that contains the submodules: the user's own, or a submodule."""
+        """Check out the submodules of `commit` that the base has, too. Returns sentences about what is missing.
+        `source`: the repository that contains the submodules: the user's own, or a submodule."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
         if not here or not depth:
             return []
         places = await self._places(base, source or Path(await self.store.source())) if wanted else {}
         missing = [
-            f"{path}: the submodule is not checked out, because it is at another commit than on the base"
+            f"{path}: the submodule is not checked out, because the base does not have it"
             for path in here
-            if here[path] != wanted.get(path)
+            if path not in wanted
         ]
-        for path in sorted(path for path in here if here[path] == wanted.get(path)):
+        for path in sorted(path for path in here if path in wanted):
             place = places.get(path)
             if place is None or not await self._check_out(here[path], place, work / path):
                 missing.append(f"{path}: the submodule is missing; `git submodule update --init` fetches it")
@@ -126,10 +126,10 @@ class _Submodules:
         """What `bring` would check out: path → blob."""
         wanted = await self.store.links(base)
         here = wanted if commit == base else await self.store.links(commit)
-        alike = [path for path in here if here[path] == wanted.get(path)] if depth else []
-        places = await self._places(base, source or Path(await self.store.source())) if alike else {}
+        shared = [path for path in here if path in wanted] if depth else []
+        places = await self._places(base, source or Path(await self.store.source())) if shared else {}
         found: dict[str, str] = {}
-        for path in alike:
+        for path in shared:
             inner, place, folder = here[path], places.get(path), f"{above}{path}/"
             if place is None or not await self._fetch(inner, place):
                 continue

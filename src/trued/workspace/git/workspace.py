@@ -213,8 +213,8 @@ class GitWorkspace:
         return frozenset(path for path, (mode, _) in (await self.store.entries(commit)).items() if mode == LINK)
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
-        """Path → blob of the files of submodules in a room of this commit. A room has only submodules that are on this
-        machine and at the commit that the base names."""
+        """Path → blob of the files of submodules in a room of this commit. A room has only submodules that the base
+        has, too, and whose commit is on this machine."""
         named = frozenset((await self.store.links(commit)).items())
         if not named:
             return {}
