@@ -23,8 +23,9 @@ from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
-from trued.proof.verdict.case_status import GREEN_TURNS
+from trued.proof.verdict.case_status import FORGED, GREEN_TURNS
 from trued.proof.verdict.judge import (
+    allow_for_versions,
     cap_by_code_not_loaded,
     cap_by_conversions,
     cap_by_failing_tests,
@@ -36,7 +37,7 @@ from trued.proof.verdict.judge import (
     refute_by_existing_tests,
     without_submodules,
 )
-from trued.proof.verdict.missing import unknown_packages
+from trued.proof.verdict.missing import other_versions, unknown_packages
 from trued.proof.verdict.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
 from trued.proof.verdict.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.verdict.reasons import ALREADY_SATISFIED, NOTHING_DONE, on_one_line
@@ -145,6 +146,14 @@ async def _judge(
     if any(one.grade is Grade.REFUTED for one in suites) and await _fail_for_lack_of(trial, absent):
         suites = [without_submodules(one, absent) for one in suites]
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
+    if trial.added.unused and not contract.environment.prepare:  # a preparation may have installed them
+        other, keeping = other_versions(trial.added.unused), {one.id for one in due if one.keep}
+        fixed = {one.finding.requirement for one in trial.objected if one.refutes}
+        fixed |= {one.requirement for one in evidence if any(each.kind in FORGED for each in one.tried)}
+        suites, found = (
+            [one if one.id in fixed else allow_for_versions(one, other, keep=one.id in keeping) for one in several]
+            for several in (suites, found)
+        )
     never_run = await unguarded.never_run()
     found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
     uncounted = await unguarded.known_by_exit_code_only()

@@ -318,3 +318,60 @@ async def test_packages_of_node_that_the_head_declares_are_installed_and_replace
     assert [one.name for one in (await trial.prove(contract, await trial.head(vain))).missing_from_environment] == [
         "nowhere"
     ]
+
+
+def _pinned(version: str, more: str = "") -> dict[str, str | None]:
+    return {
+        "requirements.txt": f"kit=={version}\n",
+        "p.py": f"import kit\n\n\ndef size(x):\n    return kit.size(x)\n{more}",
+    }
+
+
+POWER = "\n\ndef power(x):\n    return kit.metric(x)\n"
+POWER_CASE = {"kind": "examples", "cases": [{"call": "p:power", "args": [2], "returns": "2 W"}]}
+SIZE_CASE = {"kind": "examples", "cases": [{"call": "p:size", "args": [2], "returns": "2 B"}]}
+
+
+@pytest.mark.spec("DAY-2", "LAW-8")
+async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged_and_judged_where_the_user_names_it(
+    tmp_path: Path, registry: Path
+) -> None:
+    size = "def size(x):\n    return f'{x} B'\n"
+    wheel(registry / "kit", "kit", {"kit.py": size}, "1.0")
+    wheel(registry / "kit", "kit", {"kit.py": f"{size}\n\ndef metric(x):\n    return f'{{x}} W'\n"}, "2.0")
+    asked = [
+        {"id": "power", "text": "power(x) is in watts", "checks": [POWER_CASE]},
+        {"id": "size", "text": "size(x) stays", "keep": True, "checks": [SIZE_CASE]},
+    ]
+    honest, wrong = _pinned("2.0", POWER), _pinned("2.0", POWER.replace("(x)\n", "(x) + 'h'\n"))
+    trial = Trial(tmp_path / "t", _pinned("1.0"), asked)
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    verdict = await trial.prove(contract, await trial.head(honest))
+    power, kept = verdict.requirements
+    assert (power.grade, kept.grade) == (Grade.UNJUDGED, Grade.TESTED), (power.why, kept.why)
+    for one in (power, kept):
+        assert "its checks used kit 1.0, and the change declares kit==2.0" in one.why[0]
+        assert 'environment: {packages: ["kit==2.0"]}' in one.why[0]
+    assert "case 1: it raises an error instead of returning a value" in power.why
+    assert power.gaps  # an agent that changes a version does not get rid of a failure
+    assert not verdict.lacks_only_environment
+    assert any("-kit==1.0; checks still used kit 1.0" in one for one in verdict.undecided)
+    same = await trial.prove(contract, await trial.head(_pinned("1.0", POWER)))
+    assert [one.grade for one in same.requirements] == [Grade.REFUTED, Grade.PROVEN]
+
+    named = Trial(tmp_path / "named", _pinned("1.0"), asked, packages=("kit==2.0",))
+    named.workspace.kept = named.workspace.environments = tmp_path / "kept"
+    contract = await named.seal()
+    for head, grade in ((honest, Grade.PROVEN), (wrong, Grade.REFUTED)):
+        judged = (await named.prove(contract, await named.head(head))).requirements
+        assert [one.grade for one in judged] == [grade, Grade.PROVEN], [one.why for one in judged]
+
+    check = {"kind": "command", "command": "python check.py", "files": ["check.py"]}
+    base = {**_pinned("1.0"), "check.py": "import p\n\nassert p.size(2) == '2 B'\n"}
+    forged = Trial(tmp_path / "forged", base, [{"id": "r", "text": "size stays", "checks": [check]}])
+    forged.workspace.kept = forged.workspace.environments = tmp_path / "kept"
+    contract = await forged.seal()
+    for meddling, grade in (("", Grade.UNJUDGED), ("open('check.py', 'w').close()\n", Grade.REFUTED)):
+        head = _pinned("2.0", f"\n\n{meddling}kit.metric(2)\n")
+        assert [one.grade for one in await forged.judged(contract, head)] == [grade]

@@ -182,7 +182,7 @@ async def test_other_changes_of_a_manifest_are_no_change_of_what_it_declares(tmp
     trial = Trial(tmp_path, {**BASE, "pyproject.toml": '[project]\nname = "m"\ndependencies = ["a", "b>2"]\n'}, [])
     await trial.workspace.begin()
     head = await trial.head({"pyproject.toml": '[project]\nname = "n"\ndependencies = ["b>2", "a"]\n'})
-    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).notes == ()
+    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).other == ()
 
 
 def test_secrets_do_not_go_with_the_way_to_a_registry(tmp_path: Path) -> None:

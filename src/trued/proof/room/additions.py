@@ -35,24 +35,25 @@ _UNKNOWN = re.compile(r"No matching distribution|not found in the package regist
 async def added_packages(workspace: Workspace, base: str, head: str, interpreter: Interpreter) -> AddedPackages:
     """Install the packages that the head's manifests declare and the base's do not."""
     changes = await declared_changes(workspace, base, head)
-    needed = _needed(changes, interpreter)
+    needed, notes, unused = _needed(changes, interpreter), changes.notes(interpreter), changes.unused(interpreter)
     if not needed:
-        return AddedPackages(notes=changes.notes)
+        return AddedPackages(unused=unused, notes=notes)
     if workspace.environments is None:
-        return AddedPackages(unavailable=dict.fromkeys(map(package_name, needed), NO_REGISTRY), notes=changes.notes)
+        lost = dict.fromkeys(map(package_name, needed), NO_REGISTRY)
+        return AddedPackages(unavailable=lost, unused=unused, notes=notes)
     built, lost = await _build(workspace, interpreter, needed, changes.locked)
     unavailable = {name: why for name, why in lost.items() if not _is_unknown(why)}
     unknown = tuple(name for name in lost if name not in unavailable)
-    notes = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
+    failed = [f"a package that the change declares could not be installed: {name}: {why}" for name, why in lost.items()]
     if built is None:
-        return AddedPackages(unavailable=unavailable, unknown=unknown, notes=(*changes.notes, *notes))
+        return AddedPackages(unavailable=unavailable, unknown=unknown, unused=unused, notes=(*notes, *failed))
     folder = Path(built.path).parent.parent
     before = {"pip", *(str(canonicalize_name(name)) for name in interpreter.versions)}
     versions = {name: one for name, one in built.versions.items() if str(canonicalize_name(name)) not in before}
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    notes.append(FactNote(f"checks of the change also found packages that it declares: {listed}"))
+    found = FactNote(f"checks of the change also found packages that it declares: {listed}")
     return AddedPackages(
-        str(folder), str(folder / BEHIND), versions, unavailable, unknown, notes=(*changes.notes, *notes)
+        str(folder), str(folder / BEHIND), versions, unavailable, unknown, unused, (*notes, *failed, found)
     )
 
 

@@ -188,6 +188,8 @@ class AddedPackages:
     versions: Mapping[str, str] = field(default_factory=dict)
     unavailable: Mapping[str, str] = field(default_factory=dict)  # package → why it could not be installed
     unknown: tuple[str, ...] = ()  # packages that no registry has, which is the head's own mistake
+    # what the head declares of packages that the base declares, too → the other version with which its checks ran
+    unused: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def provides(self, module: str) -> bool:

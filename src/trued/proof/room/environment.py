@@ -32,6 +32,7 @@ from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpre
 from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries, replaced_folder, write_programs
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
+from trued.support.plurals import few
 
 FOLDER = "environments"
 BUILD_S = 900.0
@@ -53,6 +54,7 @@ _CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solutio
 _UNINSTALLED = re.compile(  # pytest's messages about a missing plugin
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
 )
+MOST_NAMED = 5  # at most this many packages are named in a note
 MOST_BYTES = 1 << 20  # at most this many bytes of a manifest are read
 
 
@@ -106,15 +108,15 @@ async def choose_environment(
     building: Callable[[tuple[str, ...]], None] | None = None,
 ) -> EnvironmentChoice:
     """The interpreter for checks on base and head: the caller's, or one in an environment built from the base's
-    manifests and the contract's packages, never from the head's.
+    manifests and the contract's packages, never from the head's. A version that the contract names replaces the base's.
 
     `recorded`: the versions (name → version, and `python`) with which the checks ran on the base, to be installed
     again.
     `building`: called with the missing packages before an environment is built, which may take minutes.
     """
     caller = await find_interpreter()
-    wanted = await declarations_of(workspace, base)
-    requirements = (*wanted.requirements, *packages)
+    wanted = _without(await declarations_of(workspace, base), packages)
+    requirements = tuple(dict.fromkeys((*wanted.requirements, *packages)))
     lacking = missing_requirements(requirements, caller.versions, caller.version)
     lacking += tuple(one for one in _with_other_versions(requirements, caller, recorded or {}) if one not in lacking)
     needed = [one for one in lacking if one in packages or not is_tool(one)]
@@ -136,6 +138,18 @@ async def choose_environment(
     named = [f"the base's {', '.join(wanted.files)}"] if wanted.files else []
     origin = " and ".join([*named, *(["packages that the contract names"] if packages else [])])
     return EnvironmentChoice(built, (FactNote(f"checks ran in an environment built from {origin}"),))
+
+
+def _without(wanted: Declarations, packages: Iterable[str]) -> Declarations:
+    """The declarations without packages of which a version is named here: the user may ask for another version than the
+    base's, such as the one to which the work upgrades."""
+    parsed = [one for one in map(parse_requirement, packages) if one and one.specifier]
+    chosen = {str(canonicalize_name(one.name)) for one in parsed}
+    kept = (
+        tuple(one for one in several if package_name(one) not in chosen)
+        for several in (wanted.requirements, wanted.locked)
+    )
+    return Declarations(*kept, files=wanted.files)
 
 
 def recorded_versions(contract: Contract) -> dict[str, str]:
@@ -227,12 +241,21 @@ class DeclaredChanges:
     added: tuple[str, ...] = ()  # requirements of packages that the base does not name
     locked: tuple[str, ...] = ()  # locked versions of packages that the base does not name
     other: tuple[str, ...] = ()  # every other difference, as `+…` and `-…`; checks still use the base's version
+    moved: tuple[str, ...] = ()  # of these, the head's versions of packages that both declare; without TOOLS
 
-    @property
-    def notes(self) -> tuple[str, ...]:
+    def unused(self, interpreter: Interpreter) -> dict[str, str]:
+        """What the head declares of packages that the base declares, too, and that this Python has in another version
+        → the version that it has."""
+        versions = _versions({name: one.split(" ")[0] for name, one in interpreter.versions.items()})
+        unmet = missing_requirements(self.moved, interpreter.versions, interpreter.version)
+        plain = {one.partition(";")[0].strip(): package_name(one) for one in unmet}  # without markers
+        return {one: versions[name] for one, name in plain.items() if name in versions}
+
+    def notes(self, interpreter: Interpreter) -> tuple[str, ...]:
         words = [*(f"+{name}" for name in self.added), *self.other]
         listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
-        rest = "; checks still use the base's version of packages that the base declares" if self.other else ""
+        used = dict.fromkeys(f"{package_name(one)} {version}" for one, version in self.unused(interpreter).items())
+        rest = f"; checks still used {few(list(used), MOST_NAMED)}" if used else ""
         return (FactNote(f"dependencies changed: {listed}{rest}"),) if words else ()
 
 
@@ -247,7 +270,9 @@ async def declared_changes(workspace: Workspace, base: str, head: str) -> Declar
     added = tuple(text for text in after.requirements if package_name(text) not in before.names)
     locked = tuple(text for text in after.locked if text.split("==")[0] not in known)
     plus, minus = sorted(two - one - {*added, *locked}), sorted(one - two)
-    return DeclaredChanges(added, locked, (*(f"+{name}" for name in plus), *(f"-{name}" for name in minus)))
+    both = (before.names & after.names) - TOOLS
+    moved = tuple(text for text in plus if package_name(text) in both)
+    return DeclaredChanges(added, locked, (*(f"+{name}" for name in plus), *(f"-{name}" for name in minus)), moved)
 
 
 # -- building ----------------------------------------------------------------------------------------------------------

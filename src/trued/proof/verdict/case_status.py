@@ -23,6 +23,7 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")
 LIMITS = ("time", "memory")
 IMPORT = "import"  # the module of a call exists, and raises an error while it is imported
+FORGED = ("worthless", "meddled")  # kinds of failure of a head that manipulates its checks
 NOT_OUR_FAILURE = (*LIMITS, *ENGINES)  # on the base, these failures are the machine's, not the project's
 
 

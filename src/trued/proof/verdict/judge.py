@@ -296,6 +296,18 @@ def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
     return judged
 
 
+def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: bool) -> Judged:
+    """The verdict, if the head declares other versions of packages than its checks used. What failed may pass with
+    them, so it is unjudged; it stays a gap. What passed shows nothing about them, so a requirement that asks for
+    what stays (`keep`) is `tested` at most."""
+    if judged.grade is Grade.REFUTED:
+        why = (reasons.not_judged(str(other)), *judged.why)
+        return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "missing": (other,)})
+    if keep and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [str(other)], "attest")
+    return judged
+
+
 def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
     holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
     update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}

@@ -28,15 +28,17 @@ from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRIVER
-from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, provides_module
+from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 from trued.proof.text.python_names import modules_asked
 from trued.proof.verdict.case_status import IMPORT
 from trued.proof.verdict.gaps import NO_WORK
+from trued.support.plurals import few
 
 TRY_AGAIN = "verify or resume again"
 _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
 
 
@@ -159,6 +161,15 @@ def missing_submodule(path: str) -> MissingFromEnvironment:
     """A submodule that the head moves to a commit that this machine does not have."""
     what = f"the submodule {path} is not on this machine at the commit that the change names"
     return MissingFromEnvironment(name=path, what=what, fix="`git submodule update --init` fetches it")
+
+
+def other_versions(unused: Mapping[str, str]) -> MissingFromEnvironment:
+    """The versions that the head declares of packages whose other versions its checks used (`unused`: the head's
+    declaration → the version that was used)."""
+    used = few(list(dict.fromkeys(f"{package_name(one)} {version}" for one, version in unused.items())), MOST_NAMED)
+    what = f"its checks used {used}, and the change declares {few(list(unused), MOST_NAMED)}"
+    listed = ", ".join(f'"{one}"' for one in unused)
+    return MissingFromEnvironment(name=used, what=what, fix=f"to use it: `environment: {{packages: [{listed}]}}`")
 
 
 def awaited_packages(added: AddedPackages, evidence: Iterable[Evidence]) -> dict[str, MissingFromEnvironment]:
