@@ -24,6 +24,12 @@ BASE = {
     "front.py": "from shared import rate\n\n\ndef shown():\n    return rate(1)\n",
     "tests/test_kit.py": TEST,
     "rates.json": '{"a": 1}',
+    "pages.py": "from pathlib import Path\n\nHERE = Path(__file__).parent\n\n\ndef page(name):\n"
+    "    return (HERE / 'docs/pages' / name).read_text()\n\n\n"
+    "def notice():\n    return open('.data/notice.md').read()  # see README.md\n",
+    "docs/pages/welcome.md": "a\n",
+    ".data/notice.md": "a\n",
+    "docs/guide.md": "a\n",
     "Main.java": "class Main {}\n",
     "speed_test.py": "def speed():\n    return 1\n",
     "README.md": "a\n",
@@ -68,6 +74,8 @@ LIARS: dict[str, tuple[Change, str]] = {
     ),
     "a module of the base": ({"kit.py": WORK["kit.py"], "core/__init__.py": "def rate(x):\n    return 0\n"}, "core"),
     "data": ({**WORK, "rates.json": "{}"}, "rates.json"),
+    "a page in a folder that code names": ({**WORK, "docs/pages/welcome.md": "TODO\n"}, "docs/pages/welcome.md"),
+    "a document that code names": ({**WORK, ".data/notice.md": "TODO\n"}, ".data/notice.md"),
     "another language": ({**WORK, "Main.java": "class Main { int a; }\n"}, "Main.java"),
 }
 HONEST: dict[str, Change] = {
@@ -79,7 +87,10 @@ HONEST: dict[str, Change] = {
     ),
     "documents": {
         **WORK,
-        **{path: "b: 2\n" for path in ("README.md", "CHANGELOG", "uv.lock", ".github/workflows/ci.yml")},
+        **{
+            path: "b: 2\n"
+            for path in ("README.md", "docs/guide.md", "CHANGELOG", "uv.lock", ".github/workflows/ci.yml")
+        },
         "pyproject.toml": '[project]\nname = "a"\nversion = "2"\n',
     },
     "tests and new data": {

@@ -9,7 +9,7 @@ import posixpath
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from trued.model import CallCase, CommandCheck, Evidence, ExamplesCheck, TestsCheck
@@ -32,6 +32,7 @@ from trued.proof.reach.altered_python import (
     without_idle_tests,
     without_tests,
 )
+from trued.proof.reach.file_readers import NAMING, read_files
 from trued.proof.reach.reachable_files import reachable_files
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
@@ -47,11 +48,14 @@ from trued.proof.text.script_imports import relative_paths
 from trued.proof.trial import CommitTrial, is_untraced
 from trued.proof.verdict.case_status import Base, Head, on_base, on_head
 from trued.proof.verdict.judge import is_superseded
+from trued.support.tables import json_table
 
 COMPILED = (".pyc", ".so", ".pyd", ".dll", ".dylib", ".node", ".wasm", ".class", ".jar")
 MOST_HELPERS = 8  # at most this many changed test helpers are undone, because existing tests run twice for each of them
 # With more than `FEW_HELPERS`, they are undone only if all these runs of the existing tests will not take longer.
 FEW_HELPERS, LONGEST_S = 4, 1800.0
+# Keys of a package.json for package managers; code may read any other.
+_DECLARING = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "scripts", "version")
 REPLACES = "takes the place of another module"
 _LOCKS = re.compile(r".*[.-]lock(\.\w+)?|.*\.lockb|go\.sum|npm-shrinkwrap\.json")
 _DOCUMENTS = re.compile(r"(readme|license|copying|notice|changelog|changes|history|authors|contributing)\b.*", re.I)
@@ -66,6 +70,7 @@ class UnguardedCode:
         # Changed tests that were replaced or removed in the room are left out: they are not part of the product.
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
+        self._texts: dict[str, str] = {}  # texts of the base that were read already
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
@@ -176,24 +181,31 @@ class UnguardedCode:
         """The changed files that only existing tests use on the base, and that may hide mistakes from these tests: with
         the base's version of some of them, the tests fail. If that is not one file alone, or if there are too many such
         files to try, all are returned."""
-        code = [path for path in await self._changed_code() if not is_package_json(path)]
+        known = await self.workspace.blobs(self.contract.base)
+        code = [
+            path
+            for path in await self._changed_code()
+            if not (is_package_json(path) and _has_code_below(path, known))  # it belongs to the code, not to tests
+        ]
         suspects = await altered_helpers(self.workspace, self.contract, self.trial.commit, code)
-        runs = 2 * len(suspects) + 1
+        together = _together(suspects)
+        runs = 2 * len(together) + 1
         took = runs * self._seconds_of_existing_tests()
-        if len(suspects) > MOST_HELPERS or (len(suspects) > FEW_HELPERS and took > LONGEST_S):
+        if len(together) > MOST_HELPERS or (len(together) > FEW_HELPERS and took > LONGEST_S):
             return list(suspects)
         # A suspect may be a helper or a part of the product, so the mistake may be in one and hidden by others.
         # One by one: two changes may cancel each other out, so a helper is undone while all others stay.
-        found = [path for path, before in suspects.items() if await self._hides_failures([before])]
-        if found or len(suspects) < 2:
-            return found
+        undone = [[suspects[path] for path in paths] for paths in together]
+        found = [paths for paths, one in zip(together, undone, strict=True) if await self._hides_failures(one)]
+        if found or len(together) < 2:
+            return [path for paths in found for path in paths]
         # All together: each of several helpers may hide the same failure. And all but one, because that one may have
         # the mistake that all others hide.
-        together = [[*suspects.values()]]
-        if len(suspects) > 2:  # of two, each was undone alone already
-            together += [[one for path, one in suspects.items() if path != kept] for kept in suspects]
-        for undone in together:
-            if await self._hides_failures(undone):
+        several = [[*suspects.values()]]
+        if len(together) > 2:  # of two, each was undone alone already
+            several += [[each for one in undone if one is not kept for each in one] for kept in undone]
+        for one in several:
+            if await self._hides_failures(one):
                 return list(suspects)
         return []
 
@@ -236,7 +248,7 @@ class UnguardedCode:
             code = [path for path in self._changed if path.endswith((*CODE, *COMPILED))]
             found = [
                 *code,
-                *(path for path in self._changed if path in known and path not in code and not _is_idle(path)),
+                *await self._changed_data([path for path in self._changed if path in known and path not in code]),
                 *await self._leading_elsewhere(),
             ]
             tests = {path for path in found if is_test(path)}
@@ -244,6 +256,18 @@ class UnguardedCode:
                 tests -= used  # the files in `used` may import others
             self._code = [path for path in found if path not in tests]
         return self._code
+
+    async def _changed_data(self, paths: Sequence[str]) -> list[str]:
+        """Of these changed files of the base, which are no code, those that something may read: all but documents,
+        pictures, manifests, lock files and settings that no code of the base reads."""
+        idle = [path for path in paths if _is_idle(path)]
+        known = await self.workspace.blobs(self.contract.base)
+        texts = await self._texts_on_base(tests=True, suffixes=(*CODE, *NAMING, "")) if idle else {}
+        read = read_files(texts, idle, known)
+        manifests = [path for path in read if is_package_json(path) and _has_code_below(path, known)]
+        before, after = await self._both(manifests)
+        read -= {path for path in manifests if _only_packages_differ(before[path], after.get(path, ""))}
+        return [path for path in paths if path not in idle or path in read]
 
     async def _leading_elsewhere(self) -> list[str]:
         """The changed package.json files that let names of the base stand for other code than before."""
@@ -384,11 +408,18 @@ class UnguardedCode:
         return found
 
     async def _texts_on_base(self, *, tests: bool = False, suffixes: tuple[str, ...] = (".py",)) -> dict[str, str]:
-        """Path → text of the base's files with these suffixes, with or without tests and their helpers."""
-        known = [path for path in await self.workspace.blobs(self.contract.base) if path.endswith(suffixes)]
+        """Path → text of the base's files with these suffixes, with or without tests and their helpers. The suffix ""
+        stands for names without one."""
+        ends = tuple(one for one in suffixes if one)
+        known = [
+            path
+            for path in await self.workspace.blobs(self.contract.base)
+            if path.endswith(ends) or ("" in suffixes and "." not in PurePosixPath(path).name)
+        ]
         wanted = [path for path in known if tests or not is_test(path)][:MOST_FILES]
-        texts = await self.workspace.read_all(self.contract.base, wanted)
-        return {path: as_text(one) for path, one in texts.items()}
+        if unread := [path for path in wanted if path not in self._texts]:
+            self._texts |= dict.fromkeys(unread, "") | await self._read_base(unread)
+        return {path: self._texts[path] for path in wanted}
 
     def _entry_files(self) -> list[str]:
         """The part before the colon of each call in a case. For JavaScript it is a file, for Python a module."""
@@ -454,8 +485,31 @@ def _without_suffix(path: str) -> str:
     return next((path.removesuffix(one) for one in SCRIPTS if path.endswith(one)), path)
 
 
+def _together(suspects: Iterable[str]) -> list[list[str]]:
+    """The suspects that are undone together: each alone, but if they are many, data of one folder as one."""
+    paths = [*suspects]
+    if len(paths) <= MOST_HELPERS:
+        return [[path] for path in paths]
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path if path.endswith(CODE) else f"{PurePosixPath(path).parent}/", []).append(path)
+    return [*found.values()]
+
+
+def _has_code_below(path: str, known: Iterable[str]) -> bool:
+    folder = PurePosixPath(path).parent
+    return any(one.endswith(CODE) and PurePosixPath(one).is_relative_to(folder) for one in known)
+
+
+def _only_packages_differ(before: str, after: str) -> bool:
+    """Whether two texts of a package.json say the same but for its packages, scripts and version."""
+    both = [{key: one for key, one in json_table(text).items() if key not in _DECLARING} for text in (before, after)]
+    return bool(both[0]) and both[0] == both[1]
+
+
 def _is_idle(path: str) -> bool:
-    """Whether the file is neither code nor data, but a document, a picture, a manifest, a lock file or settings."""
+    """Whether the file is, by its name, a document, a picture, a manifest, a lock file or settings: no data, unless
+    code reads it."""
     pure = PurePosixPath(path)
     if (
         pure.name in INERT

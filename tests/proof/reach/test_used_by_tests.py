@@ -537,3 +537,93 @@ async def test_a_new_file_that_only_tests_ask_for_judges(
 ) -> None:
     found = only(await verdict(tmp_path, SKIPPING, change))
     assert found.grade is grade, found.why
+
+
+def reading(name: str, how: str = "") -> dict[str, str | None]:
+    """A base whose test compares with the file `name`, which it reads by its name, or as `how` says."""
+    reads = how or f"pathlib.Path('{name}').read_text()"
+    return {
+        "kit/__init__.py": "",
+        "kit/core.py": ADD,
+        name: "3\n",
+        "tests/test_core.py": (
+            "import os\nimport pathlib\n\nfrom kit.core import add\n\n\n"
+            f"def test_golden():\n    assert add(1, 2) == int({reads})\n"
+        ),
+    }
+
+
+TOP = "pathlib.Path(__file__).parent.parent"
+EXPECTED: dict[str, dict[str, str | None]] = {
+    "golden/sum.md": reading("golden/sum.md"),
+    "golden/history.json": reading("golden/history.json"),
+    "golden/chart.svg": reading("golden/chart.svg"),
+    "golden/deps.lock": reading("golden/deps.lock"),
+    "golden/LICENSE": {**reading("golden/LICENSE"), "pyproject.toml": '[project]\nname = "a"\nlicense = "LICENSE"\n'},
+    "golden/requirements.txt": {
+        **reading("golden/requirements.txt"),
+        "requirements.txt": "",
+        "kit/needs.py": "NEEDS = open('requirements.txt').read()\n",
+    },
+    "golden/after/package.json": {
+        **reading("golden/after/package.json", "len(open('golden/after/package.json').read()) - 5"),
+        "golden/after/package.json": '{"a": 3}',
+    },
+    "docs/sum.txt": reading("docs/sum.txt"),
+    ".golden/sum.txt": reading(".golden/sum.txt"),
+    "golden/basic/two.out": reading(
+        "golden/basic/two.out",
+        f"sorted(({TOP} / 'golden').rglob('*'))[-1].read_text()",
+    ),
+    "cases/2024/june.json": reading(
+        "cases/2024/june.json",
+        f"[open(os.path.join(at, one)).read() for at, _, has in os.walk({TOP} / 'cases') for one in has][0]",
+    ),
+    "golden/about.txt": {
+        **reading("golden/about.txt"),
+        "kit/more.py": '"""See golden/about.txt."""\n# golden/about.txt has the sums\ngolden = {"golden": 3}\n',
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_what_only_tests_read_judges_whatever_its_name(tmp_path: Path, name: str) -> None:
+    found = only(
+        await verdict(
+            tmp_path,
+            EXPECTED[name],
+            {"kit/core.py": WRONG, name: "{ }\n" if "{" in str(EXPECTED[name][name]) else "-1\n"},
+        )
+    )
+    assert found.grade is Grade.TESTED, found.why
+    assert name in found.why[0]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_documents_cost_nothing_even_if_tests_read_their_folder(tmp_path: Path) -> None:
+    base = reading("docs/sum.txt", f"next(({TOP} / 'docs').glob('*.txt')).read_text()")
+    documents = {f"docs/page{number}.md": "a\n" for number in range(12)}
+    change = {**dict.fromkeys(documents, "b\n"), "README.md": "b\n", "LICENSE": "b\n", "kit/core.py": ADD + DOUBLE}
+    found = only(await verdict(tmp_path, {**base, **documents, "README.md": "a\n", "LICENSE": "a\n"}, change))
+    assert found.grade is Grade.PROVEN, found.why
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-8")
+async def test_expected_results_may_change_with_a_test_that_the_requirement_supersedes(tmp_path: Path) -> None:
+    core = {"kit/core.py": "def add(a, b):\n    return a + b + 1\n" + DOUBLE}
+    asked = [
+        {
+            "id": "double",
+            "text": "double(x) is twice x, and add adds one more",
+            "checks": [CASES],
+            "supersedes": ["tests/test_core.py::test_golden"],
+        }
+    ]
+    trial = Trial(tmp_path, reading("golden/sum.md"), asked)
+    contract = await trial.seal_with_existing_tests()
+    found = only(await trial.prove(contract, await trial.head({**core, "golden/sum.md": "4\n"})))
+    assert found.grade is Grade.PROVEN, found.why

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
-from trued.proof.reach.used_by_tests import NAMING
+from trued.proof.reach.file_readers import LISTS, NAMING
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE, is_script
 
@@ -18,7 +18,6 @@ _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give
 _UNNAMED = frozenset(("__init__", "__main__", "index", "main", "mod", "lib", "package"))  # known by a folder's name
 _WORD = re.compile(r"[\w-]+")
 _IMPORTING = re.compile(r"^.*\b(?:import|from|require)\b.*$", re.MULTILINE)
-_LISTS = re.compile(r"\b(?:i?r?glob|iterdir|listdir|scandir|walk|readdir(?:Sync)?|iter_modules|walk_packages)\b")
 # A module whose name is computed.
 _COMPUTED_PYTHON = re.compile(r"\b(?:import_module|__import__)\(\s*(?![\"'][\w.]+[\"']\s*[,)])")
 _COMPUTED_SCRIPT = re.compile(r"(?<![.\w$])(?:import|require)\(\s*(?![\"'`][^\"'`$]+[\"'`]\s*[,)])")
@@ -123,7 +122,7 @@ class _Reach:
         found = self._named_in(text)
         if path.endswith(".go"):  # a Go file leads to all files of its package
             found |= self.inside[f"{PurePosixPath(path).parent}/"]
-        if _LISTS.search(text):
+        if LISTS.search(text):
             found |= {one for word in _words(text) for one in self.inside.get(word, ())}
         beside = _MANIFESTS if is_script(path) else ("conftest.py",) if is_test(path) else ()
         above = [str(folder / name) for folder in PurePosixPath(path).parents for name in beside]

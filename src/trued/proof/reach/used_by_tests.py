@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from trued.model import CallCase, CommandCheck, Contract, ExamplesCheck, RunCase, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.proof.reach.altered_python import MODULE, added_names, altered_names, defined_names, imported_modules
+from trued.proof.reach.file_readers import NAMING, may_read
 from trued.proof.room.frozen_files import is_configuration, is_test
 from trued.proof.room.runner_modules import loaded_by
 from trued.proof.text.commit_texts import MOST_FILES, as_text
@@ -35,11 +36,6 @@ _NAMED_CODE = re.compile(r"(?<![\w.])(\w{2,})\(|`([\w.]{2,})(?:\([^`]*\))?`")
 NO_ALIASES = ScriptAliases({})
 _COMPILED = (".so", ".pyd", ".pyc")
 _PACKAGE = re.compile(r".*?\bnode_modules/((?:@[^/]+/)?[^/]+)/")
-# Other files that name code of the product: pages, templates, manifests and settings.
-NAMING = (
-    *(".html", ".htm", ".xhtml", ".css", ".scss", ".j2", ".jinja", ".jinja2", ".ejs", ".hbs", ".njk", ".erb", ".xml"),
-    *(".toml", ".cfg", ".ini", ".json", ".yaml", ".yml"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +298,13 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str], aliases:
     if package := _PACKAGE.match(one):
         outside = path.endswith(CODE) and package[0] not in f"{path}/"  # not a manifest, which names every package
         return outside and bool(re.search(rf"""["']{re.escape(package[1])}["'/]""", text))
+    if not one.endswith(CODE):
+        return may_read(path, text, one, known)
     if one.endswith(".go"):
         outside = path.endswith(".go") and posixpath.dirname(path) != folder
         imported = folder.rpartition("vendor/")[2]
         return bool(folder) and outside and bool(re.search(rf'["/]{re.escape(imported)}"', text))
-    if one.endswith(CODE) and not path.endswith(CODE):
+    if not path.endswith(CODE):
         return name in text or _is_named(one, text)  # `path` is a page, a template or a manifest
     if one.endswith(".py"):
         if not path.endswith(".py"):
@@ -325,12 +323,8 @@ def uses_file(path: str, text: str, one: str, known: Mapping[str, str], aliases:
             return True
         whole = folder in places and "/" in folder.removeprefix("src/")  # a package may load all that is in it
         return one.removesuffix(".py") in places or (whole and not is_test(path)) or _is_named(one, text)
-    # code that loads or reads a whole folder names only the folder, or a pattern; so do tests that read data
-    data = not one.endswith(CODE)
-    if above and (data or not is_test(path)) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
-        return True
-    ending = re.escape(PurePosixPath(one).suffix)
-    if data and ending and is_test(path) and re.search(rf"""["'][^"'\n]*\*[^"'\n]*{ending}["']""", text):
+    # Code that loads a whole folder names only the folder.
+    if above and not is_test(path) and re.search(rf"""["'/]{re.escape(above)}/?["']""", text):
         return True
     if is_script(one):
         loads = is_script(path) and (
