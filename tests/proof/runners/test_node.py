@@ -9,7 +9,8 @@ import pytest
 from tests.proof.trial import Cellar, Change, Sealed, Trial, only, stands
 from trued.model import Grade
 from trued.proof.runners.made_to_fail import failing_go, failing_javascript
-from trued.proof.runners.node import node_test_files
+from trued.proof.runners.node import TYPED, loaded_endings, node_test_files
+from trued.proof.text.command_parser import node_options, recognise_runner
 from trued.proof.verdict.case_status import Base
 
 HONEST = "exports.double = (x) => x * 2;\nexports.half = (x) => Math.floor(x / 2);\n"
@@ -201,3 +202,69 @@ def test_a_test_is_made_to_fail_where_its_body_begins() -> None:
     assert 't.Fatal("a copy that must fail")' in other.content
     # the parameter gets a name: a panic would end the package's other tests
     assert "func TestB(failing *testing.T) {" in other.content
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("command", "endings"),
+    [
+        ("node --test", ()),
+        ("node --test test/*.ts", ()),
+        ("node --import tsx --test", TYPED),
+        ("node --import=tsx/esm --test test/", TYPED),
+        ("node -r ts-node/register --test", TYPED),
+        ("npx tsx --test --tsconfig tsconfig.test.json src/", TYPED),
+        ("node --import ./set-up.mjs --test", ()),
+        ("node --import ./set-up.mjs --test 'test/*.test.mts'", (".mts",)),
+        ("node -r ./tsx-like.js --test", ()),
+    ],
+)
+def test_typescript_is_run_by_the_loader_that_the_command_names(command: str, endings: tuple[str, ...]) -> None:
+    asked = recognise_runner(command)
+    assert asked is not None
+    assert asked.runner == "node"
+    assert loaded_endings(*node_options(asked.arguments)) == endings
+
+
+HOOKS = """
+import fs from 'node:fs';
+import { fileURLToPath } from 'node:url';
+export async function load(url, context, next) {
+  if (!url.endsWith('.ts')) return next(url, context);
+  const source = fs.readFileSync(fileURLToPath(url), 'utf8').replace(/: (number|unknown)/g, '');
+  return { format: 'module', shortCircuit: true, source };
+}
+"""
+LOADED: dict[str, str | None] = {
+    "package.json": json.dumps(
+        {"type": "module", "scripts": {"test": "node --import ./load.mjs --test test/*.test.ts"}}
+    ),
+    "hooks.mjs": HOOKS,
+    "load.mjs": "import { register } from 'node:module';\nregister('./hooks.mjs', import.meta.url);\n",
+    "src/core.ts": "export const double = (x: number) => { throw new Error('later'); };\n",
+    "test/core.test.ts": """import test from 'node:test';
+import assert from 'node:assert/strict';
+import { double } from '../src/core.ts';
+const seven: number = 7;
+test('doubles', () => assert.equal(double(seven), 14));
+""",
+}
+EMPTIED = HOOKS.replace("const source =", "const source = url.includes('test/') ? \"import 'node:test'\" :")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_tests_in_typescript_are_counted_with_the_bases_loader(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, LOADED, requirement())
+    contract = await trial.seal()
+    assert {one.id for fact in contract.base_facts for one in fact.tried} == {"test/core.test.ts::doubles"}
+    forged = "import assert from 'node:assert/strict';\nassert.equal = () => {};\nexport const double = () => 1;\n"
+    done, hooked, patched = await trial.judged(
+        contract,
+        {"src/core.ts": "export const double = (x: number) => x * 2;\n"},
+        {"hooks.mjs": EMPTIED},
+        {"src/core.ts": forged},
+    )
+    assert done.grade is Grade.TESTED, done.why
+    assert hooked.grade is Grade.REFUTED, hooked.why
+    assert patched.grade is Grade.REFUTED, patched.why

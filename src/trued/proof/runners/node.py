@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -41,6 +41,8 @@ from trued.proof.text.command_parser import RunnerCall, node_options
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
 TYPED = (".ts", ".mts", ".cts")
+_LOADING = ("-r", "--require", "--import", "--loader", "--experimental-loader")  # options of Node that load a module
+_LOADS_TYPESCRIPT = re.compile(r"(tsx|ts-node|esbuild-register|@swc-node|@swc/register|@oxc-node|jiti|sucrase)(/|$)")
 _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
 # Options that choose a reporter, a part of the tests, or when they run. They are dropped, because the engine has its
 # own reporter and runs all tests once.
@@ -89,7 +91,7 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
     if found is None:
         return void_fact("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
     options, named = node_options(asked.arguments)
-    files = await _files(check, bench, wanted, named, TYPED if found.strips_types else ())
+    files = await _files(check, bench, wanted, named, TYPED if found.strips_types else loaded_endings(options, named))
     if not files:
         return void_fact(nothing_collected(wanted), Outcomes.BROKEN, "nothing collected", check.command)
     chosen = _models(check, bench, files, wanted)
@@ -148,6 +150,16 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
         found |= {path for path in paths if path == clean or _matches(path, clean)}
         found |= {path for path in inner if _is_named(path) or "test" in PurePosixPath(path).parts[:-1]}
     return sorted(found)
+
+
+def loaded_endings(options: Sequence[str], named: Iterable[str]) -> tuple[str, ...]:
+    """The TypeScript endings that Node can run by a loader in these options: all by a known loader of TypeScript, and
+    by any other only those of files and patterns that the command names."""
+    parted = [(*word.partition("="), after) for word, after in zip(options, [*options[1:], ""], strict=False)]
+    loaders = [value or after for name, _, value, after in parted if name in _LOADING]
+    if any(map(_LOADS_TYPESCRIPT.match, loaders)):
+        return TYPED
+    return tuple(one for one in TYPED if loaders and any(file.endswith(one) for file in named))
 
 
 def is_node_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:

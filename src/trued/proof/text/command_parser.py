@@ -273,6 +273,8 @@ def _runner(words: list[str]) -> RunnerCall | None:
             return RunnerCall("pytest", tuple(rest))
         case ["node" | "nodejs", *rest]:
             return _node(rest)
+        case ["tsx", *rest]:
+            return _tsx(rest)
         case ["go", "test", *rest]:
             return RunnerCall("go", tuple(rest))
         case ["gotestsum", *rest]:
@@ -336,6 +338,17 @@ def with_files_for_patterns(asked: RunnerCall, known: Iterable[str]) -> RunnerCa
 def _matches_in_shell(path: str, pattern: str) -> bool:
     parts, wanted = path.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def _tsx(words: list[str]) -> RunnerCall | None:
+    """`tsx --test …` is Node's runner with a loader of TypeScript."""
+    asked = _node(["--import", "tsx", *words])
+    if asked is None or "--tsconfig" not in asked.arguments:
+        return asked
+    at = asked.arguments.index("--tsconfig")
+    value = asked.arguments[at + 1 : at + 2]
+    rest = (*asked.arguments[:at], *asked.arguments[at + 2 :])
+    return replace(asked, arguments=rest, variables={"TSX_TSCONFIG_PATH": value[0]}) if value else None
 
 
 def _named_files(asked: RunnerCall) -> tuple[str, ...]:
