@@ -30,6 +30,8 @@ from trued.proof.verdict.judge import (
     cap_by_conversions,
     cap_by_failing_tests,
     cap_by_helpers,
+    cap_by_replaced_product,
+    cap_by_shadows,
     cap_by_submodules,
     cap_by_uncounted_tests,
     judge,
@@ -164,6 +166,11 @@ async def _judge(
     above = not quick and any(one.grade > Grade.TESTED for one in found)
     helpers = await unguarded.blinding_helpers() if above else []
     found = [cap_by_helpers(one, helpers) for one in found]
+    shadows = await unguarded.taking_the_place_of_others()
+    found = [cap_by_shadows(one, shadows) for one in found]
+    passing = not quick and any(one.grade > Grade.UNPROVEN for one in found)
+    replaced = await unguarded.replaced_and_failing() if passing else []
+    found = [cap_by_replaced_product(one, replaced) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
     found = [cap_by_conversions(cap_by_submodules(one, absent, moved), converted) for one in found]

@@ -1,7 +1,7 @@
 """Tries a commit: runs every check and objection in clean rooms, repeats what is in doubt, collects the evidence."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -88,6 +88,9 @@ class CommitTrial:
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
         self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
+        self.not_as_committed: tuple[
+            str, ...
+        ] = ()  # files of which tests had not the head's version (`Bench.replaced`)
         self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
@@ -125,6 +128,7 @@ class CommitTrial:
             self.unseen = graft.paths
             if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
                 self.not_loaded = graft.not_loaded
+            self.not_as_committed = bench.replaced
             self.replaced = frozenset((*graft.restored, *graft.removed))
             self.edited = frozenset(path for path in graft.restored if path in here)
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)
@@ -245,10 +249,13 @@ class CommitTrial:
             self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
-    async def tests_failing_with(self, files: Mapping[str, str], texts: Mapping[str, str] | None = None) -> list[str]:
+    async def tests_failing_with(
+        self, files: Mapping[str, str], texts: Mapping[str, str] | None = None, *, kept: Collection[str] = ()
+    ) -> list[str]:
         """The existing tests that pass on the base, but fail twice on this commit when these files are as on the base.
 
-        `files`: path → blob on the base; "" removes the file. `texts`: path → text to use instead of the blob.
+        `files`: path → blob on the base; "" removes the file. `texts`: path → text to use instead of the blob. `kept`:
+        files to use as on this commit, although tests usually take them from the base.
         """
         carried = self.contract.carried
         known = {*await self.workspace.blobs(self.contract.base), *carried}
@@ -256,10 +263,8 @@ class CommitTrial:
         interpreter = await interpreter_of(self.workspace, self.contract)
         failing: list[str] = []
         over = {path: base64.b64encode(text.encode()).decode() for path, text in (texts or {}).items()}
-        async with clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried) as (
-            bench,
-            _,
-        ):
+        room = clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried, kept=kept)
+        async with room as (bench, _):
             for shared in shared_runs(contract.suites, known, carried):
                 guards = {name for name, stood in self._on_base(shared).items() if stood is Base.GUARD}
                 guards = {name for name in guards if not self._is_uncounted(shared, name)}

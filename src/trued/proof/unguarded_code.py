@@ -34,11 +34,13 @@ from trued.proof.reach.altered_python import (
 )
 from trued.proof.reach.file_readers import NAMING, read_files
 from trued.proof.reach.reachable_files import reachable_files
+from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
 from trued.proof.red_suites import TurnedTests, turned_tests
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_test
+from trued.proof.room.import_shadows import files_in_place_of_others
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import distinct_checks
 from trued.proof.text.commit_texts import MOST_FILES, as_text, is_cut
@@ -71,6 +73,7 @@ class UnguardedCode:
         self._changed = [path for path in changed if path not in trial.replaced or not is_test(path)]
         self._code: list[str] | None = None
         self._texts: dict[str, str] = {}  # texts of the base that were read already
+        self._replaced: list[str] | None = None
         self.turned: tuple[Evidence, ...] = ()
 
     async def never_run(self) -> dict[str, list[str]]:
@@ -209,6 +212,32 @@ class UnguardedCode:
                 return list(suspects)
         return []
 
+    async def taking_the_place_of_others(self) -> list[str]:
+        """New files that Python would load instead of modules of its own or of packages that the project imports. Tests
+        may not notice, because the test runner has loaded these modules already."""
+        known = await self.workspace.blobs(self.contract.base)
+        added = [path for path in self._changed if path not in known and path not in self.trial.not_loaded]
+        packages = {name.replace("-", "_") for name in self.trial.packages}
+        standard = sys.stdlib_module_names | self.trial.standard
+        if not any(path.endswith((".py", ".so", ".pyd")) for path in added):
+            return []
+        texts, folders = await self._texts_on_base(tests=True), self.contract.environment.path or (".", "src")
+        return files_in_place_of_others(added, folders, texts, standard, packages)
+
+    async def replaced_product(self) -> list[str]:
+        """The product's files of which tests had the base's version (see `reach/replaced_product.py`)."""
+        if self._replaced is None:
+            left = self.trial.not_as_committed if self.contract.suites else ()
+            self._replaced = (
+                await replaced_product(self.workspace, self.contract, self.trial.commit, left) if left else []
+            )
+        return self._replaced
+
+    async def replaced_and_failing(self) -> list[str]:
+        """These files, if existing tests fail with the head's version of them."""
+        files = await self.replaced_product()
+        return files if files and await self.trial.tests_failing_with({}, kept=files) else []
+
     def _seconds_of_existing_tests(self) -> float:
         """How long all existing tests took on the base."""
         checks = [check_hash(check) for one in self.contract.suites for check in one.checks]
@@ -254,6 +283,7 @@ class UnguardedCode:
             tests = {path for path in found if is_test(path)}
             while tests and (used := await self._imported([path for path in found if path not in tests], tests)):
                 tests -= used  # the files in `used` may import others
+            tests -= {*await self.replaced_product()}
             self._code = [path for path in found if path not in tests]
         return self._code
 

@@ -20,6 +20,7 @@ from trued.model import CommandCheck, Contract, TestsCheck
 from trued.proof.room.additions import added_packages, with_added_packages
 from trued.proof.room.bench import Bench, has_module, nonce
 from trued.proof.room.frozen_files import (
+    commands_of_suites,
     has_tests,
     is_among_tests,
     is_compiled,
@@ -35,7 +36,7 @@ from trued.proof.room.held_out import DATA, files_by_folder
 from trued.proof.room.import_shadows import shadowing_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
-from trued.proof.room.package_json import is_package_json, merge_manifests
+from trued.proof.room.package_json import is_package_json, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
 from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
@@ -71,7 +72,7 @@ class Graft:
 
 
 @asynccontextmanager
-async def clean_room(
+async def clean_room(  # noqa: PLR0913 - each is a different thing that only the caller knows
     workspace: Workspace,
     contract: Contract,
     commit: str,
@@ -81,6 +82,7 @@ async def clean_room(
     withheld: Mapping[str, str] | None = None,
     packages_of: str = "",
     as_committed: bool = False,
+    kept: Collection[str] = (),
 ) -> AsyncIterator[tuple[Bench, Graft]]:
     """Make a fresh checkout that is ready to run checks. It contains nothing that is held out.
 
@@ -90,17 +92,19 @@ async def clean_room(
     `packages_of`: the commit that may declare packages besides the base's; by default `commit`.
     `as_committed`: leave all files as the commit has them, tests and their settings included. Only for cases and pages:
     nothing in the room can influence how they are judged.
+    `kept`: files of which the room has the commit's version, although tests usually take them from the base.
     """
     over, withheld = over or {}, withheld or {}
-    contract = contract.model_copy(update={"frozen": {}}) if as_committed else contract
+    frozen_here = {path: one for path, one in contract.frozen.items() if path not in kept and not as_committed}
+    contract = contract.model_copy(update={"frozen": frozen_here})
     on_base = await workspace.blobs(contract.base)
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft, manifests = Graft(), dict[str, str]()
         if not as_committed:
-            graft = await _restore_base_files(workspace, contract, (on_base, here), room)
+            graft = await _restore_base_files(workspace, contract, (on_base, here), room, kept)
             graft = _remove_shadows(graft, contract, (on_base, here), room, interpreter)
-            manifests = await _manifests(workspace, contract, (on_base, here), room)
+            manifests = await _manifests(workspace, contract, (on_base, here), room, kept)
         carried = {**manifests, **over}
         for path in manifests:
             _set_aside(room, path)
@@ -161,7 +165,11 @@ async def clean_room(
 
 
 async def _restore_base_files(
-    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+    workspace: Workspace,
+    contract: Contract,
+    sides: tuple[Mapping[str, str], Mapping[str, str]],
+    room: Path,
+    kept: Collection[str],
 ) -> Graft:
     """Put the base's frozen files into the room, and remove the head's files that would influence how tests run."""
     on_base, here = sides
@@ -179,6 +187,7 @@ async def _restore_base_files(
     # The engine recognises packages and their programs by path. A link in place of a folder gives them other paths, so
     # such links are removed.
     surplus += [path for path in here if on_base.get(path) != here[path] and _is_link_to_packages(room, path)]
+    surplus = [path for path in surplus if path not in kept]
     changed = [path for path in surplus if is_compiled(path) and on_base.get(path) != here[path]]
     loaded = tuple(sorted(path for path in changed if _may_be_loaded(room, path)))
     for path in surplus:
@@ -243,7 +252,11 @@ def _remove_shadows(
 
 
 async def _manifests(
-    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+    workspace: Workspace,
+    contract: Contract,
+    sides: tuple[Mapping[str, str], Mapping[str, str]],
+    room: Path,
+    kept: Collection[str],
 ) -> dict[str, str]:
     """Path → content (base64) that replaces the head's package.json at this path. A package.json that may stay is left
     out (see `merge_manifests`)."""
@@ -255,7 +268,10 @@ async def _manifests(
         if contract.frozen.get(path):
             continue
         before = await workspace.read(contract.base, path) if path in on_base else None
-        made = merge_manifests(before, _content_inside(room, place))
+        content = _content_inside(room, place)
+        own = path in kept
+        started = commands_of_suites(contract)
+        made = manifest_of_head(before, content, started) if own else merge_manifests(before, content)
         if made is not None:
             found[path] = base64.b64encode(made).decode()
     return found
@@ -604,7 +620,7 @@ def _places_cleared(room: Path, paths: Iterable[str]) -> Iterator[None]:
 
 def _restore_places(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
     try:
-        for path, kept in reversed(moved.items()):
+        for path, kept in reversed(list(moved.items())):
             place = _checked_place(room, path)
             remove_path(place)
             _move(kept, place)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from trued.model import CommandCheck, Requirement, TestsCheck
+from trued.model import CommandCheck, Contract, Requirement, TestsCheck
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.support.shell_words import started_commands
 from trued.support.tables import ini_tables, table_at, toml_table
@@ -57,7 +57,7 @@ _RUNNER = re.compile(
 _AMONG = frozenset(("tests", "__tests__", "__mocks__", "testdata"))
 # Folders of expected results beside tests, by the names that Jest, Vitest, Playwright and their plugins give them.
 _EXPECTED = re.compile(r"__\w*(?:snapshots|screenshots)__|.+\.(?:test|spec)\.\w+-snapshots")
-_FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
+FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
 _SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
 SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
@@ -201,6 +201,19 @@ def _shared(command: str, blobs: Mapping[str, str], scripts: Collection[str]) ->
     return {path: blob for path, blob in found.items() if "node_modules" not in PurePosixPath(path).parts}
 
 
+def commands_of_suites(contract: Contract) -> list[str]:
+    """The command lines of the existing tests."""
+    checks = [check for one in contract.suites for check in one.checks]
+    return [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)]
+
+
+def tool_of_settings(name: str) -> list[str]:
+    """The programs that read a build file, or settings that builds share with test runners, of this name."""
+    shared = {one for names in (*_SHARED.values(), *_READ_ALONG.values()) for one in names}
+    tools = [tool for tool, names in DRIVERS.items() if name in names]
+    return [*tools, name.lstrip(".").partition(".")[0].removesuffix("rc")] if name in shared else tools
+
+
 def is_shared_setting(path: str, frozen: Collection[str]) -> bool:
     """Whether a runner of this contract may read the file as its settings, in any folder."""
     pure = PurePosixPath(path)
@@ -213,7 +226,7 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
     everything else in their test folders is included."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
-    own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
+    own = {one for one in folders if PurePosixPath(one).name in FOLDERS}
     beside = {path for path in blobs if any(is_below(path, folder) for folder in own)} if own else set()
     return {path: blobs[path] for path in sorted(files | beside)}
 

@@ -1,10 +1,13 @@
-"""Finds new files that shadow a module imported by frozen tests, such as a `decimal.py` next to them. Pure."""
+"""Finds new files that shadow a module that the project or a frozen test imports, such as a new `decimal.py`."""
 
 import re
+import sysconfig
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
+_AT_ONCE = re.compile(r"^(?:from|import)\b.*", re.MULTILINE)  # not inside a function, or only under some condition
+_IS_STARTED = re.compile(r"^if\s+__name__\s*==|^#!", re.MULTILINE)
 _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
@@ -26,6 +29,43 @@ def shadowing_files(
     """
     wanted = top_level_imports(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in wanted] if wanted else []
+
+
+def files_in_place_of_others(
+    added: Iterable[str],
+    folders: Collection[str],
+    texts: Mapping[str, str],
+    standard: Collection[str],
+    others: Collection[str],
+) -> list[str]:
+    """The added files that Python would load instead of a module of its own (`standard`) or of a package (`others`), if
+    the project imports that module. What Python's own modules import counts, too.
+
+    `texts`: path → text of the base's Python files. Python looks in `folders`, and in the folder of a script that it
+    starts.
+    """
+    started = {str(PurePosixPath(path).parent) for path, text in texts.items() if _IS_STARTED.search(text)}
+    named = [(path, _name(path, {*folders, *started})) for path in added]
+    named = [(path, name) for path, name in named if name in standard or name in others]
+    if not named:
+        return []
+    imported = top_level_imports(texts.values())
+    imported |= _imported_by_python(imported & frozenset(standard))
+    return [path for path, name in named if name in imported]
+
+
+def _imported_by_python(modules: Iterable[str]) -> frozenset[str]:
+    """The modules that are loaded with these modules of Python's own, at any depth."""
+    left, found = [*modules], set[str]()
+    library = Path(sysconfig.get_path("stdlib"))
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            files = [library / f"{name}.py", *(library / name).glob("*.py")]
+            texts = [one.read_text(errors="replace") for one in files if one.is_file()]
+            left += top_level_imports("\n".join(_AT_ONCE.findall(text)) for text in texts)
+    return frozenset(found)
 
 
 def _name(path: str, folders: Collection[str]) -> str:

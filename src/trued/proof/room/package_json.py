@@ -1,21 +1,13 @@
 """Merges package.json of base and head: scripts and test settings from the base, the rest from the head. Pure."""
 
 import json
+import re
+from collections.abc import Iterable
 from typing import Any
 
 NAME = "package.json"
-JUDGING = (
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "nyc",
-    "c8",
-    "tap",
-    "config",
-    "babel",
-    "postcss",
-)  # keys with settings of test runners
+RUNNERS = ("jest", "vitest", "mocha", "ava", "nyc", "c8", "tap")  # keys with settings that only test runners read
+JUDGING = (*RUNNERS, "config", "babel", "postcss")  # keys with settings of test runners
 MOST_BYTES = 4 * 2**20
 # Replaces a file that this parser cannot read, but another one might (too large, too deep, wrong bytes). Every parser
 # rejects this text.
@@ -45,6 +37,33 @@ def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     if ours is not None:
         made = _with_scripts(made, before.get("scripts"))
     return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def manifest_of_head(base: bytes | None, head: bytes, commands: Iterable[str]) -> bytes | None:
+    """Like `merge_manifests`, but from the base come only the settings that nothing but test runners reads, and the
+    scripts that these command lines start."""
+    ours, theirs = _read(base), _read(head)
+    if theirs is None or (base is not None and ours is None):
+        return merge_manifests(base, head)
+    before = ours or {}
+    made = {name: value for name, value in theirs.items() if name not in RUNNERS}
+    made |= {name: value for name, value in before.items() if name in RUNNERS}
+    scripts = before.get("scripts")
+    if isinstance(scripts, dict):
+        made = _with_scripts(made, _started(scripts, commands))
+    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _started(scripts: dict[str, Any], commands: Iterable[str]) -> dict[str, Any]:
+    """The scripts whose names are words of these command lines, or of other such scripts, and those around them."""
+    found, texts = dict[str, Any](), [*commands]
+    while texts:
+        words = {word for text in texts for word in re.findall(r"[\w:.-]+", text)}
+        names = {f"{around}{word}" for word in words for around in ("", "pre", "post")}
+        more = {name: one for name, one in scripts.items() if name in names and name not in found}
+        texts = [str(one) for one in more.values()]
+        found |= more
+    return found
 
 
 def _with_scripts(made: dict[str, Any], before: Any) -> dict[str, Any]:

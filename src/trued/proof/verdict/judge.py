@@ -259,6 +259,21 @@ def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
     return judged
 
 
+def cap_by_replaced_product(judged: Judged, files: Sequence[str]) -> Judged:
+    """The verdict, capped if existing tests fail with the head's version of these files of the product, and passed only
+    with the base's. It is not refuted, because such a file may also be a helper that the head's own tests need."""
+    if files and judged.grade > Grade.UNPROVEN:
+        return _lowered(judged, Grade.UNPROVEN, [reasons.replaced_product(files)], "attest")
+    return judged
+
+
+def cap_by_shadows(judged: Judged, files: Sequence[str]) -> Judged:
+    """The verdict, capped if Python would load these new files instead of modules that the project imports."""
+    if files and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [reasons.in_place_of_others(files)], "attest")
+    return judged
+
+
 def cap_by_submodules(judged: Judged, absent: Sequence[str], moved: Sequence[str]) -> Judged:
     """The requirement's verdict, capped if the head has submodules that were absent when it was checked, or moves some
     to other commits."""

@@ -196,6 +196,16 @@ def used_by_tests_only(paths: Sequence[str]) -> str:
     return f"only tests use {listed(paths)} on the base, and they were not seen to pass with the base's version of it"
 
 
+def replaced_product(paths: Sequence[str]) -> str:
+    """A sentence about files of the product of which tests use the base's version."""
+    return f"existing tests pass only with the base's version of {listed(paths)}: they fail with the change's"
+
+
+def in_place_of_others(paths: Sequence[str]) -> str:
+    """A sentence about new files that have the names of modules outside the project."""
+    return f"the project imports a module of Python's own, or of a package, whose place {listed(paths)} takes"
+
+
 def submodules_not_there(paths: Sequence[str]) -> str:
     """A sentence saying that the checks ran without these submodules, which the head adds or moves to other commits."""
     return f"checked without submodules that the change adds or moves to another commit: {listed(paths)}"
