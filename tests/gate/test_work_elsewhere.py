@@ -79,6 +79,77 @@ def in_the_index_only(yard: Yard) -> None:
     yard.write("README.md", "nothing\n")
 
 
+def with_remote(yard: Yard) -> None:
+    """Add a remote that has the user's branch."""
+    yard.git("init", "-q", "--bare", str(yard.top / "remote"), at=yard.top)
+    yard.git("remote", "add", "origin", str(yard.top / "remote"))
+    yard.git("push", "-q", "-u", "origin", "HEAD:main")
+
+
+def pushed(yard: Yard) -> None:
+    """Push a branch, and remove it here."""
+    on_a_branch(yard)
+    yard.git("push", "-q", "origin", "done")
+    yard.git("branch", "-qD", "done")
+
+
+def pushed_without_a_branch(yard: Yard) -> None:
+    yard.write("slug.py", WRONG)
+    yard.git("add", "slug.py")
+    tree = yard.git("write-tree").stdout.strip()
+    commit = yard.git("commit-tree", "-m", "done", "-p", "HEAD", tree).stdout.strip()
+    yard.git("-c", "core.logAllRefUpdates=false", "push", "-q", "origin", f"{commit}:refs/heads/done")
+    yard.git("reset", "-q", "--hard")
+
+
+def pushed_by_address(yard: Yard) -> None:
+    on_a_branch(yard)
+    yard.git("push", "-q", str(yard.top / "remote"), "done")
+    yard.git("branch", "-qD", "done")
+
+
+def fetched(yard: Yard) -> None:
+    """Fetch a colleague's branch, look at it, and go back."""
+    other = yard.top / "colleague"
+    yard.git("clone", "-q", str(yard.top / "remote"), str(other), at=yard.top)
+    yard.git("switch", "-qc", "theirs", at=other)
+    (other / "slug.py").write_text(WRONG)
+    yard.git("commit", "-qam", "theirs", at=other)
+    yard.git("push", "-q", "origin", "theirs", at=other)
+    yard.git("fetch", "-q")
+    yard.git("checkout", "-q", "--detach", "origin/theirs")
+    yard.git("checkout", "-q", "main")
+
+
+def fetched_without_reflogs(yard: Yard) -> None:
+    yard.git("config", "core.logAllRefUpdates", "false")
+    fetched(yard)
+
+
+def undone(yard: Yard) -> None:
+    """Commit by mistake, and take that back."""
+    yard.write("slug.py", WRONG)
+    yard.git("commit", "-qam", "too early")
+    yard.git("reset", "-q", "--hard", "HEAD~1")
+    yard.git("switch", "-qc", "empty")
+    yard.git("switch", "-q", "main")
+
+
+def pushed_as_it_was(yard: Yard) -> None:
+    yard.git("push", "-q", "origin", "HEAD:refs/heads/backup")
+
+
+def pushed_green(yard: Yard) -> None:
+    """Commit a first attempt, correct it, and push that."""
+    on_a_branch(yard)
+    yard.git("switch", "-q", "done")
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qa", "--amend", "-m", "done")
+    yard.git("push", "-q", "origin", "done")
+    yard.git("switch", "-q", "main")
+    yard.git("branch", "-qD", "done")
+
+
 SEEN_FIRST = (on_a_branch, excluded)
 HIDDEN = (
     stashed,
@@ -168,6 +239,45 @@ def test_neither_worktrees_nor_tags_nor_an_empty_branch_hide_work(yard: Yard, hi
     yard.prompt("work")
     hide(yard)
     assert yard.stop(prompt_id="work").get("decision") == "block"
+
+
+@pytest.mark.spec("DAY-10")
+@pytest.mark.parametrize("hide", [pushed, pushed_without_a_branch, pushed_by_address])
+def test_work_that_was_pushed_and_removed_here_is_judged(yard: Yard, hide: Callable[[Yard], None]) -> None:
+    with_remote(yard)
+    yard.install("claude")
+    yard.prompt("work")
+    hide(yard)
+    assert yard.stop(prompt_id="work").get("decision") == "block"
+    yard.prompt("question")  # what earlier turns left is no work of this one
+    assert "decision" not in yard.stop(prompt_id="question")
+
+
+@pytest.mark.spec("DAY-10")
+@pytest.mark.parametrize("act", [fetched, fetched_without_reflogs, undone, pushed_as_it_was, pushed_green])
+def test_what_was_fetched_or_undone_is_no_work(yard: Yard, act: Callable[[Yard], None]) -> None:
+    with_remote(yard)
+    yard.install("claude")
+    yard.prompt("question")
+    act(yard)
+    assert "decision" not in yard.stop(prompt_id="question")
+
+
+@pytest.mark.spec("DAY-10")
+def test_what_another_session_pushes_from_its_worktree_is_its_own_work(yard: Yard) -> None:
+    with_remote(yard)
+    yard.install("claude")
+    other = yard.top / "other"
+    yard.git("worktree", "add", "-q", "-b", "beside", str(other))
+    yard.prompt("task", "s2", cwd=str(other))
+    yard.prompt("question", "s1")
+    (other / "slug.py").write_text(WRONG)
+    yard.git("commit", "-qam", "half of it", at=other)
+    yard.git("push", "-q", "origin", "beside", at=other)
+    yard.git("checkout", "-q", "--detach", "HEAD~1", at=other)
+    yard.git("checkout", "-q", "beside", at=other)
+    assert "decision" not in yard.stop("s1", prompt_id="question")
+    assert yard.stop("s2", prompt_id="task", cwd=str(other))["decision"] == "block"
 
 
 @pytest.mark.spec("DAY-10")

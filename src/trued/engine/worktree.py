@@ -1,9 +1,10 @@
 """The user's working tree, for the gate: read with git, without running anything of the repository."""
 
 import hashlib
+import itertools
 import os
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +21,18 @@ _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 # Git ignores replacements and grafts: with these, whoever can write to `.git` could give a commit another tree or other
 # parents.
 _BY_BYTES = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": NO_FILE}
+
+
+MOST_MOVES = 1000  # at most this many entries of a reflog are read, the newest
+PUSHED = "update by push"  # what git writes into the reflog of a remote-tracking branch
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One entry of a reflog."""
+
+    commit: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +145,37 @@ class Checkout:
         rows = [line.split(":") for line in self._git_output(*words).splitlines()]
         return {row[2] or row[0]: row[3] or row[1] for row in rows if len(row) == 4 and (row[2] or row[0])}
 
+    def remote_branches(self) -> dict[str, str]:
+        """Remote-tracking branch → commit."""
+        words = ("for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes")
+        rows = [line.split(" ", 1) for line in self._git_output(*words).splitlines()]
+        return {row[1]: row[0] for row in rows if len(row) == 2}
+
+    def pushed(self, before: Collection[str]) -> set[str]:
+        """The commits of remote-tracking branches that are not among `before`, and that no fetch brought."""
+        fetched = _words(self.common / "FETCH_HEAD")
+        found = set[str]()
+        for ref, commit in self.remote_branches().items():
+            if commit not in before:
+                *_, last = (Move("", ""), *_moves(self.common / "logs" / ref))
+                if last.why == PUSHED if last.commit == commit else commit not in fetched:
+                    found.add(commit)
+        return found
+
+    def left(self, before: Collection[str], busy: Collection[str] = ()) -> tuple[str, ...]:
+        """The commits that were made and then left by checking out something else, without those of `before`, oldest
+        first. `busy`: worktrees to leave out."""
+        made = [one for moves in self._moves_of_heads(busy) for one in _left(moves)]
+        return tuple(one for one in dict.fromkeys(made) if one not in before)
+
+    def _moves_of_heads(self, busy: Collection[str]) -> list[list[Move]]:
+        """What the reflogs of HEAD say, for each worktree."""
+        logs = {str(self.common.parent): self.common / "logs" / "HEAD"}
+        for folder in self.common.glob("worktrees/*"):
+            place = next(iter(_words(folder / "gitdir", lines=True)), "")
+            logs[os.path.realpath(Path(place).parent)] = folder / "logs" / "HEAD"
+        return [_moves(log) for root, log in logs.items() if root not in busy]
+
     def not_on_a_remote(self, commits: Collection[str]) -> set[str]:
         """Those of the commits that no remote-tracking branch contains."""
         if not commits:
@@ -173,6 +217,30 @@ class Checkout:
     def _git_output(self, *words: str) -> str:
         code, out = _ask_git(self.root, self.environ, *words)
         return out.decode(errors="replace").strip() if code == 0 else ""
+
+
+def _words(file: Path, *, lines: bool = False) -> list[str]:
+    """The words, or lines, of a file of git; none if there is no such file."""
+    try:
+        text = file.read_bytes().decode(errors="surrogateescape")
+    except OSError:
+        return []
+    return text.splitlines() if lines else text.split()
+
+
+def _moves(log: Path) -> list[Move]:
+    """The newest entries of a reflog, oldest first."""
+    rows = [line.partition("\t") for line in _words(log, lines=True)[-MOST_MOVES:]]
+    return [Move(head.split(" ")[1], why) for head, _, why in rows if head.count(" ") > 1]
+
+
+def _left(moves: list[Move]) -> Iterator[str]:
+    """The commits that HEAD left by a checkout, and that it did not come to by one. A commit that was amended or undone
+    is not left, and one that was fetched is not made here."""
+    for one, after in itertools.pairwise(moves):
+        is_made = not one.why.startswith(("checkout:", "reset:", "clone:")) and not one.why.endswith("Fast-forward")
+        if is_made and after.why.startswith("checkout:") and one.commit != after.commit:
+            yield one.commit
 
 
 def _entries(listed: bytes) -> list[str]:

@@ -46,6 +46,8 @@ async def beginning_now(judge: Judge, busy: Collection[str] = ()) -> Beginning:
         elsewhere=elsewhere,
         busy=tuple(sorted({*others} & {*busy})),
         ignored=checkout.ignore_rules.decode("latin-1"),
+        remotes=tuple(sorted({*checkout.remote_branches().values()})),
+        left=checkout.left(()),
     )
 
 
@@ -119,16 +121,28 @@ async def _tree_at(root: str, judge: Judge) -> str:
 
 
 async def _new_commits(began: Beginning, judge: Judge) -> list[str]:
-    """Tips of local branches, tags and stashed commits, with a file whose content did not exist at the beginning.
-    Committing existing files is not new work. Branches of worktrees in which other sessions worked when the turn began,
-    and tags of commits that a remote has, are not this turn's."""
+    """Tips of local branches, tags, stashed commits and what was pushed, with a file whose content did not exist at the
+    beginning; if there is none, the commit that was left last. Committing existing files is not new work. Branches of
+    worktrees in which other sessions worked when the turn began, and tags of commits that a remote has, are not this
+    turn's."""
     checkout = judge.checkout
     tags = {tree: commit for tree, commit in checkout.tags().items() if tree not in began.known}
     others = {*began.busy} - {str(checkout.root)}
     branches = {ref for root, ref in checkout.worktrees().items() if str(root) in others and ref}
     own = checkout.not_on_a_remote(tags.values())
     tags = {tree: commit for tree, commit in tags.items() if commit in own}
-    new = {tree: commit for tree, commit in (tags | checkout.tips(branches)).items() if tree not in began.known}
+    pushed = set[str]() if began.remotes is None else checkout.pushed(began.remotes)
+    pushed = {one for one in pushed if not any(checkout.contains(branch, one) for branch in branches)}
+    gone = {checkout.tree(commit): commit for commit in pushed}
+    if found := await _with_new_files(gone | tags | checkout.tips(branches), began, judge):
+        return found
+    left = () if began.left is None else checkout.left(began.left, others)[-1:]
+    return await _with_new_files({checkout.tree(commit): commit for commit in left}, began, judge)
+
+
+async def _with_new_files(commits: dict[str, str], began: Beginning, judge: Judge) -> list[str]:
+    """Of commits by their trees, those with a file whose content did not exist at the beginning."""
+    new = {tree: commit for tree, commit in commits.items() if tree and tree not in began.known}
     if not new:
         return []
     git = Git(judge.store.folder / SNAPSHOTS)

@@ -71,7 +71,7 @@ class Printed(str, enum.Enum):  # noqa: UP042
 
 
 class Field(enum.StrEnum):
-    title = "title"
+    title = "title"  # type: ignore[assignment]
 
 
 class Flags(enum.IntFlag):
@@ -80,7 +80,7 @@ class Flags(enum.IntFlag):
 
 
 class Vector(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]
     y: int
 
     def __add__(self, other: object) -> Any:
@@ -92,7 +92,7 @@ class Vector(NamedTuple):
 
 class Attributes(dict[str, Any]):
     __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__  # type: ignore[assignment]
+    __setattr__ = dict.__setitem__
 
     def __hash__(self) -> int:  # type: ignore[override]
         return 1

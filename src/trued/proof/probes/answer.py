@@ -221,7 +221,7 @@ def _hidden(value: Any, kind: Any, plain: Any) -> bool:
     """Whether this one object has something else in place of a method with which it is read."""
     there = _defined(MRO(kind), "__dict__")
     own = there.__get__(value) if type(there) is types.GetSetDescriptorType else None
-    return bool(own) and own is not value and not read_by(plain).isdisjoint(own)
+    return bool(own) and own is not value and not read_by(plain).isdisjoint(own or ())
 
 
 def _shows(value: Any, data: Any) -> bool:
