@@ -10,12 +10,15 @@ import html
 import posixpath
 import re
 from collections.abc import Collection, Mapping
-from functools import cache
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 
 from trued.model import DependenciesCheck, Outcomes, Tried
+from trued.proof.checks.development_files import DRIVEN, DevelopmentFiles, is_for_developers
 from trued.proof.checks.harmless_modules import STANDARD
 from trued.proof.checks.own_packages import MANIFESTS, OwnPackages
+from trued.proof.checks.package_consumers import Consumers
 from trued.proof.checks.package_manifests import (
     MOST_BYTES,
     declared_in,
@@ -60,7 +63,6 @@ SOURCES = (
     ".rs",
     ".rb",
 )  # languages whose manifests are read
-DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
 DOCUMENTS = (
     *(".md", ".rst", ".adoc", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".avif", ".bmp", ".tiff"),
     *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".ogg", ".wav", ".mp4", ".webm"),
@@ -140,19 +142,30 @@ async def own_packages(workspace: Workspace, base: str, commit: str) -> OwnPacka
 
 
 async def _manifests(workspace: Workspace, commit: str, *, exact: bool = False) -> dict[str, list[str]]:
-    """Manifest of this commit → what it declares. If a manifest refers to a list of packages (`-r base.txt`), that list
-    counts as a manifest, too, whatever its name. The reference itself counts as a declaration only if the commit lacks
-    the list or folder to which it refers."""
+    """Manifest of this commit → what it declares. A reference to a list of packages (`-r base.txt`) or to a folder
+    counts as a declaration only if the commit lacks it."""
     blobs = await workspace.blobs(commit)
-    folders = {str(one) for path in blobs for one in PurePosixPath(path).parents}
-    found: dict[str, list[str]] = {}
+    there = {*blobs, *(str(one) for path in blobs for one in PurePosixPath(path).parents)}
+    return {
+        path: sorted(
+            one
+            for one in declared_in(path, text, exact=exact)
+            if not (named := named_by(path, one)) or not {*named} <= there
+        )
+        for path, text in (await _manifest_texts(workspace, commit)).items()
+    }
+
+
+async def _manifest_texts(workspace: Workspace, commit: str) -> dict[str, str]:
+    """Manifest of this commit → text. If a manifest refers to a list of packages (`-r base.txt`), that list counts as a
+    manifest, too, whatever its name."""
+    blobs = await workspace.blobs(commit)
+    found: dict[str, str] = {}
     waiting = sorted(filter(is_package_manifest, blobs))
     while waiting:
         path = waiting.pop(0)
-        entries = declared_in(path, _text(await workspace.read(commit, path) or b""), exact=exact)
-        named = {entry: named_by(path, entry) for entry in entries}
-        found[path] = sorted(one for one in entries if not named[one] or not {*named[one]} <= {*blobs, *folders})
-        lists = {one for several in named.values() for one in several if one in blobs}
+        found[path] = _text(await workspace.read(commit, path) or b"")
+        lists = {one for entry in declared_in(path, found[path]) for one in named_by(path, entry) if one in blobs}
         waiting += sorted(lists.difference(found, waiting))
     return found
 
@@ -178,22 +191,7 @@ async def unread_additions(
     before, after = await workspace.read_all(base, sorted(changed)), await workspace.read_all(commit, sorted(changed))
     on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
     roots, standard = places
-    folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
-    distributions = _roots_of_distributions(on_base)
-    elsewhere = _modules_in(distributions.values(), on_base, [path for path in on_base if path in here])
-
-    @cache
-    def modules_in(folders: frozenset[PurePosixPath]) -> frozenset[str]:
-        return _modules_in(folders, on_base, here)
-
-    def own_modules_of(path: str) -> frozenset[str]:
-        """The project's modules that Python would import into this file in preference to a package of the same name.
-        For a test, modules beside it count. In a repository of several distributions, all modules of the file's own
-        distribution count, and modules of the other distributions if the base has them."""
-        beside = folders_of_tests.intersection(PurePosixPath(path).parents) if path and is_test(path) else ()
-        above = [distributions[one] for one in PurePosixPath(path).parents if one in distributions]
-        return elsewhere | modules_in(frozenset({*map(PurePosixPath, roots or (".", "src")), *beside, *above}))
-
+    modules = _OwnModules(roots, on_base, here)
     go = await workspace.read_all(base, [one for one in on_base if PurePosixPath(one).name == "go.mod"])
     modules_of_go = frozenset(module_name(_text(one)).split("/")[0] for one in go.values())
     inner = await workspace.submodules(commit)
@@ -208,7 +206,7 @@ async def unread_additions(
         path for path in after if is_document(path) or path.endswith(".snap") or PurePosixPath(path).name in INERT
     }
     aliases, tools = await _settings_of_scripts(workspace, base, after, known)
-    found, imports = [path for path in sorted(changed) if path in inner], dict[str, str]()
+    found, imports = [path for path in sorted(changed) if path in inner], dict[str, set[str]]()
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
@@ -220,7 +218,7 @@ async def unread_additions(
             found += [] if _is_read_at_target(path, now, here) else [path]
             continue
         if path.endswith(READ_AS_CODE):
-            own = modules_of_go if path.endswith(".go") else own_modules_of(path)
+            own = modules_of_go if path.endswith(".go") else modules.beside(path)
             then, read = read_source(path, was, own), read_source(path, now, own)
             found += (
                 [path]
@@ -238,28 +236,65 @@ async def unread_additions(
             # A test may ask its own machine.
             asks = is_test(path) and not _addresses_in_code(now) - _addresses_in_code(was)
             there |= read.fetches if asks else then.fetches
-            imports |= dict.fromkeys(
-                ((read.imports | read.fetches) - there) | tools.new_packages(path, read, was, now), path
-            )
+            imports[path] = ((read.imports | read.fetches) - there) | tools.new_packages(path, read, was, now)
             fresh = [one for line, several in read.starts.items() if line not in then.starts for one in several]
             starts |= {path: fresh} if fresh else {}
         if path in manifests or is_package_manifest(path):
-            own = own_modules_of("")
+            own = modules.beside("")
             folders = {str(one) for name in here if name.endswith(SOURCES) for one in PurePosixPath(name).parents}
             known_here = {*known, *(one for one in folders if "/" in one)}
             found += [] if is_read_whole(path, was, now, own=own, known=known_here) else [path]
         elif path.endswith(MARKUP):
             found += [path] if _addresses(now) - _addresses(was) or _loads_more(path, was, now) else []
-            imports |= dict.fromkeys(_named_in_markup(path, now, here) - _named_in_markup(path, was, on_base), path)
+            imports[path] = _named_in_markup(path, now, here) - _named_in_markup(path, was, on_base)
         elif not path.endswith(READ_AS_CODE):
             others[path] = was, now
     found += [
         *await _with_packages(workspace, base, others, after, known, exact=exact),
         *await _with_new_programs(workspace, base, starts, known),
     ]
-    own = _modules_in([*map(PurePosixPath, roots or (".", "src"))], on_base, on_base)
-    unknown = await _unknown_imports(workspace, (base, commit), imports, after, own)
-    return [*dict.fromkeys(found), *(f"{path}, which imports {name}" for name, path in unknown)]
+    declared, raised = await _declared_for_more(workspace, base, commit)
+    unknown = await _unknown_imports(workspace, (base, commit), imports, after, (modules.on_base(), declared))
+    return [
+        *dict.fromkeys(found),
+        *(f"{path}, which imports {name}" for path, name in unknown),
+        *(f"{path}, which declares {name} for more than the base does" for name, path in raised),
+    ]
+
+
+class _OwnModules:
+    """The project's modules that Python would import in preference to a package of the same name."""
+
+    def __init__(self, roots: Collection[str], on_base: Collection[str], here: Collection[str]) -> None:
+        self._roots = [*map(PurePosixPath, roots or (".", "src"))]
+        self._on_base, self._here = on_base, here
+        self._folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
+        self._distributions = _roots_of_distributions(on_base)
+        self._elsewhere = _modules_in(self._distributions.values(), on_base, [path for path in on_base if path in here])
+        self._known: dict[frozenset[PurePosixPath], frozenset[str]] = {}
+
+    def beside(self, path: str) -> frozenset[str]:
+        """Those that this file could import. For a test, modules beside it count. In a repository of several
+        distributions, all modules of the file's own distribution count, and modules of the other distributions if the
+        base has them."""
+        above = PurePosixPath(path).parents
+        tests = self._folders_of_tests.intersection(above) if path and is_test(path) else ()
+        own = [self._distributions[one] for one in above if one in self._distributions]
+        folders = frozenset({*self._roots, *tests, *own})
+        if folders not in self._known:
+            self._known[folders] = self._elsewhere | _modules_in(folders, self._on_base, self._here)
+        return self._known[folders]
+
+    def on_base(self) -> frozenset[str]:
+        return _modules_in(self._roots, self._on_base, self._on_base)
+
+
+async def _declared_for_more(workspace: Workspace, base: str, commit: str) -> tuple[Consumers, list[tuple[str, str]]]:
+    """For whom the base declares packages, and package and manifest for each one that the commit declares for more."""
+    before, after = [Consumers(await _manifest_texts(workspace, one)) for one in (base, commit)]
+    raised = [*after.raised(before)]
+    own = await own_packages(workspace, base, commit) if raised else None
+    return before, sorted(one for one in raised if not own or not own.provides(one[1], one[0]))
 
 
 def is_document(path: str) -> bool:
@@ -497,69 +532,96 @@ def _text(content: bytes) -> str:
 async def _unknown_imports(
     workspace: Workspace,
     commits: tuple[str, str],
-    imports: Mapping[str, str],
+    imports: Mapping[str, Collection[str]],
     changed: Mapping[str, bytes],
-    own: Collection[str],
+    known: tuple[Collection[str], Consumers],
 ) -> list[tuple[str, str]]:
-    """Name and file of each new import: the base declares no package that provides the name, and no code of the base
-    imports it. If the base's Python code imports a name from `own`, the base's own modules, that does not count: it
-    loads the module, not a package of the same name. `commits`: the base and the commit. `changed`: path → content."""
-    if not imports:
+    """File and name of each new import: the base declares no package for that file that provides the name, and none of
+    the base's code for the same people imports it. Files for developers may use every package that the base declares or
+    imports; code of the product only what ships with it.
+
+    `commits`: the base and the commit. `imports`: path → names. `changed`: path → content. `known`: the base's own
+    modules, and for whom it declares packages. If the base's Python code imports an own module, that does not count: it
+    loads the module, not a package of the same name."""
+    if not any(imports.values()):
         return []
-    base, commit = commits
+    (base, commit), (own, consumers) = commits, known
     declared, ours = await declared_by(workspace, base), (await own_packages(workspace, base, commit)).linked()
-    imports = {name: path for name, path in imports.items() if name not in ours or not path.endswith(SCRIPTS)}
-    fresh = _imported_parts(changed)
-    left = {name: path for name, path in imports.items() if not _is_declared(name, fresh.get(name, ()), declared)}
-    parts = dict[str, set[str]]()  # name → the parts of it that the base imports; "" for the name itself
-    if left:
-        on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
-        sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
-        marks = {name[:2] for name in left if name.startswith(SHORT)}
-        short = set[str]()
-        for path, content in (await workspace.read_all(base, sources)).items():
-            text = _text(content)
-            named = any(one.rpartition(".")[2] in text for one in (*left, *marks))
-            read = read_source(path, text) if named else SourceText()
-            for name in [
-                *(read.imports - set(own) if path.endswith(".py") else read.imports),
-                *(() if is_test(path) else read.fetches),
-            ]:
-                parts.setdefault(name, set()).update(read.parts.get(name, {""}))
-                short |= {name} if name[:2] in marks else set()
-        left = _without_known(left, fresh, parts)
-        roots: dict[str, set[str]] = {one: set() for one in marks}
-        for name in short:
-            roots[name[:2]] |= _roots_of_short_name(name, on_base)
+    code = {path: _text(one) for path, one in changed.items() if path.endswith((".py", *SCRIPTS))}
+    developing = DevelopmentFiles(code)
+    left: list[_Import] = []
+    for path, names in imports.items():
+        folder = consumers.folder_of(path)
+        ships = not developing.contains(path, folder)
+        there = consumers.usable(path) if ships else declared
+        read = read_source(path, code[path]) if path in code else SourceText()
+        for name in sorted(names):
+            typed = name in read.types  # nothing is loaded when the code runs
+            consumer = (folder, path.endswith(".py")) if ships and not typed else None
+            provided = _is_declared(name, read.parts.get(name, ()), declared if typed else there)
+            if (name not in ours or not path.endswith(SCRIPTS)) and not provided:
+                left.append(_Import(path, name, read.parts.get(name, {""}), consumer))
+    return await _not_in_code(workspace, commits, left, (own, consumers)) if left else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """An import in a changed file."""
+
+    path: str
+    name: str
+    parts: Collection[str]  # the next parts of the name; "" for the name itself
+    # the folder of the package with which the file ships, and whether it is Python; None for a file for developers
+    consumer: tuple[str, bool] | None
+
+
+async def _not_in_code(
+    workspace: Workspace,
+    commits: tuple[str, str],
+    imports: Collection[_Import],
+    known: tuple[Collection[str], Consumers],
+) -> list[tuple[str, str]]:
+    """File and name of the imports that the base's code for the same people lacks (see `_unknown_imports`).
+
+    Where the base's scripts import packages that only developers install, a bundler packs these into the product."""
+    (base, commit), (own, consumers) = commits, known
+    bundled = {one.consumer: consumers.only_for_developers(one.path) for one in imports if _is_script(one.path)}
+    on_base, here = await workspace.blobs(base), await workspace.blobs(commit)
+    sources = [path for path in on_base if path.endswith((".py", *SCRIPTS))]
+    marks = {one.name[:2] for one in imports if one.name.startswith(SHORT)}
+    wanted = {*marks, *(one.name.rpartition(".")[2] for one in imports), *chain(*bundled.values())}
+    roots: dict[str, set[str]] = {one: set() for one in marks}
+    # consumer → name → the parts of it that its code imports; None stands for all code
+    used: dict[tuple[str, bool] | None, dict[str, set[str]]] = {None: {}}
+    for path, content in (await workspace.read_all(base, sources)).items():
+        text = _text(content)
+        if not any(one in text for one in wanted):
+            continue
+        read, folder = read_source(path, text), consumers.folder_of(path)
+        python = path.endswith(".py")
+        users = [used[None]]
+        if not is_for_developers(path, folder):
+            users.append(used.setdefault((folder, python), {}))
+        for name in (read.imports - set(own) if python else read.imports) | read.fetches:
+            for names in users if name not in read.types else users[:1]:
+                names.setdefault(name, set()).update(read.parts.get(name, {""}))
+            if name[:2] in marks:
+                roots[name[:2]] |= _roots_of_short_name(name, on_base)
+    found: list[tuple[str, str]] = []
+    for one in imports:
+        parts = used.get(one.consumer, {}).get(one.name)
         # Settings that cannot be read may define a short name, too. Then the base's code shows what it stands for.
-        inside = {one for one in left if one[:2] in marks and roots[one[:2]] & _roots_of_short_name(one, here)}
-        left = {name: path for name, path in left.items() if name not in inside or _is_vendored(name, here)}
-    return sorted(left.items())
-
-
-def _imported_parts(files: Mapping[str, bytes]) -> dict[str, dict[str, str]]:
-    """Top-level name → each part of it that one of these Python files imports → that file."""
-    found: dict[str, dict[str, str]] = {}
-    for path in sorted(one for one in files if one.endswith(".py")):
-        for name, parts in read_source(path, _text(files[path])).parts.items():
-            found.setdefault(name, {}).update(dict.fromkeys(parts, path))
-    return found
-
-
-def _without_known(
-    imports: Mapping[str, str], fresh: Mapping[str, Mapping[str, str]], known: Mapping[str, Collection[str]]
-) -> dict[str, str]:
-    """The imports without those that the base's code has, too. If the base imports only parts of a name that several
-    packages share, no other part of it is known. `fresh`, `known`: name → its parts that changed files and the base
-    import; "" stands for the name itself."""
-    left: dict[str, str] = {}
-    for name, path in imports.items():
-        new = {part: at for part, at in fresh.get(name, {}).items() if part and part not in known.get(name, ())}
-        if name not in known:
-            left[name] = path
-        elif name in SHARED and "" not in known[name]:
-            left |= {f"{name}.{part}": at for part, at in new.items()}
-    return left
+        short = one.name[:2] in marks and roots[one.name[:2]] & _roots_of_short_name(one.name, here)
+        if short and not _is_vendored(one.name, here):
+            continue
+        packed = bundled.get(one.consumer, ())
+        if parts is None and one.name in packed and not used.get(one.consumer, {}).keys().isdisjoint(packed):
+            continue
+        if parts is None:
+            found.append((one.path, one.name))
+        elif one.name in SHARED and "" not in parts:  # other parts belong to other packages
+            found += [(one.path, f"{one.name}.{part}") for part in sorted(one.parts) if part and part not in parts]
+    return sorted(found)
 
 
 def _is_declared(name: str, parts: Collection[str], declared: Collection[str]) -> bool:

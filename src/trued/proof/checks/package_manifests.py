@@ -32,7 +32,7 @@ _GEM = re.compile(r"\bgem[\s(]+[\"']([^\"']+)")
 # A line that names other lists, or a folder of the project.
 _NAMES_LISTS = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*([^\s:]+)|file:\s*(.+)")
 _NAMES_FOLDER = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(\.[\w./-]*)(?:\[[\w,\s-]*\])?")
-_REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
+REQUIREMENTS = ("install_requires", "setup_requires", "tests_require", "extras_require", "requires")
 NOT_PACKAGES = frozenset({"python"})  # poetry lists the interpreter among the packages
 PIPENV_OWN = ("source", "requires", "scripts", "pipenv")  # every other table of a Pipfile lists packages
 # Manifest → its tables in which the keys of `METADATA` only describe the project. `()` is the top level.
@@ -100,7 +100,7 @@ def declared_in(path: str, text: str, *, exact: bool = False) -> frozenset[str]:
     versions.
     """
     try:
-        entries = [one for one in _entries(PurePosixPath(path).name, text, exact=exact) if one]
+        entries = [one for one in entries_in(PurePosixPath(path).name, text, exact=exact) if one]
     except (ValueError, SyntaxError, configparser.Error, RecursionError):
         return frozenset(" ".join(line.split()) for line in text.splitlines() if line.strip())
     if exact:
@@ -136,7 +136,8 @@ def _address(entry: str) -> str:
     return f"{normal_name(name)} @ {place.split(';')[0].strip()}" if at and _NAME.match(entry) else ""
 
 
-def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
+def entries_in(name: str, text: str, *, exact: bool = False) -> Iterable[str]:
+    """The entries of a manifest with this file name, as they are written."""
     if name == "Pipfile":
         tables = {key: part for key, part in tomllib.loads(text).items() if key not in PIPENV_OWN}
         return [one for part in tables.values() for one in packages_in(part, exact=exact, declaring=True)]
@@ -148,7 +149,7 @@ def _entries(name: str, text: str, *, exact: bool) -> Iterable[str]:
         return _of_setup_py(text)
     if name == "go.mod":
         return _of_go(text, exact=exact)
-    return _GEM.findall(text) if name == "Gemfile" else _of_lines(text)
+    return _GEM.findall(text) if name == "Gemfile" else lines_in(text)
 
 
 def _parsed(name: str, text: str) -> Any:
@@ -200,12 +201,12 @@ def _place(part: Any) -> str:
 
 
 def _of_setup_cfg(text: str) -> Iterator[str]:
-    for (section, key), value in _setup_cfg_values(text):
-        if key in _REQUIREMENTS or section == "options.extras_require":
-            yield from _of_lines(value)
+    for (section, key), value in setup_cfg_values(text):
+        if key in REQUIREMENTS or section == "options.extras_require":
+            yield from lines_in(value)
 
 
-def _setup_cfg_values(text: str) -> Iterator[tuple[tuple[str, str], str]]:
+def setup_cfg_values(text: str) -> Iterator[tuple[tuple[str, str], str]]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.read_string(text)
     for section in parser.sections():
@@ -214,22 +215,25 @@ def _setup_cfg_values(text: str) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _of_setup_py(text: str) -> Iterator[str]:
-    for value in _setup_values(text):
-        nodes = list(ast.walk(value))
-        extras = {
-            id(key) for one in nodes if isinstance(one, ast.Dict) for key in one.keys
-        }  # names of extras, not packages
-        texts = [one for one in nodes if isinstance(one, ast.Constant) and id(one) not in extras]
-        yield from (one.value for one in texts if isinstance(one.value, str))
+    for _, value in setup_keywords(text):
+        yield from texts_in(value)
 
 
-def _setup_values(text: str) -> Iterator[ast.expr]:
-    """The values that a setup.py passes as requirements. If it passes a variable: the value assigned to it."""
+def texts_in(value: ast.expr) -> Iterator[str]:
+    """The texts in a literal value, without the keys of dictionaries: these are names of extras, not packages."""
+    nodes = list(ast.walk(value))
+    extras = {id(key) for one in nodes if isinstance(one, ast.Dict) for key in one.keys}
+    texts = [one for one in nodes if isinstance(one, ast.Constant) and id(one) not in extras]
+    yield from (one.value for one in texts if isinstance(one.value, str))
+
+
+def setup_keywords(text: str) -> Iterator[tuple[str, ast.expr]]:
+    """Keyword and value of what a setup.py passes as requirements. If it passes a variable: its value."""
     module = ast.parse(text)
     named = values_by_name(module)
     for node in ast.walk(module):
-        if isinstance(node, ast.keyword) and node.arg in _REQUIREMENTS:
-            yield named.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value
+        if isinstance(node, ast.keyword) and node.arg in REQUIREMENTS:
+            yield node.arg, named.get(node.value.id, node.value) if isinstance(node.value, ast.Name) else node.value
 
 
 def _of_go(text: str, *, exact: bool) -> Iterator[str]:
@@ -253,7 +257,7 @@ def _go_lines(text: str) -> Iterator[tuple[str, list[str]]]:
             yield (block, words) if block else (words[0], words[1:])
 
 
-def _of_lines(text: str) -> Iterator[str]:
+def lines_in(text: str) -> Iterator[str]:
     for line in text.replace("\\\n", " ").splitlines():
         bare = re.split(r"(?:^|\s)#", line)[0].strip()
         if bare and not bare.startswith("--hash"):
@@ -286,7 +290,7 @@ def is_read_whole(path: str, was: str, now: str, *, own: Collection[str], known:
             others = [[line for line in _go_lines(one) if line[0] not in GO_VERBS] for one in (was, now)]
             return all(line in others[0] for line in others[1])
         if name not in (*TABLES, "setup.cfg"):
-            return {*filter(_EXTRAS.match, _of_lines(now))} <= {*filter(_EXTRAS.match, _of_lines(was))}
+            return {*filter(_EXTRAS.match, lines_in(now))} <= {*filter(_EXTRAS.match, lines_in(was))}
         before, after = ({*_settings(name, one)} if one else set() for one in (was, now))
     except (ValueError, SyntaxError, configparser.Error, RecursionError, MemoryError):
         return False
@@ -307,9 +311,9 @@ def _settings(name: str, text: str) -> Iterator[Setting]:
     if name != "setup.cfg":
         yield from (one for one in _leaves(_parsed(name, text)) if not _is_declared(name, *one))
         return
-    for (section, key), value in _setup_cfg_values(text):
-        if key in _REQUIREMENTS or section == "options.extras_require":
-            yield from (((section, key), line) for line in _of_lines(value) if _EXTRAS.match(line))
+    for (section, key), value in setup_cfg_values(text):
+        if key in REQUIREMENTS or section == "options.extras_require":
+            yield from (((section, key), line) for line in lines_in(value) if _EXTRAS.match(line))
             continue
         for line in value.splitlines():
             label, _, target = line.rpartition("=") if section in ENTRY_POINTS else ("", "", line)
@@ -366,11 +370,11 @@ def _is_plain_setup(was: str, now: str) -> bool:
     module = ast.parse(now)
     nodes = list(ast.walk(module))
     mentions = Counter(one.id for one in nodes if isinstance(one, ast.Name))
-    given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg in _REQUIREMENTS]
+    given = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg in REQUIREMENTS]
     if any(isinstance(one, ast.Name) and mentions[one.id] != 2 for one in given):
         return False  # a variable with requirements is used more than once, so other code may change it
     try:
-        for value in _setup_values(now):
+        for _, value in setup_keywords(now):
             ast.literal_eval(value)
     except (ValueError, TypeError):
         return False

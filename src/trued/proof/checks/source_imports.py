@@ -110,6 +110,7 @@ _MAKER_NAMED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|getBuiltinMod
 _COMPARED = re.compile(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
+_TYPES = re.compile(r"^[ \t]*(?:import|export)\s+type\s[^;'\"]*?\bfrom\s*(?:\"[^\"\n]+\"|'[^'\n]+')", re.MULTILINE)
 # A comment may load types or a library for JSX.
 _REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
 _CHILDREN = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
@@ -147,6 +148,7 @@ class SourceText:
 
     parsed: bool = True
     imports: set[str] = field(default_factory=set)  # top-level names of modules or packages
+    types: set[str] = field(default_factory=set)  # in scripts: those of them that are imported only for their types
     # in scripts: top-level name → the names that are imported, such as `lodash` → `lodash/fp`
     named: dict[str, set[str]] = field(default_factory=dict)
     # in Python: top-level name → the next parts of the names that are imported; "" if a name has only one part
@@ -492,7 +494,11 @@ def _script(text: str) -> SourceText:
     tops: dict[str, set[str]] = {}
     for one in named:
         tops.setdefault(package_of(one), set()).add(one)
-    return SourceText(imports={*tops} - NODE_OWN, hidden=hidden, starts=_started_by_script(said), named=tops)
+    loaded = {package_of(one) for one in imported_names(_TYPES.sub("", said))}
+    types = {*tops} - loaded if _TYPES.search(said) else set[str]()
+    return SourceText(
+        imports={*tops} - NODE_OWN, types=types, hidden=hidden, starts=_started_by_script(said), named=tops
+    )
 
 
 def _plain_script(text: str) -> str:

@@ -1,0 +1,67 @@
+"""Decides which files only developers use: tests, settings and drivers of tools, and what lies in folders for these.
+Pure.
+
+Such a file may use packages that only developers install. If changed code of the product imports it, it does not count.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from trued.proof.checks.source_imports import read_source
+from trued.proof.room.frozen_files import is_test
+from trued.proof.text.script_aliases import is_settings
+from trued.proof.text.script_imports import imported_names
+
+DRIVEN = ("setup.py", "Gemfile", "noxfile.py", "tasks.py", "dodo.py", "conftest.py")  # code that may install packages
+# Folders beside the manifest. Only at the top, because a product may have an inner package called `tools`.
+_FOLDERS = frozenset(
+    {
+        *("tools", "tool", "scripts", "docs", "doc", "examples", "example", "bench", "benchmarks", "dev", "ci", "e2e"),
+        *("cypress", "stories", "tasks"),
+    }
+)
+_NAMED = re.compile(
+    r"[\w.-]*\.(?:config|conf|stories|bench|setup)\.\w+|\.[\w-]+rc\.\w+|(?:gulp|grunt)file\.\w+", re.IGNORECASE
+)
+_PYTHON_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+)?import\b([^\n#;]*(?:\([^)]*\))?)", re.MULTILINE)
+
+
+class DevelopmentFiles:
+    """Tells files of the product and of developers apart."""
+
+    def __init__(self, changed: Mapping[str, str]) -> None:
+        """`changed`: path → text of the changed code."""
+        product = {path: text for path, text in changed.items() if not is_for_developers(path)}
+        self._imported = {word for path, text in product.items() for word in _imported_words(path, text)}
+
+    def contains(self, path: str, folder: str = "") -> bool:
+        """Whether only developers use the file. `folder`: of the package to which it belongs."""
+        return is_for_developers(path, folder) and self._imported.isdisjoint(_marks(path, folder))
+
+
+def is_for_developers(path: str, folder: str = "") -> bool:
+    pure = PurePosixPath(path)
+    if is_test(path) or is_settings(path) or pure.name in DRIVEN or _NAMED.fullmatch(pure.name):
+        return True
+    return _is_folder_for_developers(posixpath.relpath(path, folder or ".").split("/"))
+
+
+def _is_folder_for_developers(parts: list[str]) -> bool:
+    return len(parts) > 1 and (parts[0] in _FOLDERS or (parts[0][:1] == "." and parts[0] != ".."))
+
+
+def _marks(path: str, folder: str) -> set[str]:
+    """The words by which an import would name the file: folders for developers or tests, or else its own name."""
+    parts = posixpath.relpath(path, folder or ".").split("/")
+    inner = {one for at, one in enumerate(parts[:-1]) if is_test("/".join((*parts[: at + 1], "x.py")))}
+    inner |= {parts[0]} if _is_folder_for_developers(parts) else set()
+    return inner or {PurePosixPath(path).stem}
+
+
+def _imported_words(path: str, text: str) -> Iterable[str]:
+    if not path.endswith(".py"):
+        return {re.sub(r"\.[cm]?[jt]sx?$", "", one) for name in imported_names(text) for one in name.split("/")}
+    said = [word for both in _PYTHON_IMPORT.findall(text) for part in both for word in re.findall(r"\w+", part)]
+    return {*said, *read_source(path, text).imports}
