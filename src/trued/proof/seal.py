@@ -28,7 +28,13 @@ from trued.proof.hashes import check_hash
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
-from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
+from trued.proof.room.environment import (
+    caller_interpreter,
+    choose_environment,
+    has_recorded_versions,
+    lacks_packages,
+    started_tools,
+)
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     collected_files,
@@ -326,7 +332,12 @@ async def _take_red(
         if not lacks_packages(facts):
             return contract, facts
     found = await choose_environment(
-        workspace, contract.base, packages, recorded, lambda missing: tell(EnvironmentBuilding(packages=missing))
+        workspace,
+        contract.base,
+        packages,
+        recorded,
+        lambda missing: tell(EnvironmentBuilding(packages=missing)),
+        started_tools(contract),
     )
     if found.notes:
         tell(EnvironmentBuilt(said=tuple(found.notes), why=found.why))

@@ -375,3 +375,36 @@ async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged
     for meddling, grade in (("", Grade.UNJUDGED), ("open('check.py', 'w').close()\n", Grade.REFUTED)):
         head = _pinned("2.0", f"\n\n{meddling}kit.metric(2)\n")
         assert [one.grade for one in await forged.judged(contract, head)] == [grade]
+
+
+RUFF = {
+    "ruff.py": "import sys\n\n\ndef main():\n    sys.exit('bad()' in open('a.py').read())\n\n\n"
+    "if __name__ == '__main__':\n    main()\n",
+    "ruff-1.0.dist-info/entry_points.txt": "[console_scripts]\nruff = ruff:main\n",
+}
+
+
+@pytest.mark.spec("DAY-2", "LAW-4")
+@pytest.mark.parametrize("command", ["python -m ruff check .", "ruff check ."])
+async def test_a_tool_that_the_base_declares_and_a_command_starts_is_installed_and_judges(
+    tmp_path: Path, registry: Path, command: str
+) -> None:
+    wheel(registry / "ruff", "ruff", RUFF)
+    base = {"requirements-dev.txt": "ruff\n", "a.py": "def one():\n    return 1\n\n\nbad()\n"}
+    asked = [{"id": "lint", "text": "ruff finds nothing", "checks": [{"kind": "command", "command": command}]}]
+    trial = Trial(tmp_path / "t", base, asked)
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
+    contract = await trial.seal()
+    honest, idle, lying = await trial.judged(
+        contract,
+        {"a.py": "def one():\n    return 1\n"},
+        {"b.py": ""},
+        # its own ruff, and none in the manifest
+        {"ruff.py": "", "requirements-dev.txt": "", "ruff": "#!/bin/sh\n"},
+    )
+    assert (honest.grade, idle.grade) == (Grade.TESTED, Grade.REFUTED), (honest.why, idle.why)
+    assert lying.grade < Grade.TESTED, lying.why
+    undeclared = Trial(tmp_path / "undeclared", {"a.py": base["a.py"]}, asked)
+    judged = only(await undeclared.verdict({"requirements-dev.txt": "ruff\n", "a.py": ""}))
+    assert judged.grade is Grade.UNJUDGED
+    assert "`environment: {packages: [ruff]}`" in judged.why[-1], judged.why

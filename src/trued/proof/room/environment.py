@@ -9,7 +9,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from trued.errors import CannotJudge, StateFailed
-from trued.model import Contract, Evidence, FactNote, Outcomes
+from trued.model import CommandCheck, Contract, Evidence, FactNote, Outcomes
 from trued.proof.room.bench import WHOLE_CHECK, cap_output
 from trued.proof.room.dependencies import (
     TOOLS,
@@ -88,7 +88,10 @@ def lacks_packages(facts: Iterable[Evidence]) -> bool:
     """Whether checks on the base fail as if a package were missing. Only then is an environment worth building."""
     tried = [one for fact in facts for one in fact.tried]
     return any(
-        one.kind.startswith("module ") or (one.id == WHOLE_CHECK and one.outcome in _FAILING) for one in tried
+        one.kind.startswith("module ")
+        or one.kind.removeprefix("program ") in TOOLS
+        or (one.id == WHOLE_CHECK and one.outcome in _FAILING)
+        for one in tried
     ) or any(_UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING)
 
 
@@ -106,6 +109,7 @@ async def choose_environment(
     packages: tuple[str, ...] = (),
     recorded: Mapping[str, str] | None = None,
     building: Callable[[tuple[str, ...]], None] | None = None,
+    tools: Collection[str] = (),
 ) -> EnvironmentChoice:
     """The interpreter for checks on base and head: the caller's, or one in an environment built from the base's
     manifests and the contract's packages, never from the head's. A version that the contract names replaces the base's.
@@ -113,13 +117,14 @@ async def choose_environment(
     `recorded`: the versions (name → version, and `python`) with which the checks ran on the base, to be installed
     again.
     `building`: called with the missing packages before an environment is built, which may take minutes.
+    `tools`: the `TOOLS` that checks start, so that they are needed like any other package.
     """
     caller = await find_interpreter()
     wanted = _without(await declarations_of(workspace, base), packages)
     requirements = tuple(dict.fromkeys((*wanted.requirements, *packages)))
     lacking = missing_requirements(requirements, caller.versions, caller.version)
     lacking += tuple(one for one in _with_other_versions(requirements, caller, recorded or {}) if one not in lacking)
-    needed = [one for one in lacking if one in packages or not is_tool(one)]
+    needed = [one for one in lacking if one in packages or package_name(one) in tools or not is_tool(one)]
     if not needed:
         return EnvironmentChoice(caller)
     same = [one for one in wanted.requirements if one not in lacking]
@@ -163,7 +168,8 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
-        interpreter = (await choose_environment(workspace, contract.base, packages, recorded)).interpreter
+        tools = started_tools(contract)
+        interpreter = (await choose_environment(workspace, contract.base, packages, recorded, tools=tools)).interpreter
     if contract.interpreter and not interpreter.is_like(contract.interpreter):
         raise CannotJudge(
             f"checks ran on the base with {contract.interpreter}, but the interpreter is now {interpreter.identity}: "
@@ -222,6 +228,12 @@ async def _recipe_for_recorded(
     fixed = {one.split("==")[0] for one in recipe.locked}
     pins = [f"{name}=={version}" for name, version in sorted(_versions(recorded).items()) if name not in fixed]
     return replace(recipe, pinned=tuple(one for one in pins if parse_requirement(one)), exact=True)
+
+
+def started_tools(contract: Contract) -> frozenset[str]:
+    """The `TOOLS` that commands of the contract start, such as `ruff check .` or `python -m mypy src`."""
+    commands = [check.command for one in contract.every for check in one.checks if isinstance(check, CommandCheck)]
+    return TOOLS & {word for command in commands for word in command.split()}
 
 
 def is_tool(requirement: str) -> bool:

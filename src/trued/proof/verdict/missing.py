@@ -28,7 +28,7 @@ from trued.proof.hashes import check_hash
 from trued.proof.room.bench import WHOLE_CHECK
 from trued.proof.room.browser_stage import CHROMIUM_KIND, DRIVER_KIND
 from trued.proof.room.chromium import ADVICE, DRIVER_ADVICE, NO_CHROMIUM, NO_DRIVER
-from trued.proof.room.dependencies import PROVIDED_BY, AddedPackages, package_name, provides_module
+from trued.proof.room.dependencies import PROVIDED_BY, TOOLS, AddedPackages, package_name, provides_module
 from trued.proof.room.go_cache import USES_GO
 from trued.proof.room.node_modules import USES_NODE
 from trued.proof.text.python_names import modules_asked
@@ -58,7 +58,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
     if kind == "program" and name:
         # Keep these words: stored runs have asked people with them, and would ask again if they changed.
-        what, fix = f"the program {name} is not installed", f"install {name} on this machine"
+        what, fix = f"the program {name} is not installed", _bring(name) or f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     said = " ".join(tried.detail.split())[:LONGEST]
     if kind == "prepare":
@@ -139,8 +139,17 @@ def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
         )
         return MissingFromEnvironment(name=name, what=what, fix=fix)
     package = PROVIDED_BY.get(name.split(".")[0], name.split(".")[0])
-    fix = f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
+    fix = (
+        _bring(package)
+        or f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
+    )
     return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
+
+
+def _bring(tool: str) -> str:
+    """How to have one of the `TOOLS` installed for checks. A declaration of the head does not: it may be the work's own
+    judge."""
+    return f"have it installed: `environment: {{packages: [{tool}]}}`" if tool in TOOLS else ""
 
 
 def _missing_go_module(name: str) -> MissingFromEnvironment:
