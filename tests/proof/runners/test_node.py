@@ -124,8 +124,19 @@ async def test_no_head_talks_node_into_a_pass(sealed: Sealed, way: str) -> None:
     assert only(verdict).grade is Grade.REFUTED, only(verdict).why
 
 
+SHORT = """'use strict';
+const { double, half } = require('../src/core.js');
+const { test, it } = require('node:test');
+const assert = require('node:assert');
+test('doubles', () => assert.strictEqual(double(7), 14));
+it('halves', async () =>
+  assert.strictEqual(await half(8), 4));
+"""
+
+
 @pytest.mark.spec("LAW-6")
-async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(sealed: Sealed) -> None:
+@pytest.mark.parametrize("short", [False, True])
+async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(sealed: Sealed, short: bool) -> None:
     """The head knows the titles of the tests; tests with random titles run unchanged."""
     forged = (
         f"{NOTHING}const t = require('node:test');\nconst known = /doubles|halves|cancel|quoted|triples/;\n"
@@ -136,12 +147,16 @@ async def test_a_head_that_reports_for_known_names_only_is_caught_by_the_copy(se
     base = {
         **BASE,
         "test/core.test.js": early.replace("\nconst { double, half } = require('../src/core.js');\n\n", "\n"),
+        **({"test/core.test.js": SHORT} if short else {}),
     }
-    trial = Trial(sealed.trial.place / "forged", base, requirement(command="node --test test/core.test.js"))
+    trial = Trial(sealed.trial.place / f"forged{short}", base, requirement(command="node --test test/core.test.js"))
     contract = await trial.seal()
     verdict = await trial.prove(contract, await trial.head({"src/core.js": forged}))
     assert only(verdict).grade is Grade.REFUTED
     assert any("a copy of" in one.why_void for one in verdict.evidence), [one.why_void for one in verdict.evidence]
+    honest = await trial.prove(contract, await trial.head({"src/core.js": HONEST}))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
+    assert not [one for one in honest.undecided if "forged" in one]
 
 
 @pytest.mark.spec("LAW-4")
@@ -197,6 +212,12 @@ def test_a_test_is_made_to_fail_where_its_body_begins() -> None:
     made = failing_javascript(TESTS)
     assert made.titles == ("doubles", "halves", "some day", "cancel out", '"quoted" ü')
     assert made.content.count('throw new Error("a copy that must fail")') == 5
+    short = failing_javascript(
+        "test('a', () => one() ?? two());\ntest('b', async (t) =>\n  await one());\nit('c', () => ({ one }));\n"
+        "test('d', one);\ntest('e', x => () => x);\ntest('f', () => x = 1);\n"
+    )
+    assert short.titles == ("a", "b", "c", "e", "f")
+    assert short.content.count('"a copy that must fail".length ? (() =>') == 5
     other = failing_go("func TestA(t *testing.T) {\n}\nfunc TestB(_ *testing.T) {}\nfunc helper(t *testing.T) {}\n")
     assert other.titles == ("TestA", "TestB")
     assert 't.Fatal("a copy that must fail")' in other.content

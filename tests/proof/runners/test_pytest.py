@@ -277,3 +277,16 @@ def test_only_what_a_frozen_test_means_from_elsewhere_can_be_shadowed() -> None:
         "src/decimal/__init__.py",
         "tests/os.py",
     ]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_superseded_test_that_fails_does_not_keep_others_from_being_copied(tmp_path: Path) -> None:
+    """Of two tests, one fails honestly: the copy of the other one is still made to fail."""
+    text = "from kit import one\n\ndef test_old():\n    assert one() == 1\n\ndef test_type():\n    assert int(one())\n"
+    case = {"kind": "examples", "cases": [{"call": "kit:one", "args": [], "returns": 2}]}
+    asked = [{"id": "two", "text": "one() is 2", "supersedes": ["test_kit.py::test_old"], "checks": [case]}]
+    trial = Trial(tmp_path, {"kit.py": "def one():\n    return 1\n", "test_kit.py": text}, asked)
+    contract = await trial.seal_with_existing_tests()
+    verdict = await trial.prove(contract, await trial.head({"kit.py": "def one():\n    return 2\n"}))
+    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+    assert not [one for one in verdict.undecided if "forged" in one]

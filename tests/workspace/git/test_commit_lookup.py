@@ -178,6 +178,27 @@ async def test_an_unnamed_base_is_where_the_branch_began(repo: Path, tmp_path: P
     assert (await commit_lookup.find_branch_point(await find_commit("clone@feature", tmp_path))).commit == upstream
 
 
+@pytest.mark.spec("USE-5", "USE-7")
+async def test_why_no_beginning_is_known_is_said_with_what_to_do(repo: Path, tmp_path: Path) -> None:
+    async def error(place: Path) -> str:
+        with pytest.raises(BadInput, match="cannot tell where the work") as caught:
+            await commit_lookup.find_branch_point(await find_commit("HEAD", place))
+        return str(caught.value)
+
+    assert "--base HEAD~1" in await error(repo)
+    git(repo, "checkout", "-q", "-b", "feature")
+    said = await error(repo)
+    assert "refs/heads/main has this commit, too (commit the work on a branch first" in said
+    assert "HEAD~1" not in said
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
+    said = await error(tmp_path / "shallow")
+    assert "is shallow" in said
+    assert "fetch-depth: 0" in said
+    git(tmp_path, "init", "-q", "one")
+    committed(tmp_path / "one", {"a": "1"})
+    assert "HEAD~1" not in await error(tmp_path / "one")
+
+
 @pytest.mark.spec("LAW-9")
 async def test_what_was_pushed_of_the_same_branch_is_no_beginning(repo: Path, tmp_path: Path) -> None:
     """Otherwise somebody could push gutted tests first and make them the base. An upstream with another name counts."""

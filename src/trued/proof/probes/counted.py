@@ -26,6 +26,7 @@ from typing import Any
 _ANNOTATIONS = annotations.compiler_flag  # the module imports them from __future__
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
+OTHER_COPIES = 2  # copies of other tests; two, because one of them may fail itself, and then its copy shows nothing
 # Tests with another expected value, chosen at random: at most this many, for at most this part of the time of all
 # tests, or for this many seconds; and the seconds in which their code is written.
 MOST_ALTERED, ALTERED_PART, ALTERED_S, WRITING_S = 40, 0.1, 0.1, 0.3
@@ -243,7 +244,7 @@ class Counting:
 
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
-        made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
+        made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], OTHER_COPIES)]
         # Sorted like the tests: all copies set up each module and class once more, instead of each copy once.
         order = {item.nodeid: number for number, item in enumerate(items)}
         return sorted(made, key=lambda copy: order[copy.nodeid])

@@ -22,6 +22,7 @@ from typing import Any
 
 MOST_TEXT = 4000  # at most this many last characters of a failure are reported; the rest is in the output
 MOST_COPIES = 16  # at most this many red tests are copied, chosen at random if there are more
+OTHER_COPIES = 2  # copies of other tests; two, because one of them may fail itself, and then its copy shows nothing
 _FAILED_FIXTURE = re.compile(r"(setUp|tearDown)(Class|Module) \((.*)\)")
 
 
@@ -257,7 +258,7 @@ def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
     able = sorted(tests, key=place)
     first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
     rest = [one for one in able if not any(one is other for other in first)]
-    chosen = [*some(first, MOST_COPIES), *some(rest, 1)]
+    chosen = [*some(first, MOST_COPIES), *some(rest, OTHER_COPIES)]
     # In the order of the tests, so that classes and modules are set up only once more, and not for each copy.
     return together([one for one in tests if any(one is other for other in chosen)])
 

@@ -282,7 +282,8 @@ def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:
     notes = [] if words.canaries else [f"{words.runner}: no test that must fail could be added, so {unnoticed}"]
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     if passed and not any(_has_passed(counted, name) for name in counted.copies):
-        notes.append(
-            f"{words.runner}: no failing copy of a test could be added, so forged results would not be noticed"
-        )
+        why = "no failing copy of a test could be added"
+        if counted.copies:
+            why = "failing copies could be added only of tests that did not pass themselves"
+        notes.append(f"{words.runner}: {why}, so forged results would not be noticed")
     return notes

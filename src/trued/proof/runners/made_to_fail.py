@@ -9,9 +9,11 @@ WHY = "a copy that must fail"
 # The error has a condition, so that no linter reports the rest of the test as unreachable. Nothing that a test replaces
 # (a clock, a module) can change the condition.
 FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
+# The same before the body of `() => expression`. The type of a function that only throws fits every type.
+FAILS_FIRST = f'"{WHY}".length ? (() => {{ throw new Error("{WHY}"); }})() :'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
-_BODY = r"(?:async\s+)?(?:function\s*\w*\s*\([^()]*\)\s*\{|(?:\([^()]*\)|\w+)(?:\s*:\s*[\w<>]+)?\s*=>\s*\{)"
+_BODY = r"(?:async\s+)?(?:function\s*\w*\s*\([^()]*\)\s*\{|(?:\([^()]*\)|\w+)(?:\s*:\s*[\w<>]+)?\s*=>\s*\{?)"
 _JAVASCRIPT = re.compile(rf"\b(?:test|it|specify)(?:\.only)?\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
 _TITLED = re.compile(rf"\b(?:test|it|specify)(?:\.\w+)*\s*\(\s*{_TITLE}")
 _GO = re.compile(r"^func\s+(?P<title>Test\w*)\s*\(\s*(?P<name>\w+)\s+\*testing\.T\s*\)\s*\{", re.MULTILINE)
@@ -50,7 +52,8 @@ def unittest_failures(number: float) -> dict[str, list[object]]:
 
 
 def failing_javascript(content: str) -> FailingFile:
-    """The failing copy of a JavaScript file whose tests are written as `test("title", () => { … })`."""
+    """The failing copy of a JavaScript file whose tests are written as `test("title", () => { … })` or
+    `test("title", () => …)`."""
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -58,7 +61,7 @@ def failing_javascript(content: str) -> FailingFile:
         if "\\" in title or "${" in title:
             return match.group()
         titles.append(title)
-        return f"{match.group()} {FAILS}"
+        return f"{match.group()} {FAILS if match.group().endswith('{') else FAILS_FIRST} "
 
     changed = _JAVASCRIPT.sub(with_error, content)
     # If one of two tests with the same title could not be changed, results under that title show nothing.

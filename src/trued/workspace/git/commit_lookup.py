@@ -300,14 +300,30 @@ async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
+    contained = ""
     branch, above = [await _full_name(git, one) for one in (head.revision, upstream)]
     for name in branch_point_order(branch, above, upstream):
         code, out, _ = await git.attempt("merge-base", head.commit, f"{name}^{{commit}}")
         found = out.decode(errors="replace").strip()
         if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
             return replace(head, commit=found, revision=name)
-    what = f"cannot tell where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
-    raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
+        if code == 0 and found == head.commit and name != branch:
+            contained = contained or name
+    raise await _unknown_beginning(git, head, contained)
+
+
+async def _unknown_beginning(git: Git, head: NamedCommit, contained: str) -> BadInput:
+    """The error if nothing shows where the work on a head began, with what to do about it. `contained`: a main branch
+    or upstream that already has the head."""
+    what = f"cannot tell where the work at {head.commit[:12]} began"
+    if is_shallow(head):
+        then = "fetch it with `git fetch --unshallow`, in GitHub Actions with `fetch-depth: 0`, or name it: --base REV"
+        return BadInput(f"{what}: this clone is shallow and lacks the history", then=then)
+    code, _, _ = await git.attempt("rev-parse", "--verify", "--quiet", f"{head.commit}^")
+    example = ", for example --base HEAD~1" if code == 0 and not contained else ""
+    why = f"{contained} has this commit, too" if contained else "no upstream or main branch has an older commit"
+    then = f"commit the work on a branch first (only commits are checked), or name where it began: --base REV{example}"
+    return BadInput(f"{what}: {why}", then=then)
 
 
 def branch_point_order(branch: str, above: str, upstream: str) -> tuple[str, ...]:
