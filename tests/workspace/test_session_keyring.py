@@ -46,7 +46,7 @@ def test_a_keyring_hands_nothing_from_one_confined_process_to_the_next(level: st
     if os.uname().machine not in ADD_KEY or not level_state(level).works:
         pytest.skip("cannot be tried on this machine")
     sight = Confinement(level=level, network="none", readable=interpreter_folders(sys.executable))
-    confined, environment = [], {}
+    confined, environment = list[list[str]](), dict[str, str]()
     for code in (LEAVE, FIND):
         argv, environment = confine([sys.executable, "-I", "-c", code], sight, folder=tmp_path, variables={})
         confined.append(argv)
