@@ -83,6 +83,13 @@ async def test_a_test_that_fails_anyway_is_named_beside_those_that_still_pass(
     assert (f"{FAILS}test_lib.py::test_one" in found["asked"].why) is (grade is Grade.TESTED)
 
 
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(("returns", "grade"), [(3, Grade.TESTED), (1, Grade.PROVEN)])
+async def test_a_failing_test_that_is_asked_for_guards_no_code(returns: int, grade: Grade, tmp_path: Path) -> None:
+    found = await judged(tmp_path, project(2), "All existing tests pass.", DOUBLE.format(returns))
+    assert found["double"].grade is grade, found["double"].why
+
+
 @pytest.mark.spec("LAW-2", "LAW-12")
 async def test_tests_that_cannot_be_run_on_the_base_show_nothing_and_are_not_dropped(tmp_path: Path) -> None:
     base = {**project(1), "test_lib.py": f"import nowhere_to_be_found\n{TEST_ONE}"}

@@ -82,15 +82,14 @@ class CommitTrial:
         self.order_bound: frozenset[str] = frozenset()  # tests that are not counted (see `Facts.order_bound`)
         # Runs in which tests passed with other expected values, too: check, seed, and ids of these tests.
         self._doubted: list[tuple[SharedRun, str, frozenset[str]]] = []
-        self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run
+        self.ran: dict[str, frozenset[str]] = {}  # check → the project's files that it was seen to run and may guard
         # Check → what its tests import, if nobody sees which files its runner loads.
         self.imported: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # files of which no check used the head's version (see `Graft.paths`)
         self.replaced: frozenset[str] = frozenset()  # of these, the files that were replaced or removed in the room
         self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
-        self.not_as_committed: tuple[
-            str, ...
-        ] = ()  # files of which tests had not the head's version (`Bench.replaced`)
+        # Files of which tests had not the head's version (see `Bench.replaced`).
+        self.not_as_committed: tuple[str, ...] = ()
         self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
@@ -246,8 +245,14 @@ class CommitTrial:
         self.undecided += fact.notes
         for name, check in shared.serves.items():
             owners = [one for one in self.due if name in distinct_checks((one,))]
-            self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
+            if not self._guards_nothing(name):
+                self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
+
+    def _guards_nothing(self, check: str) -> bool:
+        """Whether the check should guard, but nothing of it passes on the base. Code that it runs is not guarded."""
+        facts = [one for one in self.base_facts if one.check == check]
+        return check in self.contract.guards and Base.GUARD not in on_base(facts).values()
 
     async def tests_failing_with(
         self, files: Mapping[str, str], texts: Mapping[str, str] | None = None, *, kept: Collection[str] = ()
