@@ -31,6 +31,7 @@ from trued.proof.reach.altered_python import (
     MODULE,
     NameGraph,
     altered_names,
+    computed_members,
     defined_names,
     imported_modules,
     names_of_tests,
@@ -404,13 +405,15 @@ class UnguardedCode:
         taken = await self._taken_elsewhere() if lost else {}
         product = await self._texts_on_base() if not known.keys() >= {*code} else {}
         elsewhere = sys.stdlib_module_names | {one for text in product.values() for one in imported_modules(text)}
+        gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
+        computed = frozenset[str]().union(*gained.values())
         found = []
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
             exported = taken.get(_module(path), set())
             if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
-            names = altered_names(was, now, exported)
+            names = altered_names(was, now, exported, computed)
             names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
             names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
             found += [(path, name) for name in sorted(names)]
