@@ -279,3 +279,26 @@ async def test_what_only_idle_tests_run_is_not_guarded_by_what_guarding_tests_me
     found = await graded(tmp_path, base, {name: with_new(name) for name in [*idle, *guarded]}, unguarded=False)
     expected = {**dict.fromkeys(idle, Grade.TESTED), **dict.fromkeys(guarded, Grade.PROVEN)}
     assert grades(found) == expected, found
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_program_that_a_case_starts_covers_only_the_code_to_which_it_leads_on_the_base(tmp_path: Path) -> None:
+    base = {
+        "core.py": CORE,
+        "near.py": "def name():\n    return 'a'\n",
+        "main.py": "import near\n\nprint(near.name())\n",
+        "tests/test_core.py": TEST,
+    }
+    case = {"run": ["python", "main.py"], "stdout": "b\n"}
+    asked = [{"id": "b", "text": "main.py prints b", "checks": [{"kind": "examples", "cases": [case]}]}]
+    trial = Trial(tmp_path, base, asked)
+    contract = await trial.seal_with_existing_tests()
+    heads: list[Change] = [
+        {"near.py": "def name():\n    return 'b'\n"},
+        {"main.py": "import more\n\nprint(more.name)\n", "more.py": "name = 'b'\n"},
+        {"main.py": "import core\n\nprint('b')\n", "core.py": CORE.replace("x * 2", "0")},
+    ]
+    found = await trial.judged(contract, *heads)
+    assert [one.grade for one in found] == [Grade.PROVEN, Grade.PROVEN, Grade.TESTED], found
+    assert "core.py" in found[2].why[0]

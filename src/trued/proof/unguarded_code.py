@@ -12,7 +12,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from trued.model import CallCase, CommandCheck, Evidence, ExamplesCheck, TestsCheck
+from trued.model import (
+    BrowserCheck,
+    CallCase,
+    Check,
+    CommandCheck,
+    Evidence,
+    ExamplesCheck,
+    RunCase,
+    TestsCheck,
+)
 from trued.proof.checks.dependencies import DOCUMENTS
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.checks.package_words import INERT
@@ -22,6 +31,7 @@ from trued.proof.reach.altered_python import (
     MODULE,
     NameGraph,
     altered_names,
+    computed_members,
     defined_names,
     imported_modules,
     names_of_tests,
@@ -33,7 +43,7 @@ from trued.proof.reach.altered_python import (
     without_tests,
 )
 from trued.proof.reach.file_readers import NAMING, read_files
-from trued.proof.reach.reachable_files import reachable_files
+from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 from trued.proof.reach.replaced_product import replaced_product
 from trued.proof.reach.uncollected_tests import DOCUMENTS_WITH_EXAMPLES, examples_of
 from trued.proof.reach.used_by_tests import Undoing, altered_helpers
@@ -89,7 +99,7 @@ class UnguardedCode:
             turned = await turned_tests(self.workspace, self.contract, self.trial.commit, interpreter)
             self.turned = turned.facts
             left = await self._unwatched(turned)
-        return self._by_requirement(left)
+        return await self._by_requirement(left)
 
     async def known_by_exit_code_only(self) -> dict[str, list[str]]:
         """Requirement → changed code that no check was seen to run. Existing tests that run as a plain command may run
@@ -98,7 +108,7 @@ class UnguardedCode:
         checks = [check for one in self.contract.suites for check in one.checks]
         if not any(isinstance(check, CommandCheck) for check in checks):
             return {}
-        return self._by_requirement(await self._unwatched(TurnedTests()))
+        return await self._by_requirement(await self._unwatched(TurnedTests()))
 
     async def _within_reach_of_uncollected(self, code: list[str]) -> list[str]:
         """The part of `code` (files, or `file (name)`) that uncollected existing tests may reach; all if that is
@@ -159,7 +169,7 @@ class UnguardedCode:
         for path in moved:
             mentioned = new_statements(before.get(path, ""), after.get(path, ""))
             found += [f"{path} ({name})" for name in sorted(mentioned & (behind | modules | {MODULE}))]
-        return self._by_requirement(list(dict.fromkeys(found)))
+        return await self._by_requirement(list(dict.fromkeys(found)))
 
     def _only_namesakes_used(
         self, functions: Sequence[tuple[str, str]], texts: Mapping[str, str]
@@ -254,10 +264,25 @@ class UnguardedCode:
             return False
         return not grown or bool(await self.trial.tests_failing_with(files, grown))
 
-    def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
-        """Requirement → this code, the same for all. Requirements with cases that start a program or a server, or open
-        a page, are left out: these cases may have run the code without the engine seeing it."""
-        return {one.id: code for one in self.trial.due if code and not any(map(is_untraced, one.checks))}
+    async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
+        """Requirement → this code. For requirements with cases that start a program or a server, or open a page, only
+        the code of the base to which no such program leads there: the engine does not see what these cases ran."""
+        found = {}
+        for one in self.trial.due if code else ():
+            left = await self._out_of_programs(code, one.checks) if any(map(is_untraced, one.checks)) else code
+            found |= {one.id: left} if left else {}
+        return found
+
+    async def _out_of_programs(self, code: list[str], checks: Sequence[Check]) -> list[str]:
+        cases = [case for one in checks if isinstance(one, ExamplesCheck) for case in one.cases]
+        commands = [case.run for case in cases if isinstance(case, RunCase)]
+        pages = [(one.page,) for one in checks if isinstance(one, BrowserCheck)]
+        served = pages or not all(isinstance(case, CallCase | RunCase) for case in cases)
+        commands += [*pages, *([self.contract.serve.command] if served and self.contract.serve else [])]
+        known = await self.workspace.blobs(self.contract.base)
+        code = [one for one in code if one in known or one.rpartition(" (")[0] in known]
+        reached = await files_of_programs(self._read_base, known, commands) if code else None
+        return [] if reached is None else [one for one in code if not {one, one.rpartition(" (")[0]} & reached]
 
     async def _unwatched(self, turned: TurnedTests) -> list[str]:
         """The changed code that neither the checks nor the red tests that pass now were seen to run or reach."""
@@ -410,13 +435,15 @@ class UnguardedCode:
         taken = await self._taken_elsewhere() if lost else {}
         product = await self._texts_on_base() if not known.keys() >= {*code} else {}
         elsewhere = sys.stdlib_module_names | {one for text in product.values() for one in imported_modules(text)}
+        gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
+        computed = frozenset[str]().union(*gained.values())
         found = []
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
             exported = taken.get(_module(path), set())
             if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
-            names = altered_names(was, now, exported)
+            names = altered_names(was, now, exported, computed)
             names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
             names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
             found += [(path, name) for name in sorted(names)]

@@ -5,6 +5,7 @@ import pytest
 from trued.proof.reach.altered_python import (
     MODULE,
     altered_names,
+    computed_members,
     names_of_tests,
     new_statements,
     reached_names,
@@ -140,6 +141,7 @@ def test_what_was_only_added_is_not_altered(old: str, new: str, names: set[str])
     assert altered_names(BASE, BASE.replace(old, new)) == names
 
 
+READY = "class H:\n    @property\n    def ready(self):\n        os.name = 'x'\n\n\n"
 HOOK = "def hook(cls, key=0):\n    os.name = 'x'\n\n\n"
 ENUM = "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    def "
 
@@ -171,6 +173,13 @@ ENUM = "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    def "
         pytest.param("@app.route('/total', methods=['POST', 'GET'])\ndef more(): ...", id="the same route"),
         pytest.param("@known(setattr(os, 'name', 'x'))\ndef more(): ...", id="an argument of a known decorator"),
         pytest.param("@one.setter\ndef one(): ...", id="no property"),
+        pytest.param(f"{READY}X = NAMES.ready", id="a property that is read"),
+        pytest.param(f"{READY}def more(key=NAMES.ready): ...", id="a property in a default"),
+        pytest.param(f"{READY}@known(NAMES.ready)\ndef more(): ...", id="a property in a decorator"),
+        pytest.param(f"{READY}class J(H):\n    other = H.ready\n\n\nX = NAMES.other", id="another name for it"),
+        pytest.param(
+            f"{READY}from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n\nX = E.A.ready", id="of a member"
+        ),
     ],
 )
 def test_what_may_change_other_code_while_the_module_is_loaded_alters_it(added: str) -> None:
@@ -192,6 +201,9 @@ def test_what_may_change_other_code_while_the_module_is_loaded_alters_it(added: 
         "class Box:\n    @property\n    def size(self): ...\n\n    @size.setter\n    def size(self, value): ...",
         "@app.route('/more')\ndef more(): ...",
         "@app.route('/total', methods=['POST'])\ndef more(): ...",
+        f"{READY}def more(one):\n    return one.ready",
+        "from enum import Enum\n\n\nclass E(Enum):\n    A = 1\n\n    @property\n    def b(self): ...\n\n\nX = E.A",
+        "class Box:\n    @classmethod\n    def made(cls): ...\n\n\nMAKE = Box.made",
         "@timed('slow')\n@json.option('--path')\ndef more(): ...",
     ],
 )
@@ -311,3 +323,19 @@ ALL = {"far", "slow", "own", "near", "help", "late", "low"}
 def test_only_what_no_guarding_test_runs_is_idle(idle: list[str], guarding: list[str], gone: set[str]) -> None:
     left = without_idle_tests(TESTS, idle, guarding)
     assert ALL - {name for text in left.values() for name in used_names(text)} == gone
+
+
+def test_a_new_property_alters_a_class_that_sets_an_attribute_of_its_name() -> None:
+    old = "class Rates:\n    def __init__(self):\n        self.rate = 1\n"
+    new = f"{old}\n    @property\n    def %s(self):\n        return 2\n"
+    assert altered_names(old, new % "rate") == {"Rates"}
+    assert altered_names(old, new % "other") == set()
+
+
+def test_a_property_of_another_file_is_read_by_a_new_value() -> None:
+    old, new = "class Rates:\n    pass\n", "class Rates:\n    @property\n    def ready(self): ...\n"
+    gained = computed_members(old, new)
+    assert gained == {"ready"}
+    assert computed_members(new, new) == set()
+    assert altered_names("", "from rates import RATES\nX = RATES.ready\n", (), gained) == {MODULE}
+    assert altered_names("", "from rates import RATES\nX = RATES.size\n", (), gained) == set()

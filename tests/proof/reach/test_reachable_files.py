@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import pytest
 
-from trued.proof.reach.reachable_files import reachable_files
+from trued.proof.reach.reachable_files import files_of_programs, reachable_files
 
 BASE = {
     "checks/test_a.py": "import a\n",
@@ -179,3 +179,39 @@ async def test_ordinary_tests_do_not_reach_any_file(files: dict[str, str]) -> No
     found = await reached_by_first(files)
     assert found is not None
     assert "far.py" not in found
+
+
+PROGRAMS = {
+    "shop/__init__.py": "",
+    "shop/__main__.py": "from shop.cli import main\n",
+    "shop/cli.py": "from shop import cart\n",
+    "shop/cart.py": "",
+    "shop/far.py": "",
+    "tests/test_far.py": "import shop.far\n",
+    "pyproject.toml": '[project.scripts]\nbuy = "shop.cli:main"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
+    "package.json": '{"scripts": {"start": "node server.mjs"}}',
+    "server.mjs": "import './routes.mjs';\n",
+    "routes.mjs": "",
+}
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("command", "leads", "never"),
+    [
+        ("python -m shop 1 2", "shop/cart.py", "shop/far.py"),
+        ("python shop/cli.py", "shop/cart.py", "shop/far.py"),
+        ("buy 1 2", "shop/cart.py", "shop/far.py"),
+        ("npm start", "routes.mjs", "shop/far.py"),
+        ("node server.mjs", "routes.mjs", "shop/cart.py"),
+        ("python -m new", "", "shop/cart.py"),
+    ],
+)
+async def test_a_command_line_leads_to_the_files_of_its_program(command: str, leads: str, never: str) -> None:
+    async def read(paths: Collection[str]) -> dict[str, str]:
+        return {path: PROGRAMS[path] for path in paths}
+
+    found = await files_of_programs(read, PROGRAMS, [command.split()])
+    assert found is not None
+    assert never not in found
+    assert not leads or leads in found

@@ -140,7 +140,14 @@ async def test_a_go_module_below_the_root_is_unguarded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        pytest.param({"tests/fixtures/test_sample.py": RATE}, id="data of tests"),
+        pytest.param(
+            {
+                "tests/fixtures/test_sample.py": RATE,
+                "tests/test_more.py": "from pathlib import Path\n\nHERE = Path(__file__).parent / 'fixtures'\n\n\n"
+                "def test_it():\n    assert [*HERE.iterdir()]\n",
+            },
+            id="data of tests",
+        ),
         pytest.param({"vendor/far/test_far.py": "def test_a():\n    pass\n"}, id="other people's code"),
         pytest.param({"kit_test.py": "def tables():\n    return 3\n"}, id="no tests"),
         pytest.param(
@@ -294,6 +301,8 @@ async def uncollected(place: Path, files: dict[str, str], ids: list[str]) -> lis
         pytest.param({"scripts/verify.py": STARTED}, [], "scripts/verify.py", id="a program that asserts elsewhere"),
         pytest.param({"app/data/test_a.py": RATE}, [], "app/data/test_a.py", id="a folder of the product called data"),
         pytest.param({"examples/test_a.py": RATE}, [], "examples/test_a.py", id="examples"),
+        pytest.param({"tests/examples/test_a.py": RATE}, [], "tests/examples/test_a.py", id="examples among tests"),
+        pytest.param({"tests/fixtures/test_a.py": RATE}, [], "tests/fixtures/test_a.py", id="fixtures"),
         pytest.param(
             {"checks/kit.py": CASE},
             [],

@@ -67,7 +67,16 @@ def manifest(**fields: object) -> str:
             [],
             3,
         ),
-        ({"tests/fixtures/test_a.c": "int a;\n", "latest.c": "int a;\n", "contest.rb": "a = 1\n"}, [], 0),
+        (
+            {
+                "tests/fixtures/test_a.c": "",
+                "tests/a.py": "open('fixtures/test_a.c')\n",
+                "latest.c": "int a;\n",
+                "contest.rb": "a = 1\n",
+            },
+            [],
+            0,
+        ),
         ({"docs/Gemfile": "gem 'jekyll'\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
         ({"svc/go.mod": "module a\n", "svc/a_test.go": "package a\n"}, [], 0),
         (

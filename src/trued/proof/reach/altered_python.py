@@ -61,16 +61,20 @@ DECORATORS = frozenset(
         *("unique", "runtime_checkable"),
     }
 )
+_KEEPING = DECORATORS - {"property", "cached_property"}  # reading what is below these runs nothing
 PROPERTIES = ("setter", "getter", "deleter")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ASKS_FOR_FIXTURES = ("usefixtures", "getfixturevalue")  # functions of pytest whose arguments are names of fixtures
 _WORD = re.compile(r"\w+")
 
 
-def altered_names(before: str, after: str, exported: Collection[str] = ()) -> frozenset[str]:
+def altered_names(
+    before: str, after: str, exported: Collection[str] = (), computed: Collection[str] = ()
+) -> frozenset[str]:
     """The functions, methods and variables of a Python file that a change altered or removed. Added ones do not count.
     `MODULE` stands for other statements, and for a file that cannot be parsed. `exported`: names that this file imports
-    and other files take from it. If the import of such a name is removed, the name counts as altered."""
+    and other files take from it. If the import of such a name is removed, the name counts as altered. `computed`:
+    what `computed_members` found in other files: reading such an attribute runs code."""
     try:
         was, now = _Outline(ast.parse(before)), _Outline(ast.parse(after))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -83,7 +87,17 @@ def altered_names(before: str, after: str, exported: Collection[str] = ()) -> fr
     found |= {name for name, used in now.names.items() if not gone.isdisjoint(used)}
     found |= set(_altered_classes(was, now))
     moved = was.others != now.others or _kept_order(was, now) != _kept_order(now, was)
+    now.computed = now.computed - was.computed | {*computed}
     return frozenset(found | ({MODULE} if moved or _has_side_effects(was, now) else set()))
+
+
+def computed_members(before: str, after: str) -> frozenset[str]:
+    """The members that classes of a Python file have gained, and whose code may run when they are read, such as
+    properties. Empty for a file that cannot be parsed."""
+    try:
+        return frozenset(_Outline(ast.parse(after)).computed - _Outline(ast.parse(before)).computed)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
 
 
 def added_names(before: str, after: str) -> frozenset[str]:
@@ -126,7 +140,8 @@ def _altered_classes(was: "_Outline", now: "_Outline") -> Iterator[str]:
         owner, _, member = name.rpartition(".")
         if owner not in was.classes:
             continue
-        if name in now.fields or _is_dunder(member) or _may_override(member, was.classes[owner]):
+        stored = member in now.computed and member in was.stored  # a property in place of an attribute
+        if name in now.fields or stored or _is_dunder(member) or _may_override(member, was.classes[owner]):
             yield owner
 
 
@@ -377,8 +392,12 @@ class _Outline:
         self.order: list[str] = []  # variables and classes, in order
         self.classes: dict[str, tuple[str, ...]] = {}  # class → names of its base classes
         self.fields: set[str] = set()  # variables of decorated classes
+        self.computed: set[str] = set()  # members of classes whose code may run when they are read
         self.run: dict[str, list[_Run]] = {}  # name → what is run when it is bound
         self.origins: dict[str, set[str]] = {}  # imported name → top-level modules it comes from; "": this package
+        self.stored = {
+            one.attr for one in ast.walk(module) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
+        }
         for one in module.body:
             self._add(one)
         # Which blocks do nothing is known only after all names have been read.
@@ -410,6 +429,7 @@ class _Outline:
     def _add_class(self, one: ast.ClassDef, above: str) -> None:
         for inner in one.body:
             self._add(inner, f"{one.name}.")
+            self.computed |= {*_computed_by(inner)}
             if one.decorator_list:
                 self.fields |= {f"{one.name}.{name}" for name in _targets(inner)}
         self.classes[f"{above}{one.name}"] = tuple(map(_last_name, one.bases))
@@ -450,12 +470,13 @@ class _Outline:
 
     def is_understood(self, one: "_Run") -> bool:
         """Whether the expression only makes a value, and calls only built-ins and the standard library."""
-        return one.understood and all(map(self._is_pythons, one.roots))
+        return one.understood and self.computed.isdisjoint(one.read) and all(map(self._is_pythons, one.roots))
 
     def makes_arguments(self, one: "_Run") -> bool:
         """Whether the arguments of this decorator only make values, and call only built-ins and the standard
         library."""
-        return one.arguments is not None and all(map(self._is_pythons, one.arguments))
+        plain = one.arguments is not None and self.computed.isdisjoint(one.read)
+        return plain and all(map(self._is_pythons, one.arguments or ()))
 
     def is_in_module(self, name: str) -> bool:
         """Whether the name is `module.function`, and the file contains `import module`."""
@@ -486,6 +507,7 @@ class _Run(NamedTuple):
     decorator: str = ""  # the decorating function, if this is a decorator
     arguments: frozenset[str] | None = None  # roots of a decorator's arguments; None if they do more than make values
     registers: frozenset[tuple[str, ...]] = frozenset()  # what the decorator may register (see `_registered`)
+    read: frozenset[str] = frozenset()  # the attributes that it reads
 
 
 def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
@@ -507,7 +529,7 @@ def _run_by(one: ast.AST, *, again: bool) -> Iterator[_Run]:
         values = [one.value, getattr(one, "annotation", None)]
     for value in values:
         if value is not None:
-            yield _Run(ast.dump(value), _is_plain(value), _roots(value))
+            yield _Run(ast.dump(value), _is_plain(value), _roots(value), read=_attributes(value))
 
 
 def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
@@ -520,7 +542,23 @@ def _decorator_run(decorator: ast.expr, one: ast.AST, *, again: bool) -> _Run:
     understood = plain and (own or _last_name(function) in DECORATORS)
     given = [*decorator.args, *decorator.keywords] if isinstance(decorator, ast.Call) else []
     arguments = frozenset[str]().union(*map(_roots, given)) if plain else None
-    return _Run(ast.dump(decorator), understood, roots, ast.unparse(function), arguments, _registered(decorator))
+    read = frozenset() if own else _attributes(decorator)
+    return _Run(ast.dump(decorator), understood, roots, ast.unparse(function), arguments, _registered(decorator), read)
+
+
+def _attributes(value: ast.AST) -> frozenset[str]:
+    return frozenset(one.attr for one in ast.walk(value) if isinstance(one, ast.Attribute))
+
+
+def _computed_by(one: ast.stmt) -> Iterator[str]:
+    """The names of members that this statement of a class binds to a decorated function, or to a value that another
+    name stands for: each may be a property."""
+    if isinstance(one, _FUNCTIONS) and not {*map(_last_name_called, one.decorator_list)} <= _KEEPING:
+        yield one.name
+    value = getattr(one, "value", None)
+    called = {id(each.func) for each in ast.walk(value) if isinstance(each, ast.Call)} if value else set[int]()
+    if value and any(isinstance(each, ast.Name) and id(each) not in called for each in ast.walk(value)):
+        yield from _targets(one)
 
 
 def _registered(decorator: ast.expr) -> frozenset[tuple[str, ...]]:
@@ -617,6 +655,10 @@ def _first_name(value: ast.expr) -> str:
     while isinstance(value, ast.Attribute | ast.Call | ast.Subscript):
         value = value.func if isinstance(value, ast.Call) else value.value
     return getattr(value, "id", "")
+
+
+def _last_name_called(value: ast.expr) -> str:
+    return _last_name(value.func if isinstance(value, ast.Call) else value)
 
 
 def _last_name(value: ast.expr) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from trued.proof.reach.file_readers import LISTS, NAMING
@@ -15,6 +15,9 @@ MOST_READ = 5000  # if words lead to more files than this, any file counts as re
 # Files that are not code, and may name others: settings, templates, manifests, documents with examples.
 _LEADING = (*NAMING, ".sql", ".md", ".rst", ".txt", ".graphql", ".pth", "")
 _MANIFESTS = ("package.json", "tsconfig.json", "jsconfig.json")  # they may give a file another name
+# Manifests and other files that say what a program's name starts.
+_STARTING = frozenset(("package.json", "pyproject.toml", "setup.cfg", "setup.py", "Makefile", "makefile", "Procfile"))
+_INTERPRETER = re.compile(r"python(?:\d(?:\.\d+)?)?|node|deno|ruby|perl|php|(?:ba|da|z)?sh")
 _UNNAMED = frozenset(("__init__", "__main__", "index", "main", "mod", "lib", "package"))  # known by a folder's name
 _WORD = re.compile(r"[\w-]+")
 _IMPORTING = re.compile(r"^.*\b(?:import|from|require)\b.*$", re.MULTILINE)
@@ -54,6 +57,19 @@ async def reachable_files(read: Read, paths: Iterable[str], tests: Iterable[str]
     return await reach.closure(files)
 
 
+async def files_of_programs(
+    read: Read, paths: Iterable[str], commands: Iterable[Sequence[str]]
+) -> frozenset[str] | None:
+    """The files that these command lines may reach on the base, directly or indirectly. None: any file. A program that
+    is neither an interpreter's file nor its module is looked for in the project's manifests."""
+    reach, found = _Reach(read, [path for path in paths if not is_test(path)]), set[str]()
+    for words in commands:
+        found |= reach.named_in(" ".join(words))
+        if not _INTERPRETER.fullmatch(PurePosixPath(words[0]).name if words else ""):
+            found |= _STARTING & reach.paths
+    return await reach.closure(found)
+
+
 class _Reach:
     """The files of a base by the words that lead to them."""
 
@@ -83,7 +99,7 @@ class _Reach:
             if any(_FROM_OUTSIDE.search(text) for text in texts.values()):
                 return True
             lines = ["\n".join(_IMPORTING.findall(texts[path])) for path in near if path == test or is_test(path)]
-            left = [one for text in lines for one in self._named_in(text)]
+            left = [one for text in lines for one in self.named_in(text)]
         return not any(path.endswith(CODE) and path != test and not is_test(path) for path in found)
 
     async def _is_go_from_outside(self, test: str) -> bool:
@@ -119,7 +135,7 @@ class _Reach:
         return frozenset(found)
 
     def _led_to(self, path: str, text: str) -> set[str]:
-        found = self._named_in(text)
+        found = self.named_in(text)
         if path.endswith(".go"):  # a Go file leads to all files of its package
             found |= self.inside[f"{PurePosixPath(path).parent}/"]
         if LISTS.search(text):
@@ -128,7 +144,7 @@ class _Reach:
         above = [str(folder / name) for folder in PurePosixPath(path).parents for name in beside]
         return found | {one for one in above if one in self.paths}
 
-    def _named_in(self, text: str) -> set[str]:
+    def named_in(self, text: str) -> set[str]:
         return {one for word in _words(text) for one in self.named.get(word, ())}
 
     async def texts_of(self, paths: Collection[str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from trued.proof.reach.altered_python import imported_modules
+from trued.proof.reach.file_readers import may_read
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -23,17 +24,18 @@ from trued.proof.room.frozen_files import (
     has_tests,
     is_among_tests,
     is_named_like_a_test,
+    is_test,
 )
-from trued.proof.text.commit_texts import as_text
-from trued.proof.text.languages import SCRIPTS, is_script
+from trued.proof.text.commit_texts import MOST_FILES, as_text
+from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.script_imports import relative_paths
 from trued.protocols import Workspace
 
-DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))  # folders with files that tests read
+# Folders with files that tests read. Only a test that reads them makes them data: the folder may hold tests as well.
+DATA_FOLDERS = frozenset(("testdata", "fixtures", "data", "samples", "examples"))
 FOREIGN_CODE = frozenset(("vendor", "node_modules", "third_party"))  # folders with other people's code
 TESTS_MODULE = "tests.py"
 DOCUMENTS_WITH_EXAMPLES = (".md", ".rst", ".txt")
-_OWN_DATA = frozenset(("testdata", "fixtures"))  # data of tests, even outside of folders of tests
 _MAY_TEST = re.compile(rb"\bdef test|TestCase\b|doctest|^assert\b", re.MULTILINE)
 _GO_TEST = re.compile(rb"^func\s+Test\w*\s*\(", re.MULTILINE)
 # A test of a script, with its title; `/a/.test("b")` is none.
@@ -85,7 +87,9 @@ async def uncollected_tests(workspace: Workspace, base: str, ids: Iterable[str],
         path, _, name = one.partition("::")
         collected[path].add(name.split("[")[0])
     blobs = await workspace.blobs(base)
-    texts = await workspace.read_all(base, [path for path in blobs if _may_hold_tests(path)])
+    may_hold = [path for path in blobs if _may_hold_tests(path)]
+    data = await data_of_tests(workspace, base, may_hold)
+    texts = await workspace.read_all(base, [path for path in may_hold if path not in data])
     habits = await _habits(workspace, base, blobs, texts)
     found, examples = dict[str, list[str]](), list[str]()  # file → its uncollected tests; [""] for a whole file
     for path, content in texts.items():
@@ -112,12 +116,19 @@ def examples_of(path: str, text: str) -> str:
         return ""
 
 
+async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
+    """Of these files, those in a folder of data that a test, or a helper of tests, elsewhere reads."""
+    asked = [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
+    blobs = await workspace.blobs(base) if asked else {}
+    readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in asked][:MOST_FILES]
+    texts = {path: as_text(one) for path, one in (await workspace.read_all(base, readers)).items()}
+    return frozenset(one for one in asked if any(may_read(path, text, one, blobs) for path, text in texts.items()))
+
+
 def _may_hold_tests(path: str) -> bool:
     folders = PurePosixPath(path).parts[:-1]
-    if not (FOREIGN_CODE | _OWN_DATA).isdisjoint(folders) or (
-        is_among_tests(path) and not DATA_FOLDERS.isdisjoint(folders)
-    ):
-        return False
+    if not FOREIGN_CODE.isdisjoint(folders) or (path.endswith(".go") and "testdata" in folders):
+        return False  # Go itself passes `testdata` over
     return path.endswith((".py", *SCRIPTS)) or (path.endswith(".go") and is_named_like_a_test(path))
 
 

@@ -13,7 +13,7 @@ from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, 
 from trued.proof.checks.dependencies import SOURCES
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.hashes import check_hash
-from trued.proof.reach.uncollected_tests import DATA_FOLDERS, FOREIGN_CODE, TESTS_MODULE
+from trued.proof.reach.uncollected_tests import FOREIGN_CODE, TESTS_MODULE, data_of_tests
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -273,10 +273,9 @@ def _below(folder: str, blobs: _Blobs) -> Iterator[str]:
 
 
 def _is_foreign_test(path: str) -> bool:
-    """Whether the file is in another language and named like a test. False for other people's code and for test
-    data."""
+    """Whether the file is in another language and named like a test. False for other people's code."""
     pure = PurePosixPath(path)
-    if not path.endswith(FOREIGN_ENDINGS) or not (FOREIGN_CODE | DATA_FOLDERS).isdisjoint(pure.parts):
+    if not path.endswith(FOREIGN_ENDINGS) or not FOREIGN_CODE.isdisjoint(pure.parts):
         return False
     return pure.suffix == ".t" or bool(_FOREIGN_TEST.fullmatch(pure.stem))
 
@@ -286,7 +285,9 @@ async def _tests_without_runner(
 ) -> list[str]:
     """Files that are named like tests, but that the engine cannot run: tests in other languages, if no manifest has
     already shown a suite of them, and shell scripts that start no test runner known to the engine."""
-    foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)][:MOST_NAMED]
+    foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
+    data = await data_of_tests(workspace, commit, foreign)
+    foreign = [path for path in foreign if path not in data][:MOST_NAMED]
     named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
     texts = await workspace.read_all(commit, named)
     read = {path: texts.get(path, b"").decode("utf-8", "replace") for path in named}
