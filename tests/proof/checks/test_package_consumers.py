@@ -21,6 +21,7 @@ LAB = {
     "lab/__init__.py": "",
     "lab/cli.py": "import click\n",
     "lab/old.py": "import rich\n",  # declared for developers only, by mistake
+    "lab/_vendor/six/__init__.py": "A = 1\n",
     "tools/fetch.py": "import requests\n",
     "tests/test_cli.py": "import pytest\n",
 }
@@ -42,6 +43,7 @@ NEW_TO_PRODUCT: Heads = {
     "a settings file beside it": {"setup.cfg": "[options]\ninstall_requires =\n  requests\n"},
     "an import through a tool": {"lab/more.py": "from tools.more import get\n", "tools/more.py": FETCH},
     "an import through a test's helper": {"lab/more.py": "from tests import help\n", "tests/help.py": FETCH},
+    "a copy": {"lab/_vendor/toolz/__init__.py": "def compose(*functions):\n    return functions\n"},
     "an inner folder of tools": {"lab/tools/more.py": FETCH},
 }
 KNOWN_TO_PRODUCT: Heads = {
@@ -68,6 +70,7 @@ KNOWN_TO_PRODUCT: Heads = {
         "pyproject.toml": MANIFEST.replace("'attrs'", "'attrs', 'pyyaml'"),
     },
     "a list for all tools": {"requirements-all-dev.txt": "-r requirements.txt\n-r requirements-dev.txt\nrequests\n"},
+    "another version of a copy": {"lab/_vendor/six/more.py": "A = 1\n", "lab/_vendor/six/__init__.py": "A = 2\n"},
     "another version": {"pyproject.toml": MANIFEST.replace("'attrs'", "'attrs>=2'")},
 }
 

@@ -44,7 +44,7 @@ from trued.proof.room.bench import Bench, Fact
 from trued.proof.room.dependencies import provides_module
 from trued.proof.room.frozen_files import is_among_tests, is_named_like_a_test, is_test
 from trued.proof.room.go_cache import module_name
-from trued.proof.text.languages import SCRIPTS
+from trued.proof.text.languages import CODE, SCRIPTS
 from trued.proof.text.script_aliases import ScriptAliases, is_settings
 from trued.protocols import Workspace
 
@@ -74,6 +74,8 @@ _SUBJECTS = "readme|changelog|changes|history|news|release[-_]?notes|contributin
 _ABOUT = re.compile(rf"(?i:{_SUBJECTS})\.txt|{_SUBJECTS.upper()}")
 # A snapshot of a JavaScript test that contains only texts. The test runner executes snapshots as code; texts do
 # nothing.
+# Folders for code of others.
+_VENDORED = re.compile(r"_?vendor(?:ed|s)?|third[-_]?party|extern(?:al)?s?|site-packages|node_modules", re.IGNORECASE)
 # Names under which several packages bring modules of their own.
 SHARED = frozenset(("google", "azure", "zope", "ruamel", "jaraco", "backports", "sphinxcontrib"))
 _TEXT_VALUE = r"`(?:\\.|\$(?!\{)|[^`\\$])*`"
@@ -207,6 +209,7 @@ async def unread_additions(
     }
     aliases, tools = await _settings_of_scripts(workspace, base, after, known)
     found, imports = [path for path in sorted(changed) if path in inner], dict[str, set[str]]()
+    found += [path for path in after if _is_copied(path, on_base)]
     others: dict[str, tuple[str, str]] = {}  # neither manifest nor code: path → text on the base, text on the commit
     starts: dict[str, list[Words]] = {}  # path → commands that it did not start on the base
     links = await workspace.symbolic_links(commit)
@@ -304,6 +307,16 @@ def is_document(path: str) -> bool:
 
 def _is_plain_snapshot(path: str, text: str) -> bool:
     return path.endswith(".snap") and bool(_SNAPSHOT.fullmatch(text))
+
+
+def _is_copied(path: str, on_base: Collection[str]) -> bool:
+    """Whether the file belongs to a package that was copied into a folder for code of others, and is new there."""
+    parts = PurePosixPath(path).parts
+    for at, one in enumerate(parts[:-1]):
+        if _VENDORED.fullmatch(one):
+            inside = "/".join(parts[: at + 2])
+            return path.endswith(CODE) and not any(f"{each}/".startswith(f"{inside}/") for each in on_base)
+    return False
 
 
 def _is_script(path: str) -> bool:

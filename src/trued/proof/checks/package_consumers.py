@@ -150,8 +150,8 @@ def _by_reach(path: str, name: str, text: str) -> Iterator[tuple[Reach, Iterable
             if key in REQUIREMENTS or section == "options.extras_require":
                 yield _of_setup(section, key), lines_in(value)
     elif name == "setup.py":
-        for key, value in setup_keywords(text):
-            for inner, part in _named_lists(value):
+        for key, given in setup_keywords(text):
+            for inner, part in _named_lists(given):
                 yield _of_setup("options.extras_require" if inner else "", inner or key), texts_in(part)
     elif name in ("pyproject.toml", "package.json", "Cargo.toml", "Pipfile"):
         for reach, data in _tables(name, table_in(path, text)):
