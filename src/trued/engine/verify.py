@@ -16,6 +16,7 @@ from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
 from trued.model.events.proof import ProvingStarted, SealingStarted
 from trued.model.events.run import WorkingTreeDirty
+from trued.proof.own_files import with_advice
 from trued.proof.prove import prove
 from trued.proof.room.interpreter import find_interpreter
 from trued.proof.seal import SealTerms, seal
@@ -87,6 +88,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                     *await suites_of(workspace, head.commit),
                 }
                 verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
+                verdict = await with_advice(workspace, verdict)
             verdict = _with_reason(verdict, await _lacking_commits(base, head))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 

@@ -11,6 +11,7 @@ from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
+from trued.proof.own_files import MANIFEST, ProjectFiles
 from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.proof.verdict.missing import missing_on_base
@@ -161,7 +162,10 @@ class Judge:
         paths = [one for one in self.checkout.paths(self.gate.base) if is_dependency_manifest(one)]
         texts = {one: (self.checkout.read(self.gate.base, one) or b"").decode(errors="replace") for one in paths}
         before = missing_on_base(self.store.contract(self.gate), read_declarations(texts).names).values()
-        known = {(one.name, one.fix) for several in before for one in several}  # `what` may quote varying output
+        manifest = (self.checkout.read(self.gate.base, MANIFEST) or b"").decode(errors="replace")
+        files = ProjectFiles(self.checkout.paths(self.gate.base), manifest)
+        advised = [files.advise(one) for several in before for one in several]
+        known = {(one.name, one.fix) for one in advised}  # `what` may quote varying output
         return all((one.name, one.fix) in known for one in verdict.missing_from_environment)
 
     async def _verdict_on(self, head: str, tree: str) -> Verdict:

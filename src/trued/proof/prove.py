@@ -17,6 +17,7 @@ from trued.proof.checks.dependencies import unread_additions
 from trued.proof.conversions import converted_files, unconverted_files
 from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import FactCache, tree_with_content
+from trued.proof.own_files import places_of_modules, with_advice
 from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_among_tests, is_below
 from trued.proof.text.commit_texts import added_lines, changed_texts
@@ -79,6 +80,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await changed_texts(workspace, commit, [path for path in changed if path.endswith(CODE)])
     await _look_for_packages(trial, due, changed, texts)
+    trial.undecided += await places_of_modules(workspace, contract, due, evidence)
 
     unguarded = UnguardedCode(trial, changed)
     judged, suites = await _judge(
@@ -96,7 +98,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     warnings = list_warnings(contract, due, judged, seen)
     left_out = [*map(not_run, contract.unguarded), *(not_collected(contract.uncollected))]
     notes = dict.fromkeys([*left_out, *contract.undecided, *trial.undecided, *warnings])
-    return Verdict(
+    verdict = Verdict(
         subject=subject,
         commit=commit,
         tree=await workspace.tree(commit),
@@ -109,6 +111,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         reported=tuple(map(on_one_line, reported_notes(contract, notes))),
         owned=owned,
     )
+    return await with_advice(workspace, verdict)
 
 
 async def _look_for_packages(

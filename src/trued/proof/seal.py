@@ -25,6 +25,7 @@ from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBu
 from trued.proof.checks.tests import package_scripts
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.hashes import check_hash
+from trued.proof.own_files import project_files
 from trued.proof.reach.uncollected_tests import uncollected_tests
 from trued.proof.room.bench import ROOM, WHOLE_CHECK, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room, footprint
@@ -386,7 +387,8 @@ async def _run_on_base(
     )
     if not distinct_checks(left):
         return tuple(evidence)
-    known = {*await workspace.blobs(contract.base), *contract.carried}
+    files = await project_files(workspace, contract.base)
+    known = {*files.paths, *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
         for shared in shared_runs(left, known):
             facts = await run_and_repeat_failures(shared.check, bench)
@@ -399,8 +401,12 @@ async def _run_on_base(
                 ]
                 evidence += taken
                 cases = _count_states(on_base([one for one in taken if one.requirement == owners[0].id]))
-                serves, lacks = tuple(one.id for one in owners), machine_lacks(check, taken)
-                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=lacks))
+                serves, lacks = tuple(one.id for one in owners), tuple(map(files.advise, machine_lacks(check, taken)))
+                tell(
+                    CheckSealed(
+                        check=name[:12], sort=check.kind, serves=serves, cases=cases, lacks=tuple(map(str, lacks))
+                    )
+                )
     return tuple(evidence)
 
 

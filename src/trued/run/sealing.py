@@ -9,6 +9,7 @@ from trued.inputs.tickets.plan import servable_requirements
 from trued.model import Answer, Contract, MissingFromEnvironment, Plan, Requirements
 from trued.model.events.proof import ContractSealed
 from trued.proof.hashes import contract_hash
+from trued.proof.own_files import project_files
 from trued.proof.room.environment import declarations_of
 from trued.proof.seal import SealTerms, seal
 from trued.proof.verdict.missing import missing_on_base
@@ -80,7 +81,9 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     while True:
         contract = await steps.compute(Contract, steps.key("seal"), inputs, step)
         declared = (await declarations_of(context.workspace, contract.base)).names
-        lacking = missing_on_base(contract, declared)
+        files = await project_files(context.workspace, contract.base)
+        lacks = missing_on_base(contract, declared).items()
+        lacking = {name: [files.advise(one) for one in parts] for name, parts in lacks}
         answer = await ask("environment", _question(lacking)) if lacking and ask else Answer.GO_ON
         if answer is Answer.STOP:
             raise Stopped("this machine lacks what the checks need; nothing was spent on the work")

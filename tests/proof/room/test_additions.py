@@ -339,7 +339,7 @@ async def test_what_fails_without_the_version_that_the_head_declares_is_unjudged
     size = "def size(x):\n    return f'{x} B'\n"
     wheel(registry / "kit", "kit", {"kit.py": size}, "1.0")
     wheel(registry / "kit", "kit", {"kit.py": f"{size}\n\ndef metric(x):\n    return f'{{x}} W'\n"}, "2.0")
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"id": "power", "text": "power(x) is in watts", "checks": [POWER_CASE]},
         {"id": "size", "text": "size(x) stays", "keep": True, "checks": [SIZE_CASE]},
     ]

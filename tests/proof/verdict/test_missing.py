@@ -5,7 +5,19 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.model import Finding, Grade, Judged, MissingFromEnvironment, Outcomes, TestsCheck, Tried, Verdict
+from trued.model import (
+    CallCase,
+    ExamplesCheck,
+    Finding,
+    Grade,
+    Judged,
+    MissingFromEnvironment,
+    Outcomes,
+    TestsCheck,
+    Tried,
+    Verdict,
+)
+from trued.proof.own_files import ProjectFiles
 from trued.proof.verdict.missing import missing_part
 
 BASE = {
@@ -110,6 +122,45 @@ async def test_an_import_that_fails_on_both_sides_excuses_no_other_failure_and_a
     assert repaired.grade is Grade.PROVEN
     good = Trial(tmp_path / "good", {"pay.py": "KEY = 'k'\n"}, [{"id": "r", "text": "signs", "checks": [SIGNED]}])
     assert (await good.verdict({"pay.py": f"{PAY}{SIGN}"})).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("DAY-2")
+async def test_the_projects_own_script_and_module_are_not_asked_from_a_registry(tmp_path: Path) -> None:
+    manifest = '[project]\nname = "tool"\nversion = "1"\n[project.scripts]\ntool = "tool.cli:main"\n'
+    base = {"pyproject.toml": manifest, "tool/__init__.py": "", "packages/api/src/api/__init__.py": "", "a.py": ""}
+    for command, fix in (("tool lines", "pip install -e ."), ("python -c 'import api; api.two'", "packages/api/src")):
+        check = {"kind": "command", "command": command}
+        trial = Trial(tmp_path / command.split()[0], base, [{"id": "r", "text": "it works", "checks": [check]}])
+        verdict = await trial.verdict({"packages/api/src/api/__init__.py": "two = 2\n"})
+        assert verdict.grade is Grade.UNJUDGED
+        assert fix in verdict.missing_from_environment[0].fix
+        assert fix in only(verdict).why[-1]
+    cases = [{"kind": "examples", "cases": [{"call": "api:two", "returns": 2}]}]
+    trial = Trial(tmp_path / "call", base, [{"id": "r", "text": "two() is 2", "checks": cases}])
+    head = {"packages/api/src/api/__init__.py": "def two():\n    return 2\n"}
+    note = 'checks do not find the modules in packages/api/src: `environment: {path: [".", "packages/api/src"]}`'
+    assert note in (await trial.verdict(head)).undecided
+    found = Trial(tmp_path / "found", base, [{"id": "r", "text": "two()", "checks": cases}], path=["packages/api/src"])
+    contract = await found.seal()
+    verdicts = [await found.prove(contract, await found.head(one)) for one in (head, {"a.py": "x = 1\n"})]
+    assert [one.grade for one in verdicts] == [Grade.PROVEN, Grade.REFUTED]
+    assert not any("do not find" in note for one in verdicts for note in one.undecided)
+
+
+def test_a_program_or_module_that_the_project_does_not_have_is_asked_from_elsewhere() -> None:
+    files = ProjectFiles({"tool/api/__init__.py", "tool/__init__.py", "tests/kit.py", "src/own.py", "x/own.py"}, "")
+    for name in ("api", "kit", "own", "requests"):
+        assert files.folder_of(name) == ""
+    part = missing_part(TestsCheck(command="pytest"), Tried(id="t", outcome=Outcomes.UNJUDGED, kind="program tool"))
+    assert files.advise(part) == part
+
+
+@pytest.mark.parametrize("detail", ["", "Node v20.1.0 cannot run TypeScript"])
+def test_a_node_that_is_too_old_is_not_said_to_be_missing(detail: str) -> None:
+    tried = Tried(id="t", outcome=Outcomes.UNJUDGED, kind="version node", detail=detail)
+    part = missing_part(ExamplesCheck(cases=(CallCase(call="a.ts:b"),)), tried)
+    assert "not installed" not in str(part)
+    assert part.fix == "install Node 22.18 or newer"
 
 
 LACKING = MissingFromEnvironment(name="x", what="the module x is not installed")

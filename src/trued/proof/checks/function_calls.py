@@ -144,10 +144,10 @@ async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
 
 
 def _without_node(name: str, found: node.NodeProgram | None) -> Tried:
-    why = (
-        f"Node {found.version} cannot run TypeScript: install Node 22.18 or newer" if found else "node is not installed"
-    )
-    return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail=why)
+    if found is None:
+        return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail="node is not installed")
+    why = f"Node {found.version} cannot run TypeScript"
+    return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="version node", detail=why)
 
 
 def _script_record(ran: CommandResult, token: str) -> dict[str, Any]:

@@ -150,11 +150,11 @@ def _without(wanted: Declarations, packages: Iterable[str]) -> Declarations:
     base's, such as the one to which the work upgrades."""
     parsed = [one for one in map(parse_requirement, packages) if one and one.specifier]
     chosen = {str(canonicalize_name(one.name)) for one in parsed}
-    kept = (
+    requirements, locked = (
         tuple(one for one in several if package_name(one) not in chosen)
         for several in (wanted.requirements, wanted.locked)
     )
-    return Declarations(*kept, files=wanted.files)
+    return replace(wanted, requirements=requirements, locked=locked)
 
 
 def recorded_versions(contract: Contract) -> dict[str, str]:

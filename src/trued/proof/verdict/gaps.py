@@ -21,7 +21,11 @@ from trued.proof.verdict.case_status import HUSHED
 AGAIN = "existing checks fail when they are run a second time in the same checkout (another order, date, host and user)"
 NO_WORK = "the check did not work on the base"
 MOST_TEXT = 1500  # at most this many characters of a failure's output are quoted: enough for one failed assertion
-_LACKING = {"module": "something that it needs is not installed", "program": "a program that it needs is not installed"}
+_LACKING = {
+    "module": "something that it needs is not installed",
+    "program": "a program that it needs is not installed",
+    "version": "a program that it needs is too old",
+}
 _KINDS = {
     "returned": "it does not return the expected value",
     "raised": "it raises an error instead of returning a value",

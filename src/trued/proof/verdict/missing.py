@@ -37,6 +37,7 @@ from trued.proof.verdict.gaps import NO_WORK
 from trued.support.plurals import few
 
 TRY_AGAIN = "verify or resume again"
+NEWER_NODE = "install Node 22.18 or newer"
 _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 MOST_NAMED = 5  # at most this many packages are named in a sentence
 LONGEST = 300  # at most this many characters of what an installer or a preparation printed are quoted
@@ -58,8 +59,11 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         return MissingFromEnvironment(name=name, what=what, fix=ADVICE)
     if kind == "program" and name:
         # Keep these words: stored runs have asked people with them, and would ask again if they changed.
-        what, fix = f"the program {name} is not installed", _bring(name) or f"install {name} on this machine"
+        what, fix = program_not_installed(name), _bring(name) or f"install {name} on this machine"
         return MissingFromEnvironment(name=name, what=what, fix=fix)
+    if kind == "version" and name:
+        what = tried.detail or f"this version of {name} is too old"
+        return MissingFromEnvironment(name=name, what=what, fix=NEWER_NODE)
     said = " ".join(tried.detail.split())[:LONGEST]
     if kind == "prepare":
         what = f"the preparation fails on the base, too{f': {said}' if said else ''}"
@@ -113,21 +117,21 @@ def missing_on_base(contract: Contract, declared: Collection[str]) -> dict[str, 
     return found
 
 
-def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+def machine_lacks(check: Check, evidence: Iterable[Evidence]) -> tuple[MissingFromEnvironment, ...]:
     """What this machine lacks for a check, and how to provide it, by the check's runs on the base. It quotes no output.
     A missing module is left out: it may be one that the task has to add."""
     tried = [one for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED]
     lost = [
         missing_part(check, one.model_copy(update={"detail": ""})) for one in tried if _is_the_machines(one.kind, ())
     ]
-    return tuple(str(one) for one in each_once(lost))
+    return each_once(lost)
 
 
 def _is_the_machines(kind: str, declared: Collection[str]) -> bool:
     first, _, name = kind.partition(" ")
     if first == "module":
         return any(provides_module(package, name) for package in declared)
-    return first in ("program", "prepare", "environment", "path")
+    return first in ("program", "version", "prepare", "environment", "path")
 
 
 def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
@@ -143,7 +147,15 @@ def _missing_module(name: str, *, node: bool) -> MissingFromEnvironment:
         _bring(package)
         or f"declare `{package}` in requirements.txt or pyproject.toml, or: `environment: {{packages: [{package}]}}`"
     )
-    return MissingFromEnvironment(name=name, what=f"the module {name} is not installed", fix=fix)
+    return MissingFromEnvironment(name=name, what=module_not_installed(name), fix=fix)
+
+
+def module_not_installed(name: str) -> str:
+    return f"the module {name} is not installed"
+
+
+def program_not_installed(name: str) -> str:
+    return f"the program {name} is not installed"
 
 
 def _bring(tool: str) -> str:

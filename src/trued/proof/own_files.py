@@ -1,0 +1,101 @@
+"""Recognises a missing program or module as the project's own, which nobody can install from a registry."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from trued.model import (
+    CallCase,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Judged,
+    MissingFromEnvironment,
+    Requirement,
+    Verdict,
+    is_node,
+)
+from trued.proof.room.frozen_files import is_among_tests
+from trued.proof.verdict.missing import module_not_installed, program_not_installed
+from trued.protocols import Workspace
+from trued.support.tables import table_at, toml_table
+
+MANIFEST = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFiles:
+    """The paths of a commit, and the text of its pyproject.toml."""
+
+    paths: Collection[str]
+    manifest: str
+
+    def advise(self, part: MissingFromEnvironment) -> MissingFromEnvironment:
+        """The same missing thing, with what to do if the project itself has it."""
+        if part.what == program_not_installed(part.name) and part.name in self._scripts():
+            fix = 'the project\'s own script comes with it: `environment: {prepare: ["python -m pip install -e ."]}`'
+            return part.model_copy(update={"fix": f"{fix}; or start its module with `python -m`"})
+        if part.what == module_not_installed(part.name) and (folder := self.folder_of(part.name)):
+            return part.model_copy(update={"fix": f"the project has it: {path_line(folder)}"})
+        return part
+
+    def folder_of(self, module: str) -> str:
+        """The folder in which the project has this module, if checks do not look there by themselves; else ""."""
+        top = module.split(".")[0]
+        found = {PurePosixPath(one).parent for one in self.paths if PurePosixPath(one).name == f"{top}.py"}
+        found |= {PurePosixPath(one).parent.parent for one in self.paths if f"/{one}".endswith(f"/{top}/__init__.py")}
+        folders = [str(one) for one in found if str(one / "__init__.py") not in self.paths]
+        outer = [one for one in folders if one not in (".", "src") and not is_among_tests(f"{one}/any")]
+        return min(outer, key=lambda one: (len(one), one), default="") if len(outer) == len(folders) else ""
+
+    def _scripts(self) -> set[str]:
+        """The programs that an installation of the project provides."""
+        manifest = toml_table(self.manifest)
+        tables = (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts"))
+        return {name for keys in tables for name in table_at(manifest, *keys)}
+
+
+def path_line(folder: str) -> str:
+    """The line of a requirements file with which checks find the modules in a folder."""
+    return f'`environment: {{path: [".", "{folder}"]}}`'
+
+
+async def project_files(workspace: Workspace, commit: str) -> ProjectFiles:
+    text = await workspace.read(commit, MANIFEST) or b""
+    return ProjectFiles(frozenset(await workspace.blobs(commit)), text.decode("utf-8", "replace"))
+
+
+async def places_of_modules(
+    workspace: Workspace, contract: Contract, due: Iterable[Requirement], evidence: Iterable[Evidence]
+) -> list[str]:
+    """Notes about modules that calls do not find, and that the base has in a folder where checks do not look."""
+    absent = {
+        fact.requirement for fact in evidence for one in fact.tried if one.detail.startswith("there is no module ")
+    }
+    checks = [check for one in due if one.id in absent for check in one.checks if isinstance(check, ExamplesCheck)]
+    called = {case.call for check in checks for case in check.cases if isinstance(case, CallCase)}
+    if not called:
+        return []
+    files = await project_files(workspace, contract.base)
+    found = {files.folder_of(one.partition(":")[0]) for one in called if not is_node(one)}
+    folders = sorted(found - {"", *contract.environment.path})
+    return [f"checks do not find the modules in {one}: {path_line(one)}" for one in folders]
+
+
+async def with_advice(workspace: Workspace, verdict: Verdict) -> Verdict:
+    """The verdict, in which the reasons say what to do where the project itself has what is missing."""
+    if not verdict.missing_from_environment:
+        return verdict
+    files = await project_files(workspace, verdict.commit)
+    several = {
+        name: tuple(_advised(one, files) for one in getattr(verdict, name)) for name in ("requirements", "suites")
+    }
+    return verdict.model_copy(update=several)
+
+
+def _advised(judged: Judged, files: ProjectFiles) -> Judged:
+    advised = {one: files.advise(one) for one in judged.missing}
+    why = judged.why
+    for one, new in advised.items():
+        why = tuple(text.replace(str(one), str(new)) for text in why)
+    return judged.model_copy(update={"why": why, "missing": tuple(advised.values())})
