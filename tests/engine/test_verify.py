@@ -354,7 +354,7 @@ SEPARATE = """requirements:
 @pytest.mark.parametrize(
     ("supersedes", "tests", "grade", "said"),
     [
-        ("[]", PRICES.replace("1234", "1,234"), "refuted", 'supersedes: ["test_money.py::test_many"]'),
+        ("[]", PRICES.replace("'1234", "'1,234"), "refuted", 'supersedes: ["test_money.py::test_many"]'),
         ("[]", PRICES, "refuted", ""),  # nobody meant the test to change
         ("[test_many]", PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
         ('["test_money.py::test_mny"]', PRICES, "refuted", "has this name: did you mean test_money.py::test_many?"),
