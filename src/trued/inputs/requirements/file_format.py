@@ -54,6 +54,15 @@ def _is_entry_point(call: str) -> bool:
     return all(part.isidentifier() for part in parts)
 
 
+def _names_no_file(call: str) -> str:
+    """Refuse `tiny.py:double`: Python would look for a module `py` in a package `tiny`."""
+    path, _, name = call.partition(":")
+    if path.endswith(".py") and not is_node(call):
+        module = path.removesuffix(".py").removeprefix("./").removeprefix("src/").replace("/", ".")
+        raise RuleBroken(f"{call!r} names a file, not a module", f'write "{module}:{name}"')
+    return call
+
+
 def _is_header_name(name: str) -> bool:
     return bool(name) and all(ord(char) > 32 and char not in ":\x7f" for char in name)
 
@@ -81,6 +90,7 @@ ServerPath: TypeAlias = Annotated[
 ]
 EntryPoint: TypeAlias = Annotated[
     str,
+    AfterValidator(_names_no_file),
     rule(_is_entry_point, "{!r} cannot be called", 'write "package.module:function" or "path.js:name"'),
     rule(lambda call: not is_node(call) or is_project_path(call.rpartition(":")[0]), *IN_PROJECT),
 ]
