@@ -117,6 +117,20 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0)]
 ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `json`, not the names of the fields
 
 
+def _beside_object(expected: Any) -> str:
+    """A key beside `$object` in a mapping of this data, or "". Such a mapping would be read as plain data."""
+    waiting = [expected]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "$object" in value and len(value) > 1:
+                return next(str(key) for key in value if key != "$object")
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+    return ""
+
+
 # -- cases
 
 
@@ -133,6 +147,11 @@ class CallEntry(CallCase):
         if ("returns" in self.model_fields_set) == (self.raises is not None):
             what = "both returns and raises are" if self.raises is not None else "neither returns nor raises is"
             raise RuleBroken(f"{what} given", "say what the call returns or what it raises")
+        if beside := _beside_object([self.returns, *(self.args_after or ())]):
+            raise RuleBroken(
+                f"$object stands for the class alone, and {beside!r} is written beside it",
+                'write only {$object: "module.Class"}, or a `run` case that prints the value',
+            )
         return self
 
 
