@@ -47,6 +47,9 @@ def test_a_scaffold_has_the_words_and_what_the_repository_offers_and_can_be_read
     assert "_hidden" not in text
     again = world.trued("requirements", "new", "-o", str(file))
     assert "exists already" in one_sentence(again)
+    for place, inside in (("../beside.yaml", False), ("within.yaml", True)):
+        made = world.trued("requirements", "new", "-o", place)
+        assert ("is inside the repository" in made.stderr) is inside, made.stderr
     data = world.data("requirements", "new", "The shop opens at nine.")
     assert [one["text"] for one in data["requirements"]] == ["The shop opens at nine."]
     assert "POST /books" in data["entry_points"]

@@ -56,6 +56,19 @@ def test_what_only_waits_for_a_person_names_the_next_command(check: Check, grade
 
 
 @pytest.mark.spec("DAY-6")
+def test_cases_are_asked_for_only_where_they_can_help() -> None:
+    one = verified(TestsCheck(files=("t.py",)), Grade.TESTED)
+    (row,) = one.contract.requirements
+    kept = replace(
+        one, contract=one.contract.model_copy(update={"requirements": (row.model_copy(update={"keep": True}),)})
+    )
+    assert "not proven yet: accept this grade with --accept tested; or look" in advice(kept)[0]
+    why = "the history of base or head holds the requirements file"
+    visible = replace(one, contract=one.contract.model_copy(update={"held_out": False, "held_out_why": why}))
+    assert "for r, use a requirements file outside the repository" in advice(visible)[0]
+
+
+@pytest.mark.spec("DAY-6")
 def test_who_passed_no_requirements_is_told_how_to() -> None:
     one = verified(TestsCheck(files=("t.py",)), Grade.SELF_TESTED)
     bare = replace(one, contract=one.contract.model_copy(update={"requirements": ()}))
@@ -72,6 +85,11 @@ def test_skipped_tests_are_counted_and_marked_apart_from_failures(capsys: pytest
     )
     judged = one.verdict.requirements[0].model_copy(update={"evidence": ("e1",)})
     verdict = one.verdict.model_copy(update={"requirements": (judged,), "evidence": (fact,)})
+    (row,) = one.contract.requirements
+    replaced = one.contract.model_copy(update={"requirements": (row.model_copy(update={"supersedes": ("t.py",)}),)})
+    for contract, said in ((one.contract, "2 skipped (base"), (replaced, "2 skipped, 1 superseded (base")):
+        (check,) = Verification(contract, verdict, conclude(verdict)).checks(judged)
+        assert said in check.result_line
     explain(Verification(one.contract, verdict, conclude(verdict)), "r")
     shown = capsys.readouterr().out
     assert "1 passed, 1 failed, 2 skipped" in shown

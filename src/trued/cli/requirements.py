@@ -58,7 +58,7 @@ def new(
         print_json({"requirements": rows, "entry_points": found, "commands": kind.commands, "text": text})
         return
     _print_or_write(text, output)
-    if output and output.absolute().is_relative_to(top):
+    if output and output.resolve().is_relative_to(top.resolve()):
         hint(f"{output} is inside the repository, where agents can read it: its cases will count as visible")
 
 

@@ -204,21 +204,25 @@ def advice(one: Verification) -> list[str]:
 
 def _missing(one: Verification) -> str:
     """What the person can do: if only manual checks are left, follow their steps; otherwise add held-out cases, accept
-    the grade, or look at the work."""
+    the grade, or look at the work. No case can fail before a change that keeps things as they are."""
     worst = min(row.grade for row in one.verdict.requirements)
     short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
-    bar = f", or accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
+    bar = f"accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
     if checks and all(check.kind == "manual" for check in checks):
         named = " ".join(map(shlex.quote, sorted(short)))
         return (
             f"check the work by hand (steps: `trued why {named}`) and decide whether to merge; no approval is recorded"
         )
-    if one.contract.requirements:
-        lifts = f"add held-out cases that fail before the change for {', '.join(sorted(short))}"
-    else:
+    added = sorted(row.id for row in one.contract.requirements if row.id in short and not row.keep)
+    lifts = ""
+    if not one.contract.requirements:
         lifts = "add held-out cases in a requirements file outside the repository (trued verify --requirements FILE)"
+    elif added and one.contract.held_out_why and not one.contract.held_out:
+        lifts = f"for {', '.join(added)}, use a requirements file outside the repository, with cases that no commit has"
+    elif added:
+        lifts = f"add held-out cases that fail before the change for {', '.join(added)}"
     look = (
         f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and decide whether to merge"
     )
-    return f"{lifts}{bar}; or {look}"
+    return "; or ".join(filter(None, (", or ".join(filter(None, (lifts, bar))), look)))

@@ -105,6 +105,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
     3: nothing failed, but it is not proven. 6: could not judge.
     """
+    if receipt is not None and not receipt.is_file():
+        raise BadInput(f"there is no receipt {receipt}", then=f"to check a branch or commit, write --head {receipt}")
     if receipt is not None:
         decided = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
         outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}

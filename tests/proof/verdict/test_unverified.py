@@ -57,6 +57,11 @@ def test_matters_of_taste_are_named() -> None:
     assert found == ['r: "fast" is a matter of taste', 'r: "robust" is a matter of taste']
     named = Requirement(id="r", text="the quick-view of `clean` opens", checks=(CommandCheck(command="true"),))
     assert told(named) == []
+    for command in ("ruff check .", "python -m ruff check ."):
+        judged_by = Requirement(id="r", text="ruff is clean", checks=(CommandCheck(command=command),))
+        assert told(judged_by) == []
+        vague = Requirement(id="r", text="the code is clean", checks=(CommandCheck(command=command),))
+        assert told(vague) == ['r: "clean" is a matter of taste']
 
 
 @pytest.mark.spec("LAW-11")

@@ -24,6 +24,7 @@ from trued.model import (
 )
 from trued.proof.hashes import check_hash
 from trued.proof.verdict.conclusion import conclude
+from trued.reporting.views.cases import failed_case
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
 from trued.reporting.views.verdict import Verification, ran_by, reasons_sentence, short_source, verification_data
@@ -279,3 +280,20 @@ def test_the_markdown_says_what_is_undecided_how_the_bar_lies_and_how_to_do_it_a
         "| tested |",
     ):
         assert part in shown, part
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    ("returns", "detail", "hint"),
+    [
+        ("1.50", "returned <decimal.Decimal>", "write {$object: decimal.Decimal}"),
+        ({"$object": "shop.P"}, "returned <decimal.Decimal>", ""),
+        (1, "returned <undefined>", ""),
+        (1, "returned '<a.b>'", ""),
+    ],
+)
+def test_how_to_expect_an_object_of_a_class_is_said_where_one_came(returns: object, detail: str, hint: str) -> None:
+    case = CallCase.model_validate({"call": "shop:price", "returns": returns})
+    got = failed_case("case 1", detail, "value", (case,)).got
+    assert got.startswith(detail.removeprefix("returned "))
+    assert (hint in got) if hint else got == detail.removeprefix("returned ")

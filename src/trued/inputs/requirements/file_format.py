@@ -54,6 +54,15 @@ def _is_entry_point(call: str) -> bool:
     return all(part.isidentifier() for part in parts)
 
 
+def _names_no_file(call: str) -> str:
+    """Refuse `tiny.py:double`: Python would look for a module `py` in a package `tiny`."""
+    path, _, name = call.partition(":")
+    if path.endswith(".py") and not is_node(call):
+        module = path.removesuffix(".py").removeprefix("./").removeprefix("src/").replace("/", ".")
+        raise RuleBroken(f"{call!r} names a file, not a module", f'write "{module}:{name}"')
+    return call
+
+
 def _is_header_name(name: str) -> bool:
     return bool(name) and all(ord(char) > 32 and char not in ":\x7f" for char in name)
 
@@ -81,6 +90,7 @@ ServerPath: TypeAlias = Annotated[
 ]
 EntryPoint: TypeAlias = Annotated[
     str,
+    AfterValidator(_names_no_file),
     rule(_is_entry_point, "{!r} cannot be called", 'write "package.module:function" or "path.js:name"'),
     rule(lambda call: not is_node(call) or is_project_path(call.rpartition(":")[0]), *IN_PROJECT),
 ]
@@ -107,6 +117,20 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0)]
 ALIASED = ConfigDict(validate_by_name=False)  # only the aliases `from` and `json`, not the names of the fields
 
 
+def _beside_object(expected: Any) -> str:
+    """A key beside `$object` in a mapping of this data, or "". Such a mapping would be read as plain data."""
+    waiting = [expected]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "$object" in value and len(value) > 1:
+                return next(str(key) for key in value if key != "$object")
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+    return ""
+
+
 # -- cases
 
 
@@ -123,6 +147,11 @@ class CallEntry(CallCase):
         if ("returns" in self.model_fields_set) == (self.raises is not None):
             what = "both returns and raises are" if self.raises is not None else "neither returns nor raises is"
             raise RuleBroken(f"{what} given", "say what the call returns or what it raises")
+        if beside := _beside_object([self.returns, *(self.args_after or ())]):
+            raise RuleBroken(
+                f"$object stands for the class alone, and {beside!r} is written beside it",
+                'write only {$object: "module.Class"}, or a `run` case that prints the value',
+            )
         return self
 
 

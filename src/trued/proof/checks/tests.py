@@ -47,7 +47,7 @@ async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> F
         )
         return void_fact(why, Outcomes.BROKEN, "runner", check.command)
     if lost := await _not_on_base(check, asked, bench):
-        why = f"{lost} is not on the base, and tests that the change adds are not used as evidence"
+        why = f"the base has no {lost}, which the check names (a file that only the change adds is no evidence)"
         return void_fact(why, Outcomes.BROKEN, "no such file", check.command)
     if asked is None:
         return await run_with_report(check, None, bench, wanted)

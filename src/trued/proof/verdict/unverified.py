@@ -4,11 +4,22 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.model import BrowserCheck, Contract, ExamplesCheck, FactNote, Grade, Judged, Requirement, TestsCheck
+from trued.model import (
+    BrowserCheck,
+    CommandCheck,
+    Contract,
+    ExamplesCheck,
+    FactNote,
+    Grade,
+    Judged,
+    Requirement,
+    TestsCheck,
+)
 from trued.proof.hashes import check_hash
 from trued.proof.room.frozen_files import is_test
 from trued.proof.text.languages import CODE
 from trued.support.plurals import counted
+from trued.support.shell_words import started_commands
 
 MOST_LINES = 12  # at most this many warnings of one sort are listed; more would make the report unreadable
 LONGEST = 120
@@ -79,7 +90,12 @@ def list_warnings(
     said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
     said += [f"no check covers: {one.text}" for one in due if not one.checks]
     said += [sentence for one in due for sentence in _unquoted(contract, one)]
-    said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
+    said += [
+        f'{one.id}: "{word}" is a matter of taste'
+        for one in due
+        if not _names_its_judge(one)
+        for word in _vague(one.text)
+    ]
     said += _few(_lines_that_depend(seen.added), "more such line", "more such lines")
     unreached = () if seen.unseen else _unreached(seen)
     said += _few(unreached, "more changed file that no check runs", "more changed files that no check runs")
@@ -89,6 +105,19 @@ def list_warnings(
     weak = {one.role for one in contract.authors.values() if not one.independent}
     vendor = "and the implementers may use models of one vendor"
     return said + [FactNote(f"the {role} {vendor}") for role in sorted(weak)]
+
+
+def _names_its_judge(requirement: Requirement) -> bool:
+    """Whether the text names a program that the user's own command starts, such as `ruff is clean`: then the program
+    decides what the words mean."""
+    commands = [check.command for check in requirement.checks if isinstance(check, CommandCheck)]
+    programs = {word for one in commands for words in started_commands(one) for word in (*words[:1], *_module(words))}
+    return not programs.isdisjoint(re.findall(r"[\w-]+", requirement.text))
+
+
+def _module(words: Sequence[str]) -> Sequence[str]:
+    """The module in `python -m module …`."""
+    return words[2:3] if words[1:2] == ["-m"] else ()
 
 
 def _unquoted(contract: Contract, requirement: Requirement) -> Iterator[str]:

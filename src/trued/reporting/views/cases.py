@@ -1,6 +1,7 @@
 """Describes a case: what it does, and the result that it expects."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 CaseNumbers: TypeAlias = Mapping[tuple[str, str], int]  # hash of a check and id of a case → the case's number
 LAST = ("skipped", "passed")  # outcomes that are listed last, in this order
+_OBJECT = re.compile(r"returned <([\w.]+\.\w+)>")  # an answer that is an object of a class, in a module of Python's
 ANSWERS = ("status", "headers", "json", "body")  # the fields of an HTTP exchange that describe the expected response
 
 
@@ -106,4 +108,14 @@ def failed_case(name: str, detail: str, kind: str, cases: "Sequence[Case]") -> F
     if name == number or not number.isdigit() or not 0 < int(number) <= len(cases):
         return FailedCase(name, got=detail or kind)
     one = cases[int(number) - 1]
-    return FailedCase(name, case_action(one), expected(one), detail.removeprefix("returned ") or kind)
+    return FailedCase(
+        name, case_action(one), expected(one), f"{detail.removeprefix('returned ') or kind}{_way_out(one, detail)}"
+    )
+
+
+def _way_out(one: "Case", detail: str) -> str:
+    """How to expect an object of a class of Python's, which data cannot express; "" if the answer is none."""
+    match = _OBJECT.fullmatch(detail)
+    if match is None or "$object" in repr(getattr(one, "returns", None)):
+        return ""
+    return f" (to expect its class, write {{$object: {match[1]}}}; for its value, use a `run` case that prints it)"

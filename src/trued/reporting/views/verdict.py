@@ -122,7 +122,10 @@ class Verification:
             sealed = {one.id for one in self.contract.base_facts}
             facts = [one if one.id in sealed else one.model_copy(update={"side": "head"}) for one in facts]
         names = list(dict.fromkeys(one.check for one in facts))
-        return [_checked_sides([one for one in facts if one.check == name], listed.get(name)) for name in names]
+        replaced = tuple(name for one in self.contract.requirements for name in one.supersedes)
+        return [
+            _checked_sides([one for one in facts if one.check == name], listed.get(name), replaced) for name in names
+        ]
 
     def rests_on(self, judged: Judged) -> str:
         """Who wrote the checks of a requirement."""
@@ -171,6 +174,7 @@ class CheckedSides:
     void: str
     cases: tuple[Case, ...] = ()  # of an examples check
     skipped: int = 0  # on both sides: neither a pass nor a failure
+    superseded: int = 0  # tests among `failing` that a requirement says may fail
     unimported: int = 0  # test files that could not be imported on the base, so that their tests are not counted there
 
     def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
@@ -194,10 +198,13 @@ class CheckedSides:
         base = [f"{self.before}/{known}"] if known or not self.unimported else []
         base += [f"{counted(self.unimported, 'file')} cannot be imported"] if self.unimported else []
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        return f"{self.kind} {self.after}/{self.total} {times}{skipped} (base {', '.join(base)})"
+        superseded = f", {self.superseded} superseded" if self.superseded else ""
+        return f"{self.kind} {self.after}/{self.total} {times}{skipped}{superseded} (base {', '.join(base)})"
 
 
-def _checked_sides(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
+def _checked_sides(facts: Sequence[Evidence], check: Check | None, replaced: Sequence[str] = ()) -> CheckedSides:
+    from trued.proof.verdict.judge import is_superseded  # imported here, because help needs no verdict
+
     base = [one for one in facts if one.side == "base"]
     head = [one for one in facts if one.side == "head"]
     first = facts[0]
@@ -219,6 +226,7 @@ def _checked_sides(facts: Sequence[Evidence], check: Check | None) -> CheckedSid
         turns=len({one.turn for one in head}),
         held_out=first.held_out,
         failing=failing,
+        superseded=sum(any(is_superseded(one.id, name) for name in replaced) for one in failing),
         void=next((one.why_void for one in facts if one.why_void), ""),
         cases=check.cases if isinstance(check, ExamplesCheck) else (),
         unimported=sum(one.kind == NOT_IMPORTED and "::" not in one.id for one in before.values()),
