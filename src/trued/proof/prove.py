@@ -24,22 +24,10 @@ from trued.proof.text.commit_texts import added_lines, changed_texts
 from trued.proof.text.languages import CODE
 from trued.proof.trial import CommitTrial
 from trued.proof.unguarded_code import UnguardedCode
+from trued.proof.verdict import reasons
+from trued.proof.verdict.caps import allow_for_versions, cap, refute_by_existing_tests, without_submodules
 from trued.proof.verdict.case_status import FORGED, GREEN_TURNS
-from trued.proof.verdict.judge import (
-    allow_for_versions,
-    cap_by_code_not_loaded,
-    cap_by_conversions,
-    cap_by_failing_tests,
-    cap_by_helpers,
-    cap_by_replaced_product,
-    cap_by_shadows,
-    cap_by_submodules,
-    cap_by_uncounted_tests,
-    judge,
-    judge_by_parts,
-    refute_by_existing_tests,
-    without_submodules,
-)
+from trued.proof.verdict.judge import judge, judge_by_parts
 from trued.proof.verdict.missing import other_versions, unknown_packages
 from trued.proof.verdict.notes import checked_unconverted, not_collected, not_run, reported_notes, worst_counts
 from trued.proof.verdict.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
@@ -159,24 +147,27 @@ async def _judge(
             [one if one.id in fixed else allow_for_versions(one, other, keep=one.id in keeping) for one in several]
             for several in (suites, found)
         )
+    found = [refute_by_existing_tests(one, suites) for one in found]
     never_run = await unguarded.never_run()
-    found = [refute_by_existing_tests(one, suites, never_run.get(one.id, ())) for one in found]
+    found = [cap(one, reasons.not_run_by_any_check, never_run.get(one.id, ())) for one in found]
     uncounted = await unguarded.known_by_exit_code_only()
-    found = [cap_by_uncounted_tests(one, uncounted.get(one.id, ())) for one in found]
-    found = [cap_by_code_not_loaded(one, trial.not_loaded) for one in found]
+    found = [cap(one, reasons.known_by_exit_code_only, uncounted.get(one.id, ())) for one in found]
+    found = [cap(one, reasons.not_loaded_by_tests, trial.not_loaded) for one in found]
     behind = await unguarded.behind_failing_tests()
-    found = [cap_by_failing_tests(one, behind.get(one.id, ())) for one in found]
+    found = [cap(one, reasons.reached_by_failing_tests, behind.get(one.id, ())) for one in found]
     above = not quick and any(one.grade > Grade.TESTED for one in found)
     helpers = await unguarded.blinding_helpers() if above else []
-    found = [cap_by_helpers(one, helpers) for one in found]
+    found = [cap(one, reasons.used_by_tests_only, helpers) for one in found]
     shadows = await unguarded.taking_the_place_of_others()
-    found = [cap_by_shadows(one, shadows) for one in found]
+    found = [cap(one, reasons.in_place_of_others, shadows) for one in found]
     passing = not quick and any(one.grade > Grade.UNPROVEN for one in found)
     replaced = await unguarded.replaced_and_failing() if passing else []
-    found = [cap_by_replaced_product(one, replaced) for one in found]
+    # Not refuted: such a file may also be a helper that the head's own tests need.
+    found = [cap(one, reasons.replaced_product, replaced, Grade.UNPROVEN) for one in found]
+    found = [cap(cap(one, reasons.submodules_moved, moved), reasons.submodules_not_there, absent) for one in found]
     converted = await converted_files(trial.workspace, contract.base, trial.commit, changed)
     trial.undecided += map(checked_unconverted, await unconverted_files(trial.workspace, contract.base))
-    found = [cap_by_conversions(cap_by_submodules(one, absent, moved), converted) for one in found]
+    found = [cap(one, reasons.converted_at_checkout, converted) for one in found]
     judged = _judge_wholes(contract, tuple(map(_on_one_line, found)))
     return tuple([await scan.judged(one) for one in judged]), tuple([await scan.judged(one) for one in suites])
 

@@ -23,8 +23,8 @@ from trued.proof.room.environment import interpreter_of
 from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.proof.run_check import run_check
 from trued.proof.seal import run_and_repeat_failures
+from trued.proof.verdict.caps import refute_by_existing_tests
 from trued.proof.verdict.case_status import Base, Head, number_of_tests, on_head
-from trued.proof.verdict.judge import refute_by_existing_tests
 from trued.proof.verdict.missing import each_once
 from trued.proof.verdict.reasons import EMPTY_DIFF, fail_before, not_judged, own_tests_fail, own_tests_turned
 from trued.protocols import Workspace

@@ -30,8 +30,9 @@ from trued.model import (
 )
 from trued.proof.hashes import check_hash
 from trued.proof.verdict import reasons
+from trued.proof.verdict.caps import cap, refute_by_existing_tests
 from trued.proof.verdict.conclusion import apply_approvals
-from trued.proof.verdict.judge import CheckedObjection, Facts, judge, judge_by_parts, refute_by_existing_tests
+from trued.proof.verdict.judge import CheckedObjection, Facts, judge, judge_by_parts
 
 P, F, M, S, B, U = (
     Outcomes.PASSED,
@@ -390,7 +391,7 @@ def test_failing_tests_of_the_base_refute_every_requirement_and_passing_ones_lif
     assert refute_by_existing_tests(proven, [intact]) == proven
     bare = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, authors={check_hash(EXAMPLES): Author(role="examiner")})
     assert refute_by_existing_tests(bare, [intact]).grade is Grade.UNPROVEN
-    assert refute_by_existing_tests(proven, [], ["lib.py"]).grade is Grade.TESTED
+    assert cap(proven, reasons.not_run_by_any_check, ["lib.py"]).grade is Grade.TESTED
 
 
 # -- objections --------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from trued.proof.verdict.case_status import (
     results_with_id,
 )
 from trued.proof.verdict.gaps import MOST_TEXT, NO_WORK, gap, reason
-from trued.proof.verdict.missing import each_once, missing_part, missing_submodule
+from trued.proof.verdict.missing import each_once, missing_part
 from trued.support.plurals import counted
 
 _Lacking: TypeAlias = Lacks | Literal["nothing"]  # "nothing": no approval would help
@@ -213,120 +213,6 @@ def _without_parts(whole: Judged, caps: Sequence[str]) -> Judged:
     if caps and whole.why[:1] == (reasons.NO_CHECK,):
         update |= {"grade": Grade.EXAMINED, "why": tuple(caps), "lacks": "approve"}
     return whole.model_copy(update=update)
-
-
-def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
-    """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
-    judged. If neither is so, any `unseen` code caps the grade at `tested`.
-
-    `unseen`: changed code that no check ran, and that may be tested by existing tests that could not be run.
-    """
-    failed = [one for one in suites if one.grade is Grade.REFUTED]
-    lost = [one for one in suites if one.grade is Grade.UNJUDGED]
-    if failed and judged.grade is not Grade.REFUTED:
-        words = [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed]
-        words += [why for one in failed for why in one.why if why.startswith(reasons.IF_MEANT)]
-        lowered = _lowered(judged, Grade.REFUTED, words, "")
-        return lowered.model_copy(update={"missing": ()})
-    if lost and judged.grade > Grade.UNJUDGED:
-        lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
-        return lowered.model_copy(update={"missing": each_once(part for one in lost for part in one.missing)})
-    if unseen and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.not_run_by_any_check(unseen)], "attest")
-    return judged
-
-
-def cap_by_failing_tests(judged: Judged, altered: Sequence[str]) -> Judged:
-    """The verdict, capped if the head altered code that is reached only by tests that do not pass on the base."""
-    if altered and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.reached_by_failing_tests(altered)], "attest")
-    return judged
-
-
-def cap_by_uncounted_tests(judged: Judged, unseen: Sequence[str]) -> Judged:
-    """The verdict, capped if only existing tests that show nothing but an exit code may have run some of the changed
-    code (`unseen`)."""
-    if unseen and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.known_by_exit_code_only(unseen)], "attest")
-    return judged
-
-
-def cap_by_helpers(judged: Judged, helpers: Sequence[str]) -> Judged:
-    """The verdict, capped if the head altered files that only existing tests use: with the altered files, the tests may
-    notice fewer mistakes than on the base."""
-    if helpers and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.used_by_tests_only(helpers)], "attest")
-    return judged
-
-
-def cap_by_replaced_product(judged: Judged, files: Sequence[str]) -> Judged:
-    """The verdict, capped if existing tests fail with the head's version of these files of the product, and passed only
-    with the base's. It is not refuted, because such a file may also be a helper that the head's own tests need."""
-    if files and judged.grade > Grade.UNPROVEN:
-        return _lowered(judged, Grade.UNPROVEN, [reasons.replaced_product(files)], "attest")
-    return judged
-
-
-def cap_by_shadows(judged: Judged, files: Sequence[str]) -> Judged:
-    """The verdict, capped if Python would load these new files instead of modules that the project imports."""
-    if files and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.in_place_of_others(files)], "attest")
-    return judged
-
-
-def cap_by_submodules(judged: Judged, absent: Sequence[str], moved: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if the head has submodules that were absent when it was checked, or moves some
-    to other commits."""
-    if (absent or moved) and judged.grade > Grade.TESTED:
-        words = [reasons.submodules_not_there(absent)] if absent else []
-        words += [reasons.submodules_moved(moved)] if moved else []
-        return _lowered(judged, Grade.TESTED, words, "attest")
-    return judged
-
-
-def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
-    """The verdict on existing tests that fail only because these submodules were absent: they could not be judged."""
-    if suite.grade is not Grade.REFUTED:
-        return suite
-    lost = tuple(missing_submodule(path) for path in absent)
-    why = tuple(reasons.not_judged(str(one)) for one in lost)
-    return suite.model_copy(
-        update={"grade": Grade.UNJUDGED, "why": why, "gaps": (), "holds": False, "lacks": "", "missing": lost}
-    )
-
-
-def cap_by_code_not_loaded(judged: Judged, files: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if existing tests ran without code of the head that Python loads in an ordinary
-    checkout."""
-    if files and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.not_loaded_by_tests(files)], "attest")
-    return judged
-
-
-def cap_by_conversions(judged: Judged, files: Sequence[str]) -> Judged:
-    """The requirement's verdict, capped if git changes some of the files at checkout, so that other people get content
-    that was not checked."""
-    if files and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [reasons.converted_at_checkout(files)], "attest")
-    return judged
-
-
-def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: bool) -> Judged:
-    """The verdict, if the head declares other versions of packages than its checks used. What failed may pass with
-    them, so it is unjudged; it stays a gap. What passed shows nothing about them, so a requirement that asks for
-    what stays (`keep`) is `tested` at most."""
-    if judged.grade is Grade.REFUTED:
-        why = (reasons.not_judged(str(other)), *judged.why)
-        return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "missing": (other,)})
-    if keep and judged.grade > Grade.TESTED:
-        return _lowered(judged, Grade.TESTED, [str(other)], "attest")
-    return judged
-
-
-def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
-    holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
-    update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}
-    return judged.model_copy(update=update)
 
 
 def _rests_on(requirement: Requirement, facts: Facts) -> str:

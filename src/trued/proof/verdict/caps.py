@@ -1,0 +1,65 @@
+"""Lowers the verdict on a requirement by what was found out about the whole change. Pure.
+
+Nothing here raises a grade. `prove` calls these functions in order, each with what its finder found.
+"""
+
+from collections.abc import Callable, Sequence
+
+from trued.model import Grade, Judged, Lacks, MissingFromEnvironment
+from trued.proof.verdict import reasons
+from trued.proof.verdict.missing import each_once, missing_submodule
+
+
+def refute_by_existing_tests(judged: Judged, suites: Sequence[Judged]) -> Judged:
+    """The requirement's verdict, lowered by the existing tests: refuted if they fail, unjudged if they cannot be
+    judged."""
+    failed = [one for one in suites if one.grade is Grade.REFUTED]
+    lost = [one for one in suites if one.grade is Grade.UNJUDGED]
+    if failed and judged.grade is not Grade.REFUTED:
+        words = [f"{one.id} passed on the base and fail now: {one.why[0]}" for one in failed]
+        words += [why for one in failed for why in one.why if why.startswith(reasons.IF_MEANT)]
+        lowered = _lowered(judged, Grade.REFUTED, words, "")
+        return lowered.model_copy(update={"missing": ()})
+    if lost and judged.grade > Grade.UNJUDGED:
+        lowered = _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
+        return lowered.model_copy(update={"missing": each_once(part for one in lost for part in one.missing)})
+    return judged
+
+
+def cap(
+    judged: Judged, sentence: Callable[[Sequence[str]], str], paths: Sequence[str], ceiling: Grade = Grade.TESTED
+) -> Judged:
+    """The verdict, lowered to `ceiling` if it is higher and there are such paths. `sentence`, one of `reasons`, says
+    what is wrong with them."""
+    if paths and judged.grade > ceiling:
+        return _lowered(judged, ceiling, [sentence(paths)], "attest")
+    return judged
+
+
+def without_submodules(suite: Judged, absent: Sequence[str]) -> Judged:
+    """The verdict on existing tests that fail only because these submodules were absent: they could not be judged."""
+    if suite.grade is not Grade.REFUTED:
+        return suite
+    lost = tuple(missing_submodule(path) for path in absent)
+    why = tuple(reasons.not_judged(str(one)) for one in lost)
+    return suite.model_copy(
+        update={"grade": Grade.UNJUDGED, "why": why, "gaps": (), "holds": False, "lacks": "", "missing": lost}
+    )
+
+
+def allow_for_versions(judged: Judged, other: MissingFromEnvironment, *, keep: bool) -> Judged:
+    """The verdict, if the head declares other versions of packages than its checks used. What failed may pass with
+    them, so it is unjudged; it stays a gap. What passed shows nothing about them, so a requirement that asks for
+    what stays (`keep`) is `tested` at most."""
+    if judged.grade is Grade.REFUTED:
+        why = (reasons.not_judged(str(other)), *judged.why)
+        return judged.model_copy(update={"grade": Grade.UNJUDGED, "why": why, "missing": (other,)})
+    if keep and judged.grade > Grade.TESTED:
+        return _lowered(judged, Grade.TESTED, [str(other)], "attest")
+    return judged
+
+
+def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
+    holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
+    update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}
+    return judged.model_copy(update=update)
