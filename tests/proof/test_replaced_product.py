@@ -64,6 +64,11 @@ async def test_product_among_tests_is_the_heads_for_cases(tmp_path: Path) -> Non
                 "lab/tests/panel.py": f"{PANEL}\n\n{SHOUT_PY}",
                 "lab/shout.py": "from lab.tests.panel import shout\n",
             },
+            "a new module that existing tests load": {
+                "lab/tests/shout.py": SHOUT_PY,
+                "lab/shout.py": "from lab.tests.shout import shout\n",
+                "lab/__init__.py": "from lab.shout import shout\n",
+            },
             "new data": {
                 "lab/tests/mark.txt": "!",
                 "lab/shout.py": "from pathlib import Path\n\nMARK = Path(__file__).parent / 'tests' / 'mark.txt'\n\n\n"
@@ -88,13 +93,19 @@ NET = {
 async def test_a_product_module_named_like_a_test_is_the_heads_for_cases(tmp_path: Path) -> None:
     speed = f"{SHOUT_JS}export const isEmpty = (text) => /^$/.test(text);\n"
     head = {"src/speed-test.mjs": speed, "src/shout.mjs": "export { shout } from './speed-test.mjs';\n"}
-    found = await judged(tmp_path, NET, {"honest": head}, "src/shout.mjs:shout")
-    assert grades(found) == {"honest": Grade.PROVEN}, found
+    loaded = {**head, "src/one.mjs": f"import './shout.mjs';\n{NET['src/one.mjs']}"}
+    found = await judged(tmp_path, NET, {"honest": head, "loaded": loaded}, "src/shout.mjs:shout")
+    assert {*grades(found).values()} == {Grade.PROVEN}, found
 
 
 LAB_WORK = {"lab/shout.py": SHOUT_PY}
 NET_WORK = {"src/shout.mjs": SHOUT_JS}
 STUB = PANEL.replace("sum(values) / len(values)", "0  # TODO")
+MAIN_TEST = (
+    "import subprocess\nimport sys\n\n\ndef test_main():\n"
+    "    ran = subprocess.run([sys.executable, '-m', 'lab', '1', '3'], capture_output=True, text=True)\n"
+    "    assert ran.stdout == '2.0\\n'\n"
+)
 QUIZ = {
     "lab/__init__.py": "",
     "lab/quiz.py": "import json\nfrom pathlib import Path\n\n\ndef questions(name):\n"
@@ -117,7 +128,7 @@ async def test_existing_tests_must_pass_with_the_heads_product_among_tests(tmp_p
             "lab/__main__.py": LAB["lab/__main__.py"].replace("from lab.tests.panel import mean\n", fallback),
         },
         "removed": {"lab/shout.py": SHOUT_PY, "lab/tests/panel.py": None},
-        "another text": {**LAB_WORK, "lab/tests/panel.py": f"# {PANEL}\n{PANEL}".replace("# def", "# was: def")},
+        "another text": {**LAB_WORK, "lab/tests/panel.py": PANEL.replace("sum(values) /", "sum(values, 0) /")},
         "a test and its data": {
             **LAB_WORK,
             "tests/data.json": "[]",
@@ -125,18 +136,10 @@ async def test_existing_tests_must_pass_with_the_heads_product_among_tests(tmp_p
         },
         "nothing": LAB_WORK,
     }
-    heads["another text"] = {**LAB_WORK, "lab/tests/panel.py": PANEL.replace("sum(values) /", "sum(values, 0) /")}
     base = {**LAB, "tests/test_main.py": MAIN_TEST}
     found = grades(await judged(tmp_path, base, heads, "lab.shout:shout"))
     wrong, right = [*heads][:3], [*heads][3:]
     assert found == {**dict.fromkeys(wrong, Grade.UNPROVEN), **dict.fromkeys(right, Grade.PROVEN)}, found
-
-
-MAIN_TEST = (
-    "import subprocess\nimport sys\n\n\ndef test_main():\n"
-    "    ran = subprocess.run([sys.executable, '-m', 'lab', '1', '3'], capture_output=True, text=True)\n"
-    "    assert ran.stdout == '2.0\\n'\n"
-)
 
 
 @pytest.mark.spec("LAW-4", "LAW-9")

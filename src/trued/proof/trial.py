@@ -27,6 +27,7 @@ from trued.proof.hashes import check_hash
 from trued.proof.implementer_tests import try_own_tests
 from trued.proof.imported_by_tests import imported_by_tests
 from trued.proof.own_modules import own_modules
+from trued.proof.reach.replaced_product import new_product
 from trued.proof.room.additions import added_packages, packages_to_install
 from trued.proof.room.bench import ROOM, Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
@@ -90,6 +91,7 @@ class CommitTrial:
         self.edited: frozenset[str] = frozenset()  # of these, the files that the head has, with another content
         # Files of which tests had not the head's version (see `Bench.replaced`).
         self.not_as_committed: tuple[str, ...] = ()
+        self.kept: list[str] = []  # new files of the head that stay beside tests (see `new_product`)
         self.not_loaded: tuple[str, ...] = ()  # code of the head that was not in the room, but is loaded in a checkout
         self.modules: frozenset[str] = frozenset()  # modules of the project and of Python's standard library
         self.standard: frozenset[str] = frozenset()  # modules of Python's standard library
@@ -116,7 +118,9 @@ class CommitTrial:
         if needed := await packages_to_install(workspace, self.contract.base, commit, interpreter):
             self.tell(EnvironmentBuilding(packages=needed))
         await self._retake_red(interpreter, runs)
-        async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
+        self.kept = await new_product(workspace, self.contract, commit)
+        head_room = partial(clean_room, workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
+        async with head_room() as (bench, graft):
             here = await workspace.blobs(commit)
             self.undecided += files_used(graft, carried, here)
             self.added = bench.added
@@ -141,8 +145,7 @@ class CommitTrial:
                 check = next(iter(shared.serves))[:12]
                 self.tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
 
-            make = partial(clean_room, workspace, self.contract, commit, interpreter, withheld=carried)
-            rooms = Rooms(make, partial(make, as_committed=True), differ=graft.differs)
+            rooms = Rooms(head_room, partial(head_room, as_committed=True), differ=graft.differs)
             self.undecided += await take_turns(self._plan(runs), bench, self.turns, record, rooms)
         await self._retake_red_with_other_tools(interpreter, runs)
         await self._run_objections(interpreter, recorder)
@@ -268,6 +271,7 @@ class CommitTrial:
         interpreter = await interpreter_of(self.workspace, self.contract)
         failing: list[str] = []
         over = {path: base64.b64encode(text.encode()).decode() for path, text in (texts or {}).items()}
+        kept = (*kept, *self.kept)
         room = clean_room(self.workspace, contract, self.commit, interpreter, over=over, withheld=carried, kept=kept)
         async with room as (bench, _):
             for shared in shared_runs(contract.suites, known, carried):
@@ -337,7 +341,8 @@ class CommitTrial:
         if not suspects:
             return
         carried = self.contract.carried
-        async with clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried) as (bench, _):
+        room = clean_room(self.workspace, self.contract, commit, interpreter, withheld=carried, kept=self.kept)
+        async with room as (bench, _):
             for shared, ids in suspects:
                 wanted = [CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)]
                 facts = [await run_check(shared.check, bench, one) for one in wanted]

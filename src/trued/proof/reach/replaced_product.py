@@ -9,6 +9,7 @@ test of the base tries it, the existing tests are run once more with the head's 
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from trued.model import CommandCheck, Contract, TestsCheck
@@ -18,9 +19,12 @@ from trued.proof.room.frozen_files import (
     DRIVERS,
     FOLDERS,
     commands_of_suites,
+    is_among_tests,
     is_below,
     is_compiled,
     is_configuration,
+    is_named_like_a_script_test,
+    is_named_like_a_test,
     is_test,
     tool_of_settings,
 )
@@ -71,8 +75,40 @@ async def replaced_product(
     if any(map(_PACKAGE_MANAGERS.search, trying)):
         trying += [text for path, text in before.items() if is_package_json(path)]  # its scripts start tools
     found += [path for path in left if path not in tests and _is_tried(path, trying)]
-    found += finder.used_by(product, [one for one in left if one not in found], (before, after))
-    return sorted(found)
+    between = [path for path in before if path.endswith(CODE) and is_test(path) and path not in tests]
+    paths = dict.fromkeys(one for one in (*left, *between) if one not in found)
+    used = finder.used_by(product, paths, (before, after))
+    return sorted((*found, *(one for one in used if one in left)))
+
+
+async def new_product(workspace: Workspace, contract: Contract, commit: str) -> list[str]:
+    """New files of the commit in a folder like `tests` that has no tests on the base, or with the name of a test, that
+    the product uses and no test of the base mentions. They can influence existing tests only like any code of the
+    product, so they stay in the room."""
+    known, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
+    tests = [path for path in {*_files_of_tests(contract, known), *contract.frozen} if is_named_like_a_test(path)]
+    added = [path for path in here if path not in known and path.endswith(CODE) and not is_configuration(path)]
+    added = [path for path in added if not (path.endswith(".py") and is_named_like_a_test(path))]  # pytest loads these
+    added = [
+        path
+        for path in added
+        if (is_among_tests(path) and not any(is_below(one, _folder_of_tests(path)) for one in tests))
+        or (is_named_like_a_script_test(path) and not is_among_tests(path))
+    ]
+    if not added or not contract.frozen:
+        return []
+    texts = await _texts(workspace, contract.base, [path for path in known if is_test(path)])
+    words = {word for text in texts.values() for word in re.findall(r"[\w-]+", text)}
+    unknown = [path for path in added if PurePosixPath(path).name.partition(".")[0] not in words]
+    return await replaced_product(workspace, contract, commit, unknown) if unknown else []
+
+
+def _folder_of_tests(path: str) -> str:
+    """The outermost folder above a file that is named like a folder of tests."""
+    folders = [
+        str(one) for one in reversed(PurePosixPath(path).parents) if is_among_tests(f"{one}/{PurePosixPath(path).name}")
+    ]
+    return folders[0]
 
 
 def _files_of_tests(contract: Contract, known: Collection[str]) -> set[str]:
@@ -136,7 +172,7 @@ class _Finder:
         """Whether the file `path`, which has this text, uses the file `one`."""
         pure = PurePosixPath(one)
         name = pure.parent.name if pure.stem in ("__init__", "index") else pure.name.partition(".")[0]
-        if one.endswith(CODE) and name not in text and not _LOADS_COMPUTED.search(text):
+        if one.endswith(CODE) and name not in text and not _loads_computed(text):
             return False  # most texts, so that they are not searched further
         if one in self._tests:
             return self._loads(path, text, one) if is_script(one) else _imports(path, text, one)
@@ -148,9 +184,9 @@ class _Finder:
             return one.endswith(".py") and uses_file(path, text, one, self._known)
         if one.endswith(".py"):
             imported = path.endswith(".py") and uses_file(path, text, one, self._known)
-            return imported or (bool(_LOADS_COMPUTED.search(text)) and _leads_to(path, text, one))
+            return imported or (_loads_computed(text) and _leads_to(path, text, one))
         if is_script(one):
-            return self._loads(path, text, one) or (bool(_LOADS_COMPUTED.search(text)) and _leads_to(path, text, one))
+            return self._loads(path, text, one) or (_loads_computed(text) and _leads_to(path, text, one))
         return _leads_to(path, text, one)
 
     def _loads(self, path: str, text: str, one: str) -> bool:
@@ -160,6 +196,12 @@ class _Finder:
         named = [posixpath.normpath(posixpath.join(folder, name)) for name in relative_paths(text)]
         places = [*named, *self._aliases.loaded_by(path, text)]
         return one in loaded_by(path, text, self._known) or any(fitting_files(place, [one]) for place in places)
+
+
+@lru_cache(4 * MOST_READ)
+def _loads_computed(text: str) -> bool:
+    """Whether code loads modules whose names it computes."""
+    return bool(_LOADS_COMPUTED.search(text))
 
 
 def _imports(path: str, text: str, one: str) -> bool:

@@ -201,6 +201,7 @@ async def _restore_base_files(
             for path in restored:
                 copy_into(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus and on_base.get(path) != here[path]]
+    added = [path for path in added if path not in kept]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added), not_loaded=loaded)
 
 
