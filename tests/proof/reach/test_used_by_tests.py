@@ -606,7 +606,12 @@ async def test_what_only_tests_read_judges_whatever_its_name(tmp_path: Path, nam
 async def test_documents_cost_nothing_even_if_tests_read_their_folder(tmp_path: Path) -> None:
     base = reading("docs/sum.txt", f"next(({TOP} / 'docs').glob('*.txt')).read_text()")
     documents = {f"docs/page{number}.md": "a\n" for number in range(12)}
-    change = {**dict.fromkeys(documents, "b\n"), "README.md": "b\n", "LICENSE": "b\n", "kit/core.py": ADD + DOUBLE}
+    change: dict[str, str | None] = {
+        **dict.fromkeys(documents, "b\n"),
+        "README.md": "b\n",
+        "LICENSE": "b\n",
+        "kit/core.py": ADD + DOUBLE,
+    }
     found = only(await verdict(tmp_path, {**base, **documents, "README.md": "a\n", "LICENSE": "a\n"}, change))
     assert found.grade is Grade.PROVEN, found.why
 
