@@ -267,7 +267,7 @@ class UnguardedCode:
     async def _by_requirement(self, code: list[str]) -> dict[str, list[str]]:
         """Requirement → this code. For requirements with cases that start a program or a server, or open a page, only
         the code of the base to which no such program leads there: the engine does not see what these cases ran."""
-        found = dict[str, list[str]]()
+        found: dict[str, list[str]] = {}
         for one in self.trial.due if code else ():
             left = await self._out_of_programs(code, one.checks) if any(map(is_untraced, one.checks)) else code
             found |= {one.id: left} if left else {}

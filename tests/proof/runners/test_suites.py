@@ -14,6 +14,8 @@ from trued.model import EXISTING_TESTS, CommandCheck, Grade, Judged, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.run.examination.existing_tests import with_existing_tests
 
+RUN_PYTEST, CI = "python -m pytest -q", ".github/workflows/ci.yml"
+STEPS = "on: push\njobs:\n  t:\n    steps:\n      - uses: actions/checkout@v4\n      - run: %s\n"
 PYTHON = "def test_it():\n    assert True\n"
 TWO, BROKEN = (f"def two():\n    return {number}\n" for number in (2, 1))
 NAMED_OTHERWISE = '[tool.pytest.ini_options]\npython_files = ["*_spec.py"]\n'
@@ -91,6 +93,20 @@ def manifest(**fields: object) -> str:
         ),
         ({"svc/go.mod": "module a\n", "vendor/x/go.mod": "module x\n", "vendor/x/x_test.go": "package x\n"}, [], 0),
         ({"tests/run.sh": "python3 checks.py\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 1),
+        ({"features/a.feature": "", "features/steps/a.py": "from behave import given\n"}, [], 1),
+        (
+            {"features/a.feature": "", "tests/test_a.py": "scenarios('../features')\ndef test_b(): ...\n"},
+            [RUN_PYTEST],
+            0,
+        ),
+        ({"tests/a.robot": "", "api/a.hurl": "", "api/test_a.tavern.yaml": "", "a.postman_collection.json": ""}, [], 4),
+        ({"tests/a.ipynb": "{}", "tox.ini": "[testenv]\ncommands = pytest --nbval tests\n"}, [], 1),
+        ({"docs/a.ipynb": "{}", "tox.ini": "[testenv]\ncommands = pytest tests\n"}, [], 0),
+        ({"shop/a.py": "", CI: STEPS % 'test "$(python -m shop 1 2)" = 3'}, [], 1),
+        ({"shop/a.py": "", CI: STEPS % "|\n          out=$(python shop/a.py)\n          [ $out = 3 ]"}, [], 1),
+        ({"shop/a.py": "", CI: STEPS % "test -f dist/shop.whl"}, [], 0),
+        ({"shop/a.py": "", CI: STEPS % "python -m shop --version"}, [], 0),
+        ({"shop/a.py": "", CI: STEPS % "python -m pytest && git diff --exit-code shop/a.py"}, [], 0),
         ({"tests/a.bats": "@test 'a' { true; }\n"}, [], 1),
         ({"scripts/test.sh": "set -e\npython -m pytest -q\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
         ({"Makefile": "test:\n\tsh tests/run.sh\n", "tests/run.sh": "python3 checks.py\n"}, ["make test"], 0),

@@ -227,6 +227,10 @@ async def test_a_broken_set_up_is_mended_before_any_feature_and_one_that_stays_b
         "coder: fix: repair init.sh",
     ]
     assert ground.file(record, "init.sh").endswith("echo ready")
+    verdict = engine.store.final_verdict(record.id)
+    assert verdict is not None
+    assert "init.sh" not in verdict.owned  # the script is the user's own, so the repair counts as work
+    assert "agent_state.json" in verdict.owned
     assert ".venv" not in ground.git("ls-tree", "-r", "--name-only", record.branch)
 
 

@@ -9,7 +9,7 @@ import doctest
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -118,7 +118,13 @@ def examples_of(path: str, text: str) -> str:
 
 async def data_of_tests(workspace: Workspace, base: str, paths: Iterable[str]) -> frozenset[str]:
     """Of these files, those in a folder of data that a test, or a helper of tests, elsewhere reads."""
-    asked = [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
+    return await read_by_tests(
+        workspace, base, [path for path in paths if not DATA_FOLDERS.isdisjoint(PurePosixPath(path).parts[:-1])]
+    )
+
+
+async def read_by_tests(workspace: Workspace, base: str, asked: Sequence[str]) -> frozenset[str]:
+    """Of these files, those that a test, or a helper of tests, among the other files reads."""
     blobs = await workspace.blobs(base) if asked else {}
     readers = [path for path in blobs if path.endswith(CODE) and is_test(path) and path not in asked][:MOST_FILES]
     texts = {path: as_text(one) for path, one in (await workspace.read_all(base, readers)).items()}
@@ -141,7 +147,7 @@ def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
 
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
-    settings = await workspace.read_all(base, [path for path in blobs if _may_start_tests(path)])
+    settings = await workspace.read_all(base, [path for path in blobs if may_start_tests(path)])
     read = {path: as_text(one) for path, one in settings.items()}
     configured = next((path for path in CONFIGURED if path in read and configures_pytest(path, read[path])), "")
     text = read.get(configured, "")
@@ -167,7 +173,7 @@ async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts
     )
 
 
-def _may_start_tests(path: str) -> bool:
+def may_start_tests(path: str) -> bool:
     """Whether the file may contain commands that run tests: settings and scripts at the top, and those of a CI."""
     pure = PurePosixPath(path)
     return pure.suffix in _SETTINGS and (len(pure.parts) == 1 or pure.parts[0].startswith("."))

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TypeAlias
@@ -13,7 +13,13 @@ from trued.model import EXISTING_TESTS, Check, CommandCheck, DependenciesCheck, 
 from trued.proof.checks.dependencies import SOURCES
 from trued.proof.checks.package_manifests import is_package_manifest
 from trued.proof.hashes import check_hash
-from trued.proof.reach.uncollected_tests import FOREIGN_CODE, TESTS_MODULE, data_of_tests
+from trued.proof.reach.uncollected_tests import (
+    FOREIGN_CODE,
+    TESTS_MODULE,
+    data_of_tests,
+    may_start_tests,
+    read_by_tests,
+)
 from trued.proof.room.frozen_files import (
     CONFIGURED,
     configured_test_functions,
@@ -52,6 +58,15 @@ FOREIGN_ENDINGS = (
     *(".rb", ".php", ".pl", ".t", ".lua", ".java", ".kt", ".scala", ".cs", ".swift", ".ex", ".exs", ".dart", ".jl"),
     *(".rs", ".c", ".cc", ".cpp"),
 )
+# Endings of tests that are no code. If tests of the base name or list such files, a runner of code reads them.
+WRITTEN_TESTS = (
+    *(".feature", ".story", ".robot", ".hurl", ".bru", ".side", ".jmx", ".tavern.yaml", ".tavern.yml"),
+    *(".venom.yaml", ".venom.yml", ".postman_collection.json", ".stepci.yml", ".stepci.yaml", ".cram"),
+)
+_TESTS_NOTEBOOKS = re.compile(r"\b(?:nbval|nbmake|testbook)\b")
+_STEP = re.compile(r"\n[ \t]*-[ \t]")  # where a step of a CI begins
+_COMPARES = re.compile(r"(?:^|[;&|(\n]|\brun:|\bscript:|\bif|!)[ \t]*(?:test|\[\[?|diff|cmp|grep -\w*q\w*)[ \t]")
+_STARTS = re.compile(r"-m[ \t]+([\w.]+)|(?:^|[\s\"'(./])((?:[\w-]+/)*[\w-]+\.(?:py|[cm]?[jt]s|sh))(?![\w.])")
 MOST_NAMED = 5  # at most this many such files are named
 _FOREIGN_TEST = re.compile(r"(?:.+[._-])?(?:tests?|spec)|tests?[._-].+|.*[a-z0-9]Tests?|Tests?[A-Z].*")
 SHELL_SCRIPTS = (".sh", ".bash", ".bats")
@@ -284,14 +299,41 @@ async def _tests_without_runner(
     workspace: Workspace, commit: str, blobs: _Blobs, scripts: Mapping[str, str]
 ) -> list[str]:
     """Files that are named like tests, but that the engine cannot run: tests in other languages, if no manifest has
-    already shown a suite of them, and shell scripts that start no test runner known to the engine."""
+    already shown a suite of them; tests that are no code (`.feature`); steps of a CI; and shell scripts that start no
+    test runner known to the engine."""
     foreign = [] if any(_foreign(blobs)) else [path for path in blobs if _is_foreign_test(path)]
     data = await data_of_tests(workspace, commit, foreign)
     foreign = [path for path in foreign if path not in data][:MOST_NAMED]
     named = [path for path in blobs if path.endswith(SHELL_SCRIPTS) and _is_script_of_tests(path)][:MOST_READ]
+    written = [path for path in blobs if path.endswith(WRITTEN_TESTS) and FOREIGN_CODE.isdisjoint(path.split("/"))]
+    read = await read_by_tests(workspace, commit, written)
+    foreign += [path for path in written if path not in read][:MOST_NAMED]
+    foreign += await _tested_by_settings(workspace, commit, blobs)
     texts = await workspace.read_all(commit, named)
-    read = {path: texts.get(path, b"").decode("utf-8", "replace") for path in named}
-    return [*foreign, *(path for path, text in read.items() if not _starts_runner(text, scripts))]
+    shell = {path: texts.get(path, b"").decode("utf-8", "replace") for path in named}
+    return [*foreign, *(path for path, text in shell.items() if not _starts_runner(text, scripts))]
+
+
+async def _tested_by_settings(workspace: Workspace, commit: str, blobs: _Blobs) -> list[str]:
+    """Notebooks, if settings of the base name a tool that tests them, and settings of a CI with a step that starts
+    code of the project and compares something."""
+    settings = await workspace.read_all(commit, [path for path in blobs if may_start_tests(path)])
+    texts = {path: one.decode("utf-8", "replace") for path, one in settings.items()}
+    notebooks = [path for path in blobs if path.endswith(".ipynb")][:MOST_NAMED]
+    found = notebooks if any(map(_TESTS_NOTEBOOKS.search, texts.values())) else []
+    own = {*blobs, *(part for path in blobs if path.endswith(".py") for part in (path.split("/")[0], path[:-3]))}
+    found += [
+        path for path, text in texts.items() if path.endswith((".yml", ".yaml")) and _has_step_of_tests(text, own)
+    ]
+    return found
+
+
+def _has_step_of_tests(text: str, own: Collection[str]) -> bool:
+    for step in _STEP.split(text):
+        started = {name.split(".")[0] or path for name, path in _STARTS.findall(step)}
+        if not started.isdisjoint(own) and _COMPARES.search(step):
+            return True
+    return False
 
 
 def _is_script_of_tests(path: str) -> bool:

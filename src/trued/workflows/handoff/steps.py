@@ -207,6 +207,9 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
     run.branch.allow_notes(project.note)
     example, text = e2e_example(project.state.start)
     run.branch.set_background(SCRIPT, example)
+    before = await run.branch.read(SCRIPT)
+    if before is not None and not is_untouched(before):
+        run.branch.count_as_work(SCRIPT)  # the user's own
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
     if any(one.verification_method == "e2e" for one in project.features.features):
