@@ -73,7 +73,7 @@ _JS_STRING = r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\$])*`"
 _ASIDE = re.compile(
     rf"//[^\n]*|/\*.*?\*/|{_JS_STRING}"
     r"|(?:(?<=[(,=:\[!&|?{;+*%~^-])(?<!\+\+)(?<!--)|(?<==>)|(?<=[\s;{}()]return)|(?<=[\s;{}()]case))\s*"
-    r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/\w*",
+    r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n]){0,500}+\]|[^/\\\n\[]){1,1000}+/\w*",
     re.DOTALL,
 )
 _AMBIGUOUS = re.compile(
@@ -110,7 +110,9 @@ _MAKER_NAMED = re.compile(r"([\"'`])(?:constructor|Function|dlopen|getBuiltinMod
 _COMPARED = re.compile(r"(?:[!=]==?|\bcase|\b(?:describe|it|test|suite|context)(?:\.\w+)?\s*\()\s*$")
 _COMPUTED = re.compile(r"\b(?:require|import)\s*\(\s*[^\s\"'`)]|\bcreateRequire\b|\bnew\s+Function\b|\beval\s*\(")
 _NAMED_REQUIRE = re.compile(r"\[\s*[\"'`](?:require|eval|createRequire|_load|Function)[\"'`]\s*\]")
-_TYPES = re.compile(r"^[ \t]*(?:import|export)\s+type\s[^;'\"]*?\bfrom\s*(?:\"[^\"\n]+\"|'[^'\n]+')", re.MULTILINE)
+_TYPES = re.compile(
+    r"^[ \t]*(?:import|export)\s+type\s[^;'\"]{0,500}?\bfrom\s*(?:\"[^\"\n]+\"|'[^'\n]+')", re.MULTILINE
+)
 # A comment may load types or a library for JSX.
 _REQUIRED_BY_COMMENT = re.compile(r"/// *<reference\s+types=[\"']([^\"'\n]+)[\"']|@jsxImportSource\s+([\w@./-]+)")
 _CHILDREN = re.compile(r"[\"'`](?:node:)?child_process[\"'`]")
@@ -124,7 +126,7 @@ _STARTS_COMPILED = re.compile(
 _COMPILED_WORDS = re.compile(r"Command(?:Context|::new)?\((?:ctx,\s*)?\"([^\"]*)\"([^;]*)")
 # Go: comments and strings; imports, alone or in a group, with their strings set aside; directives to the toolchain.
 _GO_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|`[^`]*`|'(?:\\.|[^'\\\n])+'", re.DOTALL)
-_GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^)]*)\)|([\w.]*\s*\0\d+\0))")
+_GO_IMPORT = re.compile(r"\bimport\s*(?:\(([^()]*)\)|([\w.]*\s*\0\d+\0))")
 _GO_IMPORTED = re.compile(r"([\w.]*)\s*\0(\d+)\0")
 _GO_DIRECTIVE = re.compile(r"//go:(?!(?:build|embed|noinline|nosplit|norace|noescape|debug|fix)\b)")
 _LEADS_OUT_OF_RUST = re.compile(r"\bextern\s*(?:\"|\{)|#!?\[\s*link|\bunsafe\b|\basm!|cargo::?\w+")
