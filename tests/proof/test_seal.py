@@ -170,3 +170,13 @@ async def test_a_failed_preparation_leaves_everything_unjudged(tmp_path: Path) -
     assert stands(await broken.seal()) == {"*": Base.UNJUDGED}
     fine = Trial(tmp_path / "b", BASE, [{"id": "r", "text": "x", "checks": checks}], prepare=("touch made",))
     assert stands(await fine.seal()) == {"command": Base.GUARD}
+
+
+@pytest.mark.spec("LAW-11")
+async def test_an_error_that_all_tests_share_is_the_reason_why_they_guard_nothing(tmp_path: Path) -> None:
+    setting = "import os\n\n\ndef key():\n    return os.environ['PAY_KEY']\n"
+    for name, second, said in (("shared", "key()", " (KeyError: 'PAY_KEY')"), ("two", "1 / 0", "")):
+        tests = f"from pay import key\n\n\ndef test_one():\n    key()\n\n\ndef test_two():\n    {second}\n"
+        trial = Trial(tmp_path / name, {"pay.py": setting, "test_pay.py": tests}, [])
+        (why,) = (await trial.seal_with_existing_tests()).unguarded
+        assert why.endswith(f"no test passes on the base{said}")

@@ -166,9 +166,11 @@ def _has_counted(contract: Contract, name: str) -> bool:
 
 
 def _why_not_run(contract: Contract, name: str) -> str:
-    if not _could_not_run(contract, name):
-        return "no test passes on the base"
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
+    if not _could_not_run(contract, name):
+        errors = {_error(one) for one in tried if one.outcome is Outcomes.FAILED}
+        shared = f" ({errors.pop()[:MOST_WHY]})" if len(errors) == 1 and any(errors) else ""
+        return f"no test passes on the base{shared}"
     why = next((_cause(one)[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
     return f"could not be run on the base{f' ({why})' if why else ''}"
 
@@ -180,8 +182,18 @@ def _cause(one: Tried) -> str:
     text = one.detail
     if file != WHOLE_CHECK and (room := re.search(rf"[^\s'\"]*/(?={re.escape(file)})", text)):
         text = text.replace(room.group(), "")
-    errors = re.findall(r"^E[ \t]+(\S.*)$", text, re.MULTILINE)
+    errors = _errors_of_pytest(text)
     return " ".join(f"{file}: {' '.join(errors)}".split()) if errors else " ".join(text.split())
+
+
+def _error(one: Tried) -> str:
+    """The error of a failed test on one line, without the place where it was raised; "" if the runner shows none."""
+    errors = _errors_of_pytest(one.detail)
+    return " ".join(" ".join(errors or one.detail.splitlines()[:1]).split())
+
+
+def _errors_of_pytest(text: str) -> list[str]:
+    return re.findall(r"^E[ \t]+(\S.*)$", text, re.MULTILINE)
 
 
 def _command_of(contract: Contract, name: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from tests.proof.trial import Trial, bare_interpreter, only, quiet
 from trued.model import Grade, Outcomes
 from trued.proof.room.environment import choose_environment, declared_changes
+from trued.proof.room.preparation import first_errors
 from trued.proof.room.virtualenv import SYSTEM_PATH, machine_path, registries
 from trued.proof.seal import SealTerms, seal
 
@@ -90,6 +91,22 @@ async def test_what_a_preparation_installs_is_there_for_calls_lines_and_tests(tm
 async def test_a_preparation_that_fails_on_the_head_is_unjudged_there(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, CHECKS, prepare=PREPARE)
     assert only(await trial.verdict({**HONEST, "prepare.py": "raise SystemExit(7)\n"})).grade is not Grade.PROVEN
+
+
+@pytest.mark.spec("DAY-2")
+async def test_a_preparation_that_fails_is_shown_once_with_the_lines_that_name_the_error(tmp_path: Path) -> None:
+    """However much an installer prints after its reason, and whatever differs between its runs."""
+    said = "echo code ERESOLVE; echo ERROR: no lock file matches; seq 300; date +%N; exit 1"
+    trial = Trial(tmp_path, BASE, calls({"call": "m:f", "args": [3], "returns": 6}), prepare=(said,))
+    judged = only(await trial.verdict(HONEST))
+    assert judged.grade is Grade.UNJUDGED
+    (why,) = judged.why
+    assert f"`{said}` failed before any check: ERROR: no lock file matches; correct" in why
+    assert first_errors("npm error code EUSAGE\nnpm error\nnpm error `npm ci` needs a lock\nnpm error log: 1") == (
+        "npm error code EUSAGE npm error `npm ci` needs a lock"
+    )
+    assert first_errors("one\ntwo: 0 errors\n\n") == "two: 0 errors"
+    assert first_errors("") == ""
 
 
 # -- files that come with the contract ---------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Runs the `prepare` commands of a contract: once in each room, with network access, in the room's own environment."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,8 @@ from trued.protocols import Command, CommandResult
 
 PREPARE_S = 600.0
 PREPARE_BYTES = 16 * 1024 * 1024  # the most output of one command; installers print much
+MOST_ERRORS = 2  # npm prints a code first, and then the reason
+_ERROR = r"(?:error\b|\berr!|\bfatal\b|\bnot found\b|\bno such\b)"
 FOLDER = "environment"  # beside the checkout, so that it is removed with the room
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
 
@@ -52,7 +55,8 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
         for command in commands:
             ran = await _execute(bench, ("sh", "-c", command), variables, environment)
             if ran.exit_code != 0:
-                return f"`{command}` failed before any check: {cap_output(ran.stdout, ran.stderr)[-600:]}"
+                output = cap_output(ran.stdout, ran.stderr)
+                return f"`{' '.join(command.split())}` failed before any check: {first_errors(output)}\n{output[-600:]}"
     finally:
         _forget(bench.room / ".git")
     return ""
@@ -71,6 +75,14 @@ async def _make_repository(bench: Bench, variables: Mapping[str, str]) -> str:
         if ran.exit_code == 0
         else f"no repository could be made for the preparation: {cap_output(ran.stdout, ran.stderr)[-600:]}"
     )
+
+
+def first_errors(output: str) -> str:
+    """The first lines that name an error, on one line; the last line if there is none. Installers print their reason
+    first, and then much that differs between runs, such as the name of a log file."""
+    lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
+    named = [line for line in lines if re.search(rf"{_ERROR}.*\w", line, re.IGNORECASE)]
+    return " ".join(named[:MOST_ERRORS] or lines[-1:])
 
 
 def _forget(repository: Path) -> None:

@@ -357,7 +357,8 @@ def _add_uncounted(count: _Count, case: str, stood: Base) -> None:
 def _add_details_of_whole_check(count: _Count, base: Sequence[Evidence]) -> None:
     for fact in base:
         for one in fact.tried:
-            if one.id == WHOLE_CHECK and one.detail not in count.notes:
+            # `missing` already says why a preparation failed; the rest of its output differs between runs.
+            if one.id == WHOLE_CHECK and one.kind != "prepare" and one.detail not in count.notes:
                 count.notes.append(one.detail)
 
 

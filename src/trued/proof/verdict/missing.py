@@ -66,6 +66,7 @@ def missing_part(check: Check, tried: Tried) -> MissingFromEnvironment:
         return MissingFromEnvironment(name=name, what=what, fix=NEWER_NODE)
     said = " ".join(tried.detail.split())[:LONGEST]
     if kind == "prepare":
+        said = tried.detail.partition("\n")[0][:LONGEST]  # what follows differs between runs
         what = f"the preparation fails on the base, too{f': {said}' if said else ''}"
         return MissingFromEnvironment(name="prepare", what=what, fix="correct `environment: {prepare: […]}`")
     if kind == IMPORT:
