@@ -137,6 +137,7 @@ def test_a_broken_gate_says_so_and_blocks_nobody(yard: Yard) -> None:
     assert "nothing is proven" in without.stdout
 
 
+@pytest.mark.slow
 def test_checks_that_do_not_end_hold_nobody_up(yard: Yard) -> None:
     yard.install("claude", more=("--within", "3"))
     yard.write("slug.py", f"import time\ntime.sleep(4711)\n{GREEN}")
@@ -227,6 +228,7 @@ def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_
     assert yard.stop(active=True) == {}
 
 
+@pytest.mark.slow
 def test_a_new_base_is_sealed_with_the_requirements_as_they_were_though_their_file_is_gone(yard: Yard) -> None:
     yard.install("git")
     yard.requirements.unlink()

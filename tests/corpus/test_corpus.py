@@ -37,6 +37,7 @@ async def project(source: Path, sealed: dict[str, Sealed], factory: pytest.TempP
     return sealed[name]
 
 
+@pytest.mark.many(2)
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-4", "LAW-5", "LAW-6", "LAW-7")
 @pytest.mark.parametrize(
     ("case", "kind"),

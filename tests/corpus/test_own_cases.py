@@ -51,6 +51,7 @@ async def contracted(case: CorpusCase, sealed: dict[str, Sealed], factory: pytes
     return sealed[case.seal_key]
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-4", "LAW-5", "LAW-6", "LAW-7")
 @pytest.mark.parametrize("case", listed())
 async def test_the_right_requirements_are_met_and_the_others_are_named(

@@ -243,6 +243,7 @@ async def test_one_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     assert any(one.startswith("not finished: ") and "is failed" in one for one in found["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("USE-8", "RUN-2")
 async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(ground: Ground) -> None:
     at_work = asyncio.Event()

@@ -61,6 +61,7 @@ async def test_a_quick_verdict_runs_once_is_tested_at_most_and_says_so(tmp_path:
     assert (full.verdict.grade, full.code, set(turns)) == (Grade.PROVEN, 0, {1, 2})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_who_passes_only_the_first_time_is_refuted_after_a_quick_verdict_as_before(tmp_path: Path) -> None:
     repo = tmp_path / "repo"

@@ -140,7 +140,7 @@ BAD = {
 
 @pytest.mark.spec("AGT-3", "RUN-5", "USE-3")
 @pytest.mark.parametrize("code", BAD.values(), ids=BAD.keys())
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 async def test_an_agent_that_fails_ends_the_run_in_a_clear_state_and_can_be_mended(
     world: World, engine: Engine, code: str
 ) -> None:

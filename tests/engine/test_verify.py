@@ -266,7 +266,7 @@ OWN = "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 
 
 
 @pytest.mark.spec("USE-5", "LAW-2", "LAW-8")
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("head", "grade", "code"),
     [
@@ -400,6 +400,7 @@ async def test_tests_that_the_base_has_gained_since_the_work_began_are_named_as_
     assert not any("rebase" in one for one in broken.why)
 
 
+@pytest.mark.slow
 async def test_a_command_that_must_keep_passing_is_held_by_existing_tests_that_run_the_change(tmp_path: Path) -> None:
     """Nobody sees which files a command runs. Existing tests that run a changed file show that the work is guarded."""
     check = "import pathlib, sys\n\nsys.exit('TODO' in pathlib.Path('tiny.py').read_text())\n"

@@ -102,6 +102,7 @@ def test_a_former_hook_finds_its_name_and_the_files_around_it(yard: Yard, bare_r
     assert (yard.repository / "tools" / "_" / "pre-push").read_text() == start
 
 
+@pytest.mark.slow
 def test_a_former_hook_that_goes_to_the_working_tree_from_its_own_place_gets_there(
     yard: Yard, bare_remote: Path
 ) -> None:

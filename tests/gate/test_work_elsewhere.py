@@ -214,6 +214,7 @@ def test_work_is_judged_where_the_turn_began_though_the_agent_went_elsewhere(yar
     assert yard.stop(prompt_id="work", cwd=str(other))["decision"] == "block"
 
 
+@pytest.mark.many(2)
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("hide", [excluded, in_a_repository_inside, on_a_branch, None])
 def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
@@ -232,6 +233,7 @@ def test_nothing_is_hidden_where_the_turn_began_by_going_elsewhere(
     assert answer.get("decision") == ("block" if hide else None)
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("hide", [in_a_new_worktree, under_a_tag, on_a_branch_without_commits])
 def test_neither_worktrees_nor_tags_nor_an_empty_branch_hide_work(yard: Yard, hide: Callable[[Yard], None]) -> None:
@@ -280,6 +282,7 @@ def test_what_another_session_pushes_from_its_worktree_is_its_own_work(yard: Yar
     assert yard.stop("s2", prompt_id="task", cwd=str(other))["decision"] == "block"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_an_agent_does_not_leave_its_gate_by_going_to_a_repository_with_another(yard: Yard) -> None:
     """An agent may install a gate where there is none, with requirements that hold already."""
@@ -297,6 +300,7 @@ def test_an_agent_does_not_leave_its_gate_by_going_to_a_repository_with_another(
     assert yard.stop(prompt_id="work", cwd=str(other)).get("decision") == "block"
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-10")
 @pytest.mark.parametrize("name", ["contract.json", "gate.json"])
 def test_a_gate_that_cannot_judge_does_not_hide_what_another_one_refuses(name: str, yard: Yard) -> None:
@@ -358,6 +362,7 @@ def test_whoever_only_checks_out_an_existing_branch_is_not_blocked(yard: Yard) -
     assert yard.stop(prompt_id="work")["decision"] == "block"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-10")
 def test_a_question_is_not_blocked_because_another_session_works_in_another_worktree(yard: Yard) -> None:
     yard.install("claude")

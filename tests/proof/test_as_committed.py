@@ -68,7 +68,7 @@ async def sealed(cellar: Cellar) -> Sealed:
 
 @pytest.mark.spec("LAW-4", "LAW-9")
 @pytest.mark.parametrize("tell", TELLS)
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 async def test_code_that_is_right_only_beside_the_bases_tests_is_refuted(sealed: Sealed, tell: str) -> None:
     files, seen = TELLS[tell]
     verdict = await sealed.trial.prove(
@@ -87,6 +87,7 @@ async def test_honest_code_that_comes_with_tests_and_settings_is_proven(sealed: 
     assert only(verdict).grade is Grade.PROVEN, only(verdict).why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 async def test_without_existing_tests_compiled_code_counts_too(tmp_path: Path) -> None:
     """Nothing but compiled code is left out then, and the cases are the only checks."""
@@ -151,6 +152,7 @@ async def test_tests_that_ran_without_a_module_that_hides_another_show_tested_at
     assert all("colorsys" in one.why[0] for one in [*found.values()][:3]), found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_a_copy_beside_the_product_is_not_the_product(tmp_path: Path) -> None:
     """The base has its modules in `src`, from where they are installed; a module at the top would hide them."""

@@ -44,7 +44,7 @@ async def by_tests(cellar: Cellar) -> Sealed:
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("text", IN_PROCESS.values(), ids=IN_PROCESS)
 async def test_nothing_that_the_head_does_in_its_own_process_is_accepted(by_data: Sealed, text: str) -> None:
     verdict = await by_data.trial.prove(by_data.contract, await by_data.trial.head(core(text)))
@@ -71,6 +71,7 @@ async def test_no_file_beside_the_code_makes_undone_work_pass(by_tests: Sealed, 
 HARMLESS = ["a conftest at the root", "pytest.ini", "tox.ini", "setup.cfg", "a package of tests", "sitecustomize"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 @pytest.mark.many(1)
 @pytest.mark.parametrize("name", HARMLESS)

@@ -70,6 +70,7 @@ async def test_a_verdict_says_which_files_of_the_base_git_would_have_converted(t
     assert [one.partition(":")[0] for one in said] == [".gitattributes (*.txt eol=crlf)"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-9")
 async def test_a_macro_of_the_base_may_stand_for_another_one(tmp_path: Path) -> None:
     macros = "[attr]outer middle\n[attr]middle inner\n[attr]inner eol=crlf\n"

@@ -35,6 +35,7 @@ async def grade(place: Path, cases: list[dict[str, Any]], head: dict[str, str | 
     return only(verdict).grade
 
 
+@pytest.mark.many(2)
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(
     ("text", "deserved"),
@@ -58,6 +59,7 @@ async def test_a_value_is_what_a_user_gets_and_not_its_name(tmp_path: Path, text
     assert await grade(tmp_path, CASES, {"tiny.py": text}) is deserved
 
 
+@pytest.mark.many(2)
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")
 @pytest.mark.spec("LAW-7", "LAW-8")
 @pytest.mark.parametrize(
@@ -102,6 +104,7 @@ SERVE = {"command": ["python", "app.py"], "port_env": "PORT", "ready": {"path": 
 EXCHANGES = [{"http": {"path": f"/double?x={one}"}, "status": 200, "json": {"double": 2 * one}} for one in (3, 50)]
 
 
+@pytest.mark.many(2)
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize(
     ("seen", "deserved"),
@@ -149,6 +152,7 @@ COUNTING = (
 )
 
 
+@pytest.mark.many(2)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     ("test", "head", "deserved"),

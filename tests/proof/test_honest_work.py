@@ -25,6 +25,7 @@ describe('b', () => { it('works', () => { assert.equal(two(), 2); }); });
 BASE = {"package.json": '{"scripts": {"test": "node --test"}}', "lib.js": "exports.one = () => 1;\n"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_nested_tests_mocked_clocks_and_equal_titles_are_no_forgery(tmp_path: Path) -> None:
     check = {"kind": "tests", "command": "npm test", "files": ["test/lib.test.js"]}

@@ -82,6 +82,7 @@ async def new_module(place: Path, command: str, head: dict[str, str | None]) -> 
     return await trial.prove(await trial.seal(), await trial.head(head))
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-1", "LAW-5")
 @pytest.mark.parametrize(("command", "file", "test"), RUNS, ids=["pytest", "unittest", "node"])
 async def test_a_test_file_that_imports_what_the_base_does_not_have_yet_is_red_there(

@@ -43,6 +43,7 @@ async def test_data_beside_the_tests_is_frozen_and_handed_to_no_runner(tmp_path:
     assert only(await trial.prove(contract, liar)).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11")
 async def test_where_the_contracts_version_of_a_file_was_used_that_is_said(tmp_path: Path) -> None:
     base = {**BASE, "tests/test_kit.py": "def test_nothing():\n    pass\n"}

@@ -52,6 +52,7 @@ async def test_a_test_that_passes_once_is_refuted(tmp_path: Path) -> None:
     assert (await judged(tmp_path, once)).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("here", ["socket.gethostname() == 'localhost'", "os.environ['HOME'].endswith('home')"])
 @pytest.mark.many(1)

@@ -72,6 +72,7 @@ async def test_a_core_that_is_busy_for_a_moment_costs_no_whole_turn(tmp_path: Pa
     assert not await workspace.can_run_side_by_side(saving_s=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     "first",
@@ -91,6 +92,7 @@ async def test_a_head_that_fails_on_what_its_first_turn_left_is_refuted(tmp_path
     assert [(one.turn, BESIDE in one.setting) for one in turns(found)] == [(1, False), (2, False)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_head_that_fails_always_is_refuted_by_a_turn_of_its_own(tmp_path: Path) -> None:
     found = await verdict(tmp_path, "return 0")
@@ -231,6 +233,7 @@ async def test_code_that_is_right_only_after_a_test_left_a_trace_that_is_no_file
     assert found.requirements[0].grade is Grade.REFUTED, found.requirements[0].why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_tests_that_leave_a_trace_that_is_no_file_cost_honest_code_nothing(tmp_path: Path) -> None:
     found = await verdict(tmp_path, f"{PLACE}\n    {TRACES['time of a folder'][0]}")

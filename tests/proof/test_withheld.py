@@ -94,6 +94,7 @@ async def test_tests_from_a_folder_of_the_users_still_go_from_red_to_green(tmp_p
     assert [(one.turn, one.held_out) for one in of_hidden(verdict.evidence)] == [(1, True), (2, True)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-7")
 async def test_a_file_of_the_base_under_the_same_name_is_there_again_for_everybody_else(tmp_path: Path) -> None:
     files = {"tests/test_old.py": "from calc import double\n\n\ndef test_half():\n    assert double(4) == 8\n"}
@@ -271,6 +272,7 @@ def asks(number: int, call: str = "calc:double", **more: Any) -> Finding:
     return Finding(what=f"bit {number}", requirement="double", by="purple-team-b", case=case, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_objections_read_nothing_that_a_head_kept_of_held_out_cases(tmp_path: Path) -> None:
     """Each objection asks for one bit of the input that the head has stored; all get the same answer."""

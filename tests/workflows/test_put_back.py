@@ -28,6 +28,7 @@ def meddler(order: Order) -> dict[str, Any]:
     return yes_reply(order.schema, branch_name="fix/NUM-7-numbers", files_changed=["tiny.py"])
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("DAY-5", "LAW-3")
 @pytest.mark.parametrize(
     "workflow", [pytest.param(one, marks=pytest.mark.slow if one in LONG else ()) for one in GOALS]

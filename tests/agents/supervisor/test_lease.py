@@ -28,6 +28,7 @@ def lease_of(world: World, seconds: float) -> LeaseFile:
     return lease
 
 
+@pytest.mark.many(3)
 @pytest.mark.spec("HUB-3")
 @pytest.mark.parametrize("driver", ["killed", "frozen", "cut off"])
 async def test_an_agent_ends_with_the_lease_and_is_not_started_again_before_there_is_one(

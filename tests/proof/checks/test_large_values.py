@@ -90,6 +90,7 @@ def details(verdict: Verdict) -> list[str]:
     return [f"{one.kind}: {one.detail}" for fact in verdict.evidence if fact.side == "head" for one in fact.tried]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", pytest.param("node", marks=pytest.mark.slow)])
 @pytest.mark.spec("LAW-6", "LAW-7")
 async def test_a_call_with_many_numbers_that_leaves_them_alone_is_proven(tmp_path: Path, language: str) -> None:

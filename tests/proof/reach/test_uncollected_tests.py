@@ -79,6 +79,7 @@ async def judged(place: Path, files: dict[str, str], *heads: dict[str, str]) -> 
     return contract, await trial.judged(contract, *({"kit.py": THREE, **one} for one in heads))
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6", "LAW-11")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROJECTS]

@@ -43,6 +43,7 @@ MEDDLING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize(
     "ways", [tuple(MEDDLING), *(pytest.param((one,), marks=pytest.mark.slow) for one in MEDDLING)], ids="+".join

@@ -126,6 +126,7 @@ IN_PACKAGES: dict[str, str | None] = {
 }
 
 
+@pytest.mark.many(1)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("more", [{}, IN_PACKAGES], ids=["modules of one name", "packages of one name"])
 async def test_test_files_of_one_name_run_together(tmp_path: Path, more: dict[str, str | None]) -> None:

@@ -300,6 +300,7 @@ async def test_what_the_base_had_is_not_shown_by_cases_about_what_is_new(test: s
     assert "kit.py (two)" in found[0].why[0]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_test_that_the_base_passes_only_alone_guards_nothing(tmp_path: Path) -> None:
     """Its file cannot be imported after the other one, on the base and on the head."""
@@ -383,6 +384,7 @@ async def test_a_test_that_passes_does_not_watch_over_what_only_others_would_not
     assert (found[0].lacks, "kit.py (two)" in found[0].why[0]) == ("attest", True), found[0].why
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_a_suite_of_skipped_tests_watches_over_nothing_that_it_loads(tmp_path: Path) -> None:
     """Every test of the base is skipped. The head breaks code that they would reach, in a file that they load."""

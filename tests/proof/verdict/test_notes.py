@@ -37,6 +37,7 @@ def test_words_in_a_note_do_not_make_it_a_fact() -> None:
     assert facts_of(Verdict.model_validate_json(made.model_dump_json())) == ("seen", "built")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11", "DAY-12")
 async def test_that_a_proven_requirement_also_has_ordinary_tests_is_no_gap_in_its_checks(tmp_path: Path) -> None:
     """The grade accounts for the tests already: the requirement is `proven`, and nothing is left unchecked."""

@@ -94,6 +94,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     assert (await engine.resume(record.id)).head == done.head
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-9")
 async def test_a_feature_whose_attempts_are_used_up_is_failed_and_says_why(tmp_path: Path, stack: ExitStack) -> None:
     ground = Hands(tmp_path, stack, [feature("double")])

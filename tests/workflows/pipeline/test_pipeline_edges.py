@@ -55,6 +55,7 @@ def rated(severity: str, *findings: str) -> Any:
 # -- before the plan is sealed -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.spec("PIPE-1", "PIPE-3", "PIPE-5", "PIPE-10", "PIPE-12", "PIPE-15", "PIPE-17", "USE-10")
 async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_and_are_told(line: Line) -> None:
     """EC-1, EC-7, EC-8, EC-9, EC-10."""
