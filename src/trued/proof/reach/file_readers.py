@@ -23,7 +23,9 @@ _COMMENTS = re.compile(r"(?:^[ \t]*(?:#(?!!)|//|/\*|\*(?=[ /])|<!--)|[ \t](?:#|/
 _DOCSTRINGS = re.compile(r"""^[ \t]*[rRuUbB]*(\"{3}|'{3})[\s\S]*?\1""", re.MULTILINE)
 _WORD = re.compile(r"[\w.@+~-]+")
 # A text in quotes, and what joins it to another one before it.
-_LITERAL = re.compile(r"""(\+[ \t]*)?(["'`])((?:(?!\2)[^\n\\]|\\.)*)\2""")
+_LITERAL = re.compile(
+    r"(\+[ \t]*)?(?:" + "|".join(rf"{one}([^{one}\\\n]*(?:\\.[^{one}\\\n]*)*){one}" for one in "\"'`") + ")"
+)
 _KEYS = re.compile(r"""(?:[{,]\s*["'](\w*)["'](?=\s*:)|(?<=[\w)\]])\[["'](\w*)["']\])""")  # names of values, no paths
 _COMPUTED = re.compile(r"[{*%$<]")
 _SEPARATOR = re.compile(r"[/\\]+")
@@ -38,7 +40,8 @@ def _said(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[str], fr
     plain = _COMMENTS.sub("", _DOCSTRINGS.sub("", text))
     words = {one.rstrip(".") for one in _WORD.findall(plain)}
     parts, ends, endings = set[str](), set[str](), set[str]()
-    for joined, _, literal in _LITERAL.findall(_KEYS.sub(" ", plain)):
+    for joined, *quoted in _LITERAL.findall(_KEYS.sub(" ", plain)):
+        literal = "".join(quoted)
         # What begins with a slash is a route or an address, unless it is joined to the name of a folder.
         if joined or not literal.startswith("/"):
             named = [one for one in _SEPARATOR.split(literal) if one]
@@ -85,14 +88,15 @@ def read_files(texts: Mapping[str, str], files: Iterable[str], known: Collection
     settings = [path for path in texts if path.endswith(SETTINGS)]
 
     def among(readers: Iterable[str], asked: Collection[str]) -> set[str]:
-        names = {part for one in asked for part in PurePosixPath(one).parts} | {
-            PurePosixPath(one).suffix for one in asked
-        }
-        found = set[str]()
+        names = {one: {*PurePosixPath(one).parts, PurePosixPath(one).suffix} - {""} for one in asked}
+        every, found = frozenset[str]().union(*names.values()), set[str]()
         for path in readers:
             text = texts[path]
-            if LISTS.search(text) or any(name and name in text for name in names):  # quick: most texts have none
-                found |= {one for one in asked if one != path and may_read(path, text, one, known)}
+            lists, said = LISTS.search(text), {name for name in every if name in text}  # quick: most texts say none
+            near = [
+                one for one in asked if one not in found and one != path and (lists or not said.isdisjoint(names[one]))
+            ]
+            found |= {one for one in near if may_read(path, text, one, known)}
         return found
 
     left, found = [path for path in settings if path not in wanted], among(running, wanted)
