@@ -93,7 +93,8 @@ async def _try_tests(
     tried = replace(tried, facts=facts)
     known = await workspace.blobs(contract.base)
     there = check.model_copy(update={"files": tuple(one for one in named if one in known)})
-    return tried, await _failing_before(replace(sides, own_files={}), there, tried.here)
+    before = replace(sides, own_files={}, commit=contract.base)  # with the base's tests and packages
+    return tried, await _failing_before(before, there, tried.here)
 
 
 async def _failing_before(sides: BothSides, check: TestsCheck, here: Sequence[Evidence]) -> set[str]:
