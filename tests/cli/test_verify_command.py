@@ -225,8 +225,9 @@ def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Pat
     ],
 )
 def test_no_option_is_ignored_because_a_receipt_is_there_or_not(
-    words: list[str], repo: Path, asked: Path, trued: Trued
+    words: list[str], repo: Path, asked: Path, trued: Trued, tmp_path: Path
 ) -> None:
+    (tmp_path / "r.json").write_text("{}")
     done = trued("verify", *words)
     assert done.returncode == 2
     assert f"{next(word for word in words if word.startswith('--'))} has no effect with" in done.stderr, done.stderr
