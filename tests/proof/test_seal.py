@@ -122,7 +122,7 @@ async def test_a_command_stands_by_its_exit_code(tmp_path: Path) -> None:
         ({"command": "pytest; true"}, Base.BROKEN, "starts no test runner whose results can be counted"),
         ({"command": "pytest --surely-no-option"}, Base.UNJUDGED, "surely-no-option"),
         ({"command": "pytest tests/test_kit.py -k nothing_is_called_so"}, Base.BROKEN, "no test was collected"),
-        ({"command": "pytest", "files": ["tests/test_absent.py"]}, Base.BROKEN, "not on the base"),
+        ({"command": "pytest", "files": ["tests/test_absent.py"]}, Base.BROKEN, "the base has no tests/test_absent.py"),
     ],
 )
 async def test_a_check_that_cannot_be_counted_says_why(

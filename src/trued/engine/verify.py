@@ -89,7 +89,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                 }
                 verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
                 verdict = await with_advice(workspace, verdict)
-            verdict = _with_reason(verdict, await _lacking_commits(base, head))
+            if any(one.grade is Grade.REFUTED for one in verdict.suites):
+                verdict = _with_reason(verdict, await _lacking_commits(base, head))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
@@ -193,7 +194,7 @@ async def _lacking_commits(base: NamedCommit, head: NamedCommit) -> str:
 def _with_reason(verdict: Verdict, why: str) -> Verdict:
     """The verdict with this reason in each requirement that existing tests refute: other people may have written
     them."""
-    if not why or not any(one.grade is Grade.REFUTED for one in verdict.suites):
+    if not why:
         return verdict
     told = tuple(
         one.model_copy(update={"why": (*one.why[:1], why, *one.why[1:])}) if one.grade is Grade.REFUTED else one
