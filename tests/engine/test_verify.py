@@ -304,6 +304,7 @@ FRAGILE = (
 MORE = f"{TESTS}\n\n{KNOWN}"
 
 
+@pytest.mark.many(3)
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize(
     ("before", "work", "tests", "grade", "uncounted"),

@@ -88,6 +88,7 @@ NET = {
 }
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.spec("LAW-4", "LAW-6")
 async def test_a_product_module_named_like_a_test_is_the_heads_for_cases(tmp_path: Path) -> None:
@@ -116,6 +117,7 @@ QUIZ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_existing_tests_must_pass_with_the_heads_product_among_tests(tmp_path: Path) -> None:
     """What replaces it when tests run is right, and hides that the head's is wrong."""
@@ -173,6 +175,7 @@ NPM_TEST = (
 )
 
 
+@pytest.mark.slow
 @needs_node
 @needs_npm
 @pytest.mark.spec("LAW-4", "LAW-9")
@@ -212,6 +215,7 @@ SITE: dict[str, str] = {
 }
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_existing_tests_must_pass_with_the_heads_scripts_and_settings(tmp_path: Path) -> None:
@@ -240,6 +244,7 @@ MAKEFILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_existing_tests_must_pass_with_the_heads_build_file(tmp_path: Path) -> None:
@@ -265,6 +270,7 @@ MONTH = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-9")
 async def test_a_new_module_in_place_of_one_outside_of_the_project_is_tested_at_most(tmp_path: Path) -> None:
     """The test runner has loaded Python's own module already, so no test notices."""

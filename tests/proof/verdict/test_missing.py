@@ -104,6 +104,7 @@ async def test_a_module_that_cannot_be_imported_here_on_either_side_is_unjudged_
     assert fix in judged.why[0]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("DAY-2", "LAW-7")
 async def test_an_import_that_fails_on_both_sides_excuses_no_other_failure_and_a_repaired_one_is_proven(
     tmp_path: Path,
