@@ -30,7 +30,7 @@ def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
 
 
 def is_not_installed(program: str, bench: Bench) -> bool:
-    """Whether the word names a program of the machine, not of the project, that is not installed."""
+    """Whether a program given by name, not by path, is missing on this machine. Python counts as installed."""
     if "/" in program or is_python(program):
         return False
     if program in _NODE:

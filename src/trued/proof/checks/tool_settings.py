@@ -52,7 +52,8 @@ class ToolSettings:
     """The scripts of a change that may be settings of a tool, or a part of them."""
 
     def __init__(self, texts: Mapping[str, str], known: Collection[str]) -> None:
-        """`texts`: path → text, with all settings. `known`: paths of the project, which are no packages."""
+        """`texts`: path → text; it contains every settings file. `known`: the project's own paths, so that none is
+        taken for a package."""
         settings = {path: text for path, text in texts.items() if is_settings(path)}
         self._parts = [place for path, text in settings.items() for place in relative_imports(path, text)]
         self._known = known
@@ -75,8 +76,8 @@ class ToolSettings:
 
 def _packages_in(path: str, text: str, known: Collection[str]) -> set[str]:
     """The packages that the settings script of a tool seems to name in strings: plugins that the tool loads, targets of
-    short names, and names with the shape of a package. `known`: paths of the project, which are no packages. A text
-    that is too long gives none; `has_unread_aliases` reports a change to it."""
+    short names, and names with the shape of a package. `known`: the project's own paths, so that none is taken for a
+    package. A text that is too long gives none; `has_unread_aliases` reports a change to it."""
     if len(text) > MOST_SETTINGS:
         return set()
     names = [one for one in _strings(_QUOTED_KEY.sub("", text)) if _SHAPED.fullmatch(one)]
