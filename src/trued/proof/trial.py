@@ -131,7 +131,7 @@ class CommitTrial:
             self.unseen = graft.paths
             if any(isinstance(one.check, TestsCheck | CommandCheck) for one in runs):
                 self.not_loaded = graft.not_loaded
-            self.not_as_committed = bench.replaced
+            self.not_as_committed = tuple(sorted({*bench.replaced, *graft.merged}))
             self.replaced = frozenset((*graft.restored, *graft.removed))
             self.edited = frozenset(path for path in graft.restored if path in here)
             self.own_modules = await own_modules(workspace, self.contract, self.base_facts, bench.modules)

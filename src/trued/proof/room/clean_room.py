@@ -108,7 +108,8 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         carried = {**manifests, **over}
         for path in manifests:
             _set_aside(room, path)
-        replaced_files = {*graft.restored, *graft.removed, *manifests} - over.keys()
+        # Not a package.json: its scripts may start the server of the contract, so they are the base's for cases, too.
+        replaced_files = {*graft.restored, *graft.removed} - over.keys()
         for path in carried:
             _write_carried(room, path, carried)
         known = {*on_base, *here, *over, *withheld}
