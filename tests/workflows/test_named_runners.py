@@ -14,6 +14,7 @@ from trued.inputs.requirements.coverage import with_named_commands
 from trued.inputs.requirements.guard_phrases import named_command, quoted_command
 from trued.model import CommandCheck, Grade, Requirement, TestsCheck
 from trued.run.examination.existing_tests import _with_named_runner
+from trued.run.examination.suites import OwnTools
 from trued.wire import Order
 
 TESTS = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
@@ -63,8 +64,8 @@ def test_words_that_are_not_marked_as_code_are_no_command_of_their_own() -> None
 def test_a_known_runner_is_a_tests_check_and_anything_else_stays_a_command(sentence: str, check: Any) -> None:
     given = next(iter(with_named_commands([Requirement(id="r", text=sentence)])), Requirement(id="r", text=sentence))
     suites = (TestsCheck(command="python -m pytest -q"),)
-    scripts = {"test": "node --test", "lint": "eslint src"}
-    made = _with_named_runner(given, suites, scripts, {"tests/test_tiny.py": "0", "src/a.js": "0"})
+    tools = OwnTools({"tests": suites}, {"": {"test": "node --test", "lint": "eslint src"}})
+    made = _with_named_runner(given, tools, {"tests/test_tiny.py": "0", "src/a.js": "0"})
     assert made.checks == ((check,) if check else ())
     assert made.keep is (isinstance(check, TestsCheck) and "test_new" not in sentence)
 
@@ -73,7 +74,7 @@ CHECKED = Requirement(id="r", text="`pytest -q` passes", checks=(TestsCheck(file
 
 
 def test_a_check_that_the_user_wrote_stays_as_it_is() -> None:
-    assert _with_named_runner(CHECKED, (), {}, {}) is CHECKED
+    assert _with_named_runner(CHECKED, OwnTools({}, {}), {}) is CHECKED
 
 
 @pytest.mark.spec("LAW-6", "LAW-8", "USE-5")

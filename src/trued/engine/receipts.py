@@ -189,6 +189,7 @@ def _sealing(contract: Contract) -> SealTerms:
         authors=contract.authors,
         guards=contract.guards,
         recorded=recorded_versions(contract),
+        project_roots=contract.project_roots,
     )
 
 

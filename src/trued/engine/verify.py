@@ -23,8 +23,9 @@ from trued.proof.seal import SealTerms, seal
 from trued.proof.verdict.conclusion import conclude, exit_code
 from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Emit
-from trued.run.examination.existing_tests import suites_of, with_existing_tests
+from trued.run.examination.existing_tests import with_existing_tests
 from trued.run.examination.start_command import find_server, with_server
+from trued.run.examination.suites import suites_of
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup

@@ -13,6 +13,7 @@ from trued.gate.state import CLAUDE_LOCAL, Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.own_files import MANIFEST, ProjectFiles
 from trued.proof.room.dependencies import is_dependency_manifest, read_declarations
+from trued.proof.room.project_folders import project_folders
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.proof.verdict.missing import missing_on_base
 from trued.protocols import Emit
@@ -159,7 +160,9 @@ class Judge:
         otherwise an agent could avoid a failure by making the checks impossible."""
         if not verdict.lacks_only_environment:
             return False
-        paths = [one for one in self.checkout.paths(self.gate.base) if is_dependency_manifest(one)]
+        on_base = self.checkout.paths(self.gate.base)
+        folders = project_folders(on_base).python
+        paths = [one for one in on_base if is_dependency_manifest(one, folders)]
         texts = {one: (self.checkout.read(self.gate.base, one) or b"").decode(errors="replace") for one in paths}
         before = missing_on_base(self.store.contract(self.gate), read_declarations(texts).names).values()
         manifest = (self.checkout.read(self.gate.base, MANIFEST) or b"").decode(errors="replace")

@@ -239,7 +239,9 @@ class Author(Value):
 class Contract(Value):
     """Requirements and checks, sealed before work starts. It is stored outside every clone, under its hash."""
 
-    _as_before = newer_fields("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites", "disclosed")
+    _as_before = newer_fields(
+        *("suites", "unguarded", "uncollected", "unserved", "reported", "red_suites", "disclosed", "project_roots")
+    )
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -263,6 +265,12 @@ class Contract(Value):
     reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write
     disclosed: tuple[Case, ...] = ()  # held-out cases that implementers were shown: they count for nothing any more
+    project_roots: tuple[str, ...] = ()  # folders of the base's projects below the top from which checks import
+
+    @property
+    def import_folders(self) -> tuple[str, ...]:
+        """The folders from which checks import: those that the user names, else the usual ones."""
+        return self.environment.path or (".", "src", *self.project_roots)
 
     @property
     def every(self) -> tuple[Requirement, ...]:

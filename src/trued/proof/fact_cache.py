@@ -205,7 +205,8 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 def _base_name(contract: Contract, tree: str, level: str) -> str:
     """The cache key, made of everything that influences the results of checks on the base. Who wrote or may read a
     check does not influence them."""
-    data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
+    fields = {"environment", "frozen", "serve", "carried", "interpreter", "project_roots"}
+    data = contract.model_dump(mode="json", include=fields)
     # Keep these words: they distinguish the key from keys of an earlier version, in which a check also found the files
     # of other checks.
     alone = ["each check finds its own files alone"] if contract.carried else []

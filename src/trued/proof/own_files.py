@@ -16,6 +16,7 @@ from trued.model import (
     is_node,
 )
 from trued.proof.room.frozen_files import is_among_tests
+from trued.proof.room.project_folders import import_roots
 from trued.proof.verdict.missing import module_not_installed, program_not_installed
 from trued.protocols import Workspace
 from trued.support.tables import table_at, toml_table
@@ -45,7 +46,8 @@ class ProjectFiles:
         found = {PurePosixPath(one).parent for one in self.paths if PurePosixPath(one).name == f"{top}.py"}
         found |= {PurePosixPath(one).parent.parent for one in self.paths if f"/{one}".endswith(f"/{top}/__init__.py")}
         folders = [str(one) for one in found if str(one / "__init__.py") not in self.paths]
-        outer = [one for one in folders if one not in (".", "src") and not is_among_tests(f"{one}/any")]
+        searched = (".", "src", *import_roots(self.paths))
+        outer = [one for one in folders if one not in searched and not is_among_tests(f"{one}/any")]
         return min(outer, key=lambda one: (len(one), one), default="") if len(outer) == len(folders) else ""
 
     def _scripts(self) -> set[str]:
@@ -78,7 +80,7 @@ async def places_of_modules(
         return []
     files = await project_files(workspace, contract.base)
     found = {files.folder_of(one.partition(":")[0]) for one in called if not is_node(one)}
-    folders = sorted(found - {"", *contract.environment.path})
+    folders = sorted(found - {"", *contract.environment.path, *contract.project_roots})
     return [f"checks do not find the modules in {one}: {path_line(one)}" for one in folders]
 
 

@@ -114,7 +114,7 @@ async def _look_for_packages(
             trial.contract.base,
             trial.commit,
             changed,
-            (trial.contract.environment.path, trial.standard),
+            (trial.contract.import_folders, trial.standard),
             exact=exact,
         )
     trial.undeclared = [*unknown_packages(trial.added), *trial.undeclared_imports(texts)]

@@ -1,10 +1,12 @@
 """Seals a contract before any work starts: freezes tests and their settings, and runs every check on the base."""
 
 import asyncio
+import posixpath
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from pathlib import PurePosixPath
 
 from trued.model import (
     Author,
@@ -49,9 +51,10 @@ from trued.proof.room.frozen_files import (
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.package_json import NAME as PACKAGE_JSON
 from trued.proof.room.package_json import is_package_json
+from trued.proof.room.project_folders import import_roots
 from trued.proof.room.runner_modules import named_as_product, named_in_commands, named_in_settings, only_loaded_by
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
-from trued.proof.text.command_parser import recognise_runner
+from trued.proof.text.command_parser import package_folder, recognise_runner, starts_package_script
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import SCRIPTS, is_script
 from trued.proof.verdict.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
@@ -81,6 +84,7 @@ class SealTerms:
     unserved: str = ""  # why no server was found for pages that the requirements name
     recorded: Mapping[str, str] = field(default_factory=dict)  # versions that were installed at an earlier proof
     known: Sequence[Evidence] = ()  # earlier results on the base, of checks that have not changed since
+    project_roots: tuple[str, ...] | None = None  # those of an earlier contract; None: those that the base shows
 
 
 async def seal(
@@ -205,7 +209,8 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
     judging = (*requirements, *asked.red_suites)
-    scripts = package_scripts(await workspace.read(workspace.base, PACKAGE_JSON))
+    packages = await _packages_of_checks(workspace, judging)
+    scripts = [text for several in packages.values() for text in several.values()]
     contract = Contract(
         base=workspace.base,
         requirements=asked.requirements,
@@ -217,10 +222,11 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
         serve=asked.serve,
         interface=asked.interface,
         carried=asked.carried,
-        frozen=files_to_freeze(judging, blobs, scripts.values())
+        project_roots=_project_roots(asked, terms, blobs),
+        frozen=files_to_freeze(judging, blobs, scripts)
         | await _every_test_file(workspace, judging, blobs)
         | await _plugins(workspace, judging, blobs)
-        | await _runner_modules(workspace, judging, blobs, scripts.values()),
+        | await _runner_modules(workspace, judging, blobs, scripts),
         held_out=terms.held_out,
         held_out_why=terms.why,
         authors=dict(terms.authors),
@@ -236,11 +242,28 @@ async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     frozen = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     contract = contract.model_copy(update={"base_facts": facts, "frozen": frozen})
-    uncollected = await _uncollected(workspace, contract, ids, scripts)
+    uncollected = await _uncollected(workspace, contract, ids, packages)
     # An amendment hands on the notes of the earlier contract, whose names may have been corrected.
     said = [one for one in contract.undecided if NO_SUCH_TEST not in one]
     said += _superseding_nothing(contract, list(dict.fromkeys(ids)))
     return contract.model_copy(update={"uncollected": tuple(uncollected), "undecided": tuple(said)})
+
+
+async def _packages_of_checks(
+    workspace: Workspace, requirements: Iterable[Requirement]
+) -> dict[str, Mapping[str, str]]:
+    """Folder → the scripts of its package.json, for the top and for each folder in which a check starts."""
+    checks = [check for one in requirements for check in one.checks if isinstance(check, CommandCheck | TestsCheck)]
+    folders = {"", *(package_folder(check.command) for check in checks)}
+    found = {one: await workspace.read(workspace.base, posixpath.join(one, PACKAGE_JSON)) for one in sorted(folders)}
+    return {folder: package_scripts(text) for folder, text in found.items()}
+
+
+def _project_roots(asked: Requirements, terms: SealTerms, blobs: Collection[str]) -> tuple[str, ...]:
+    """The import roots of the base's project folders; none if the user names all folders from which checks import."""
+    if asked.environment.path:
+        return ()
+    return import_roots(blobs) if terms.project_roots is None else terms.project_roots
 
 
 def _superseding_nothing(contract: Contract, ids: Sequence[str]) -> list[str]:
@@ -261,23 +284,26 @@ def _likely(name: str, tests: Sequence[str]) -> str:
 
 
 async def _uncollected(
-    workspace: Workspace, contract: Contract, ids: Sequence[str], scripts: Mapping[str, str]
+    workspace: Workspace, contract: Contract, ids: Sequence[str], packages: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
     """The tests of the base that no check collects. Left out are tests that a suite may run whose tests cannot be
     counted (`npm test`: scripts; any other command: all tests), and languages of which no suite can be run."""
     suites = [check for one in (*contract.suites, *contract.red_suites) for check in one.checks]
     commands = [check.command for check in suites if isinstance(check, CommandCheck)]
-    if any(one != "npm test" for one in commands):
+    if not all(map(starts_package_script, commands)):
         return []
-    ran = [(_could_not_run(contract, check_hash(check)), _endings(check, scripts)) for check in suites]
+    ran = [(_could_not_run(contract, check_hash(check)), _endings(check, packages)) for check in suites]
     idle = {end for failed, ends in ran if failed for end in ends}
     idle -= {end for failed, ends in ran if not failed for end in ends}
     return await uncollected_tests(workspace, contract.base, ids, idle | {*(SCRIPTS if commands else ())})
 
 
-def _endings(check: Check, scripts: Mapping[str, str]) -> tuple[str, ...]:
+def _endings(check: Check, packages: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """The endings of the files whose tests this suite runs."""
-    call = recognise_runner(check.command, scripts) if isinstance(check, TestsCheck) else None
+    if not isinstance(check, TestsCheck):
+        return ()
+    folder = package_folder(check.command)
+    call = recognise_runner(check.command, packages.get(folder, {}), of=folder)
     return {"pytest": (".py",), "unittest": (".py",), "go": (".go",)}.get(call.runner, SCRIPTS) if call else ()
 
 
@@ -298,7 +324,7 @@ async def _plugins(
 ) -> dict[str, str]:
     if not any(isinstance(check, TestsCheck) for one in requirements for check in one.checks):
         return {}
-    paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
+    paths = [path for path in blobs if PurePosixPath(path).name in (*CONFIGURED, "conftest.py")]
     found = await workspace.read_all(workspace.base, paths)
     return plugin_modules({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
 

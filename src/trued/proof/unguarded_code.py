@@ -231,7 +231,7 @@ class UnguardedCode:
         standard = sys.stdlib_module_names | self.trial.standard
         if not any(path.endswith((".py", ".so", ".pyd")) for path in added):
             return []
-        texts, folders = await self._texts_on_base(tests=True), self.contract.environment.path or (".", "src")
+        texts, folders = await self._texts_on_base(tests=True), self.contract.import_folders
         return files_in_place_of_others(added, folders, texts, standard, packages)
 
     async def replaced_product(self) -> list[str]:
@@ -437,6 +437,7 @@ class UnguardedCode:
         elsewhere = sys.stdlib_module_names | {one for text in product.values() for one in imported_modules(text)}
         gained = {path: computed_members(before.get(path, ""), after.get(path, "")) for path in code}
         computed = frozenset[str]().union(*gained.values())
+        folders = self.contract.project_roots
         found = []
         for path in code:
             was, now = before.get(path, ""), after.get(path, "")
@@ -444,7 +445,8 @@ class UnguardedCode:
             if path.endswith("__init__.py"):  # other files may take from a package whatever it imports
                 exported = exported | {_last_part(one) for one in imported_modules(was)}
             names = altered_names(was, now, exported, computed)
-            names |= {REPLACES} if path not in known and _replaces(path, known, elsewhere) else frozenset()
+            fresh = path not in known
+            names |= {REPLACES} if fresh and _replaces(path, known, elsewhere, folders) else frozenset()
             names |= {MODULE} if is_cut(was) or is_cut(now) else frozenset()  # what was not read may be altered
             found += [(path, name) for name in sorted(names)]
         return found
@@ -510,11 +512,13 @@ def _module(path: str) -> str:
     return pure.parent.name if pure.name == "__init__.py" else pure.stem
 
 
-def _replaces(path: str, known: Collection[str], elsewhere: Collection[str]) -> bool:
+def _replaces(path: str, known: Collection[str], elsewhere: Collection[str], folders: Collection[str]) -> bool:
     """Whether Python would import this new file instead of another module of the same name: one of the base, or one in
-    `elsewhere` (the standard library and packages)."""
-    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix("src/")
-    others = {f"{root}{place}{end}" for root in ("", "src/") for end in (".py", "/__init__.py")}
+    `elsewhere` (the standard library and packages). `folders`: the import roots of project folders."""
+    roots = ("", "src/", *(f"{one}/" for one in folders))
+    root = max((one for one in roots if path.startswith(one)), key=len)
+    place = path.removesuffix("/__init__.py").removesuffix(".py").removeprefix(root)
+    others = {f"{one}{place}{end}" for one in roots for end in (".py", "/__init__.py")}
     return place in elsewhere or not others.isdisjoint(known)
 
 

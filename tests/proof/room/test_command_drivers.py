@@ -100,6 +100,16 @@ async def test_drivers_are_followed_through_all_that_they_run(tmp_path: Path) ->
     assert {".eslintrc.json", "package.json"} <= scripted.settings
 
 
+@pytest.mark.parametrize("command", ["npm --prefix web test", "cd web && npm test"])
+async def test_scripts_of_a_package_in_a_folder_are_followed_there(command: str, tmp_path: Path) -> None:
+    manifest = '{"scripts": {"test": "npm run -s units && node run.js", "units": "sh units.sh"}}'
+    files = {"web/package.json": manifest, "web/run.js": "", "web/units.sh": "node a.js\n", "web/a.js": ""}
+    trial = Trial(tmp_path, {**files, "run.js": "", "package.json": '{"scripts": {"test": "node other.js"}}'}, [])
+    await trial.workspace.begin()
+    made = await find_drivers(trial.workspace, trial.workspace.base, command)
+    assert {"web/run.js", "web/units.sh", "web/a.js"} <= made.runs
+
+
 @pytest.mark.spec("LAW-6", "LAW-8")
 async def test_equal_to_everything_is_refuted_where_existing_tests_are_asked_for(tmp_path: Path) -> None:
     base = {

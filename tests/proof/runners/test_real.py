@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,30 +62,37 @@ VITEST_HEADS: dict[str, Change] = {
 }
 
 
+def below(folder: str, files: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The files with paths in this folder."""
+    return {f"{folder}{path}": content for path, content in files.items()}
+
+
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
-async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("folder", "command"), [("", "npm test"), ("web/", "npm --prefix web test")])
+async def test_the_real_vitest_is_counted(tmp_path: Path, folder: str, command: str) -> None:
     if not shutil.which("npm"):
         pytest.skip("NO NPM HERE: vitest was not tried")
     base = dict(VITEST_BASE)
     lock = locked(tmp_path / "lock", {"vitest": "^3"})
     base["package.json"] = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "^3"}})
     base["package-lock.json"] = lock
-    trial = Trial(tmp_path / "trial", base, requirement("npm test"))
+    trial = Trial(tmp_path / "trial", below(folder, base), requirement(command))
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     assert stands(contract) == {
-        "test/core.test.ts::doubles": Base.RED,
-        "test/core.test.ts::group > halves": Base.GUARD,
-        "test/core.test.ts::group > later": Base.UNREACHED,
-        "test/test-more.ts::triples": Base.RED,
+        f"{folder}test/core.test.ts::doubles": Base.RED,
+        f"{folder}test/core.test.ts::group > halves": Base.GUARD,
+        f"{folder}test/core.test.ts::group > later": Base.UNREACHED,
+        f"{folder}test/test-more.ts::triples": Base.RED,
     }, [one.output[-2000:] for one in contract.base_facts]
     done = {"src/core.ts": VITEST_DONE, "src/more.ts": TRIPLED, "test/n.test.ts": VITEST_TESTS}
-    honest = await trial.prove(contract, await trial.head(done))
+    honest = await trial.prove(contract, await trial.head(below(folder, done)))
     assert only(honest).grade is Grade.TESTED, only(honest).why
     for way, change in VITEST_HEADS.items():
         assert isinstance(change, dict)
-        verdict = await trial.prove(contract, await trial.head({"src/more.ts": TRIPLED, **change}))
+        head = below(folder, {"src/more.ts": TRIPLED, **change})
+        verdict = await trial.prove(contract, await trial.head(head))
         assert only(verdict).grade is Grade.REFUTED, (way, only(verdict).why)
 
 

@@ -1,7 +1,7 @@
 """Reports of other runners: JUnit XML within limits, and commands that lie."""
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -156,16 +156,28 @@ async def test_a_link_in_the_place_of_package_json_is_read_like_the_file(tmp_pat
 
 @pytest.mark.spec("LAW-4")
 @pytest.mark.parametrize("vendored", [True, False])
+@pytest.mark.parametrize("project", ["", "web"])
 def test_packages_that_only_the_head_has_in_its_tree_give_way_to_those_that_are_declared(
-    tmp_path: Path, vendored: bool
+    tmp_path: Path, vendored: bool, project: str
 ) -> None:
     room, installed = tmp_path / "room", tmp_path / "installed"
-    lay(room, {"node_modules/expect/index.js": "forged", "a.js": "a"})
+    files = [str(PurePosixPath(project) / name) for name in ("node_modules/expect/index.js", "a.js")]
+    lay(room, {files[0]: "forged", files[1]: "a"})
     lay(installed, {"expect/index.js": "real"})
-    files = ["node_modules/expect/index.js", "a.js"]
-    removed = link_packages(room, installed, files if vendored else ["a.js"], files)
+    removed = link_packages(room, project, installed, (files if vendored else files[1:], files))
     assert removed == ([] if vendored else files[:1])
-    assert (room / "node_modules/expect/index.js").read_text() == ("forged" if vendored else "real")
+    assert (room / files[0]).read_text() == ("forged" if vendored else "real")
+
+
+@pytest.mark.spec("LAW-4")
+def test_a_project_that_the_head_moved_behind_a_link_gets_no_packages(tmp_path: Path) -> None:
+    room, installed = tmp_path / "room", tmp_path / "installed"
+    lay(room, {"other/a.js": "a"})
+    lay(installed, {"expect/index.js": "real"})
+    (room / "web").symlink_to("other")
+    assert link_packages(room, "web", installed, (["web/a.js"], ["web", "other/a.js"])) == []
+    assert link_packages(room, "gone", installed, (["gone/a.js"], [])) == []
+    assert sorted(one.name for one in (room / "other").iterdir()) == ["a.js"]
 
 
 # -- a command that writes a report ------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from trued.model import EXISTING_TESTS, CommandCheck, Grade, Judged, TestsCheck
 from trued.proof.hashes import check_hash
 from trued.run.examination.existing_tests import with_existing_tests
 
-RUN_PYTEST, CI = "python -m pytest -q", ".github/workflows/ci.yml"
+RUN_PYTEST, VITEST, CI = "python -m pytest -q", "npx vitest run", ".github/workflows/ci.yml"
 STEPS = "on: push\njobs:\n  t:\n    steps:\n      - uses: actions/checkout@v4\n      - run: %s\n"
 PYTHON = "def test_it():\n    assert True\n"
 TWO, BROKEN = (f"def two():\n    return {number}\n" for number in (2, 1))
@@ -80,7 +80,7 @@ def manifest(**fields: object) -> str:
             0,
         ),
         ({"docs/Gemfile": "gem 'jekyll'\n", "test_a.py": PYTHON}, ["python -m pytest -q"], 0),
-        ({"svc/go.mod": "module a\n", "svc/a_test.go": "package a\n"}, [], 0),
+        ({"svc/go.mod": "module a\n", "svc/a_test.go": "package a\n"}, ["cd svc && go test ./..."], 0),
         (
             {
                 "go.mod": "module a\n",
@@ -116,7 +116,69 @@ def manifest(**fields: object) -> str:
             0,
         ),
         ({"pytest.ini": "[pytest]\npython_functions = check_*\n", "test_a.py": "def make():\n    pass\n"}, [], 0),
-        ({"web/package.json": manifest(scripts={"test": "jest"}), "web/a.test.js": SCRIPT}, ["node --test"], 1),
+        (
+            {"web/package.json": manifest(scripts={"test": "jest"}), "web/a.test.js": SCRIPT},
+            ["npm --prefix web test"],
+            0,
+        ),
+        (
+            {"a/package.json": manifest(scripts={"test": "tsc && jest && tsd"}), "a/a.test.js": SCRIPT},
+            ["cd a && tsc && jest", "npm --prefix a test"],
+            0,
+        ),
+        (
+            {"a/package.json": manifest(devDependencies={"vitest": "3"}), "a/b.test.ts": SCRIPT},
+            [f"cd a && {VITEST}"],
+            0,
+        ),
+        ({"a b/package.json": manifest(), "a b/c.test.js": SCRIPT}, ["cd 'a b' && node --test"], 0),
+        (
+            {"a/package.json": manifest(scripts={"test": "jest"}), "a/a.test.js": SCRIPT, "e2e/b.test.js": SCRIPT},
+            ["node --test e2e/b.test.js", "npm --prefix a test"],
+            0,
+        ),
+        (
+            {
+                "package.json": manifest(workspaces=["packages/*"], scripts={"test": "jest"}),
+                "packages/a/package.json": manifest(scripts={"test": "jest"}),
+                "packages/a/a.test.js": SCRIPT,
+            },
+            ["npm test"],
+            0,
+        ),
+        ({"back/requirements.txt": "", "back/tests/test_a.py": PYTHON}, [f"cd back && {RUN_PYTEST}"], 0),
+        (
+            {
+                "a/setup.py": "",
+                "a/test_a.py": PYTHON,
+                "b/requirements/dev.txt": "",
+                "b/test_b.py": PYTHON,
+                "c/Pipfile": "",
+            },
+            [f"cd a && {RUN_PYTEST}", f"cd b && {RUN_PYTEST}"],
+            0,
+        ),
+        ({"a/pyproject.toml": NAMED_OTHERWISE, "a/b_spec.py": PYTHON}, [f"cd a && {RUN_PYTEST}"], 0),
+        ({"a/setup.cfg": "", "a/b/tests.py": PYTHON}, [f"cd a && {RUN_PYTEST} b/tests.py"], 0),
+        (
+            {"a/setup.cfg": "", "a/test_a.py": PYTHON, "b/setup.cfg": "", "e2e/test_e.py": PYTHON},
+            [f"{RUN_PYTEST} --ignore=a", f"cd a && {RUN_PYTEST}"],
+            0,
+        ),
+        ({"requirements.txt": "", "a/setup.cfg": "", "a/test_a.py": PYTHON}, [RUN_PYTEST], 0),
+        ({"conftest.py": "", "a/setup.cfg": "", "a/test_a.py": PYTHON}, [RUN_PYTEST], 0),
+        ({"examples/a/setup.cfg": "", "examples/a/test_a.py": PYTHON, "docs/requirements.txt": ""}, [RUN_PYTEST], 0),
+        (
+            {
+                "svc/go.mod": "module a\n",
+                "svc/a_test.go": "package a\n",
+                "svc/in/go.mod": "module b\n",
+                "svc/in/b_test.go": "package b\n",
+                "lib/go.mod": "module c\n",
+            },
+            ["cd svc && go test ./...", "cd svc/in && go test ./..."],
+            0,
+        ),
         ({"package.json": manifest(scripts={"test": 'echo "Error: no test specified" && exit 1'})}, [], 0),
         ({"kit.py": "", "test_a.py": "tables = 3\n"}, [], 0),
     ],

@@ -14,14 +14,11 @@ from trued.proof.room.dependencies import (
     for_tests,
     groups_for_tests,
 )
+from trued.proof.room.project_folders import ASIDE
 from trued.support.tables import json_table, parse_toml, table_at, toml_table
 
 Read: TypeAlias = Callable[[str], str | None]
 
-# Folders whose manifests do not belong to the project.
-ASIDE = re.compile(
-    r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
-)
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
 _TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)

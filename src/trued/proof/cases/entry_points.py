@@ -15,6 +15,7 @@ from typing import Literal
 
 from trued.proof.checks.programs import is_python
 from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
+from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import SYSTEM_PATH
 from trued.support.tables import json_table, table_at, toml_table
 
@@ -223,9 +224,9 @@ def _is_installed(top: str) -> bool:
 
 
 def _dependencies(base: Mapping[str, str]) -> "_DeclaredModules":
-    return _DeclaredModules(
-        tuple(read_declarations({path: text for path, text in base.items() if is_dependency_manifest(path)}).names)
-    )
+    folders = project_folders(base).python
+    manifests = {path: text for path, text in base.items() if is_dependency_manifest(path, folders)}
+    return _DeclaredModules(tuple(read_declarations(manifests).names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from email.message import Message
+from pathlib import Path
 from urllib.parse import quote
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
@@ -158,8 +159,9 @@ def why_not_up(why: str, bench: Bench, ran: CommandResult) -> tuple[Outcomes, st
 def _is_foreign(module: str, bench: Bench) -> bool:
     """Whether a manifest in the room declares the package that provides this module, or code in the room imports the
     module although the project does not have it."""
-    files = [path for path in bench.room.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
-    declared = read_declarations({path.name: path.read_text(errors="replace") for path in files})
+    folders = [bench.room, *map(Path, bench.project_roots)]
+    files = [path for one in folders for path in one.glob("*") if is_dependency_manifest(path.name) and path.is_file()]
+    declared = read_declarations({str(path): path.read_text(errors="replace") for path in files})
     if any(provides_module(name, module) for name in declared.names):
         return True
     top = module.split(".")[0]

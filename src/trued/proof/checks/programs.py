@@ -66,7 +66,7 @@ def missing_module(error: str, bench: Bench) -> str:
 
 
 def _go_modules(bench: Bench) -> list[str]:
-    place = bench.room / "go.mod"
+    place = bench.room / bench.folder / "go.mod"
     return (
         [name]
         if place.is_file() and not place.is_symlink() and (name := module_name(place.read_text(errors="replace")))

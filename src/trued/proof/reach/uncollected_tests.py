@@ -26,6 +26,7 @@ from trued.proof.room.frozen_files import (
     is_named_like_a_test,
     is_test,
 )
+from trued.proof.room.project_folders import project_folders
 from trued.proof.text.commit_texts import MOST_FILES, as_text
 from trued.proof.text.languages import CODE, SCRIPTS, is_script
 from trued.proof.text.script_imports import relative_paths
@@ -147,17 +148,19 @@ def _has_counted_tests(path: str, content: bytes, habits: _Habits) -> bool:
 
 
 async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts: Mapping[str, bytes]) -> _Habits:
-    settings = await workspace.read_all(base, [path for path in blobs if may_start_tests(path)])
+    folders = ("", *project_folders(blobs).python)
+    starts = [f"{one}/" if one else "" for one in folders]
+    inner = [(path, path.removeprefix(start)) for start in starts for path in blobs if path.startswith(start)]
+    settings = await workspace.read_all(base, [path for path, name in inner if may_start_tests(name)])
     read = {path: as_text(one) for path, one in settings.items()}
-    configured = next((path for path in CONFIGURED if path in read and configures_pytest(path, read[path])), "")
-    text = read.get(configured, "")
+    configured = [one for folder in folders if (one := _configured_in(folder, read))]
     python = {path: content for path, content in texts.items() if path.endswith(".py") and b"doctest" in content}
     naming = [as_text(content) for content in python.values() if _TESTS_DOCUMENTS.search(content)]
     named = {one for every in naming for one in _DOCUMENT.findall(every)}
     named |= {one for every in read.values() for one in _GLOB.findall(every)}
     return _Habits(
-        files=tuple(configured_test_names(configured, text)) if configured else (),
-        names=tuple(configured_test_functions(configured, text)) if configured else (),
+        files=tuple(one for path in configured for one in configured_test_names(path, read[path])),
+        names=tuple(one for path in configured for one in configured_test_functions(path, read[path])),
         doctests=any(_DOCTESTS in one for one in read.values())
         or any(_TESTS_OTHER_MODULES.search(one) for one in python.values()),
         documents=frozenset(one.rpartition("/")[2] for one in named),
@@ -171,6 +174,12 @@ async def _habits(workspace: Workspace, base: str, blobs: Collection[str], texts
             for word in _WORD.findall(line)
         ),
     )
+
+
+def _configured_in(folder: str, texts: Mapping[str, str]) -> str:
+    """The path of the file that configures pytest for the project in this folder, or ""."""
+    paths = [posixpath.join(folder, name) for name in CONFIGURED]
+    return next((path for path in paths if path in texts and configures_pytest(path, texts[path])), "")
 
 
 def may_start_tests(path: str) -> bool:

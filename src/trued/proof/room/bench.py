@@ -51,6 +51,7 @@ class Bench:
     roots: tuple[str, ...]  # absolute folders from which the project imports
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on the base or on this commit
+    project_roots: tuple[str, ...] = ()  # those of `roots` that belong to the base's project folders
     broken: str = ""  # why no check can run here: a preparation failed
     frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → its hash; restored before each check
     guarded: frozenset[str] = frozenset()  # frozen files that no run may change: code, and files that a check names
@@ -152,8 +153,18 @@ class Bench:
         def moved(variables: Mapping[str, str]) -> dict[str, str]:
             return {name: value.replace(str(self.room), str(room)) for name, value in variables.items()}
 
-        roots = tuple(one.replace(str(self.room), str(room)) for one in self.roots)
-        return replace(self, room=room, roots=roots, variables=moved(self.variables), plain=moved(self.plain))
+        roots, projects = (
+            tuple(one.replace(str(self.room), str(room)) for one in several)
+            for several in (self.roots, self.project_roots)
+        )
+        return replace(
+            self,
+            room=room,
+            roots=roots,
+            project_roots=projects,
+            variables=moved(self.variables),
+            plain=moved(self.plain),
+        )
 
     def script(self, name: str) -> tuple[str, ...]:
         """The start of a command line that runs one of the engine's own scripts in the project's interpreter."""
@@ -170,8 +181,14 @@ class Bench:
 
     def started_in(self, folder: str) -> "Bench":
         """The same bench for commands that start in this folder. Python finds the modules there first, as it does for
-        a program that is started there."""
-        return replace(self, folder=folder, roots=(str(self.room / folder), *self.roots)) if folder else self
+        a program that is started there, and none of another project folder."""
+        if not folder:
+            return self
+        start = self.room / folder
+        apart = {
+            one for one in self.project_roots if not Path(one).is_relative_to(start) and not start.is_relative_to(one)
+        }
+        return replace(self, folder=folder, roots=(str(start), *(one for one in self.roots if one not in apart)))
 
     def from_folder(self, path: str) -> str:
         """This path of the room, seen from the folder in which commands start."""

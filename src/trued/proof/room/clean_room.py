@@ -23,6 +23,7 @@ from trued.proof.room.frozen_files import (
     commands_of_suites,
     has_tests,
     is_among_tests,
+    is_below,
     is_compiled,
     is_configuration,
     is_customizing,
@@ -38,6 +39,7 @@ from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
 from trued.proof.room.package_json import is_package_json, manifest_of_head, merge_manifests
 from trued.proof.room.preparation import prepare_room
+from trued.proof.room.project_folders import top_level_modules
 from trued.proof.room.virtualenv import machine_path
 from trued.protocols import Workspace
 
@@ -115,12 +117,12 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
         known = {*on_base, *here, *over, *withheld}
         graft = replace(graft, made_up=await _write_placeholders(workspace, contract, known, room))
         packages = await node_modules(workspace, contract, packages_of or commit)
-        if packages.folder:
-            replaced = link_packages(room, packages.folder, on_base, here)
+        for place, folder in packages.folders.items():
+            replaced = link_packages(room, place, folder, (on_base, here))
             graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
         mount_points, replaced = _mount_points(room, workspace.repository, interpreter, (on_base, here))
         graft = replace(graft, removed=tuple(sorted({*graft.removed, *replaced})))
-        roots = _roots(room, contract.environment.path or _usual_roots(room, on_base))
+        roots = _roots(room, contract.environment.path or _usual_roots(room, contract.project_roots, on_base))
         given, seen = await _go_variables(workspace, contract, interpreter, {*on_base, *here})
         given = with_settings(given, contract.environment.variables)
         bench = Bench(
@@ -131,20 +133,22 @@ async def clean_room(  # noqa: PLR0913 - each is a different thing that only the
             interpreter=interpreter,
             roots=roots,
             variables=_variables(interpreter, roots, given),
-            modules=_modules(known, contract.environment.path),
+            project_roots=_roots(room, contract.project_roots),
+            modules=_modules(known, contract.import_folders),
             serve=contract.serve,
             services=contract.environment.services,
             plain=_variables(interpreter, _roots_for_commands(room, contract), given),
             words=frozenset(word for one in contract.requirements for word in re.findall(r"\w+", one.text)),
         )
         frozen = [path for path, blob in contract.frozen.items() if blob]
+        linked = {NODE_MODULES, *(str(PurePosixPath(one) / NODE_MODULES) for one in packages.folders)}
         bench = replace(
             bench,
             go=seen,
             mount_points=mount_points,
             carried=carried,
             committed=room.parent / COMMITTED,
-            replaced=tuple(sorted(path for path in replaced_files if PurePosixPath(path).parts[0] != NODE_MODULES)),
+            replaced=tuple(sorted(path for path in replaced_files if not any(is_below(path, one) for one in linked))),
             withheld={} if as_committed else withheld,
             folders=files_by_folder(contract) if withheld else {},
             node_modules=packages.readable,
@@ -243,7 +247,7 @@ def _remove_shadows(
     added = [path for path in here if path not in on_base and path not in graft.removed]
     if not tests or not added:
         return graft
-    folders = {*(contract.environment.path or (".", "src")), *(str(PurePosixPath(one).parent) for one in tests)}
+    folders = {*contract.import_folders, *(str(PurePosixPath(one).parent) for one in tests)}
     texts = {one: (room / one).read_text(errors="replace") for one in tests if (room / one).is_file()}
     installed = {name.replace("-", "_") for name in interpreter.versions}
     found = shadowing_files(added, folders, texts, interpreter.standard | installed)
@@ -298,16 +302,23 @@ async def _write_placeholders(workspace: Workspace, contract: Contract, known: s
     return tuple(absent)
 
 
-def link_packages(room: Path, folder: Path, on_base: Collection[str], here: Collection[str]) -> list[str]:
-    """Make `node_modules` a link to the packages that the engine installed, unless the base has a `node_modules`. If
-    only the head has one, it is removed, because it could fake anything that tests import. Returns the removed
-    files."""
-    place = room / NODE_MODULES
-    if any(path.startswith(f"{NODE_MODULES}/") for path in on_base):
+def link_packages(
+    room: Path, project: str, packages: Path, sides: tuple[Collection[str], Collection[str]]
+) -> list[str]:
+    """Make `node_modules` in the folder of a project a link to the packages that the engine installed, unless the base
+    has a `node_modules` there. If only the head has one, it is removed, because it could fake anything that tests
+    import. Returns the removed files."""
+    on_base, here = sides
+    path = str(PurePosixPath(project) / NODE_MODULES)
+    if any(is_below(one, path) for one in on_base):
         return []  # the base has its packages in the repository
-    remove_path(place)
-    place.symlink_to(folder)
-    return [path for path in here if path.startswith(f"{NODE_MODULES}/")]
+    if os.path.realpath(room / project) != str(PurePosixPath(os.path.realpath(room)) / project):
+        return []  # the head has moved the project, and left a link
+    if not (room / project).is_dir():
+        return []
+    remove_path(room / path)
+    (room / path).symlink_to(packages)
+    return [one for one in here if is_below(one, path)]
 
 
 def _mount_points(
@@ -679,15 +690,42 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / one) if one != "." else str(room) for one in path)
 
 
-def _usual_roots(room: Path, on_base: Collection[str]) -> tuple[str, ...]:
-    """The folders from which a project imports, if nobody names them. `src` comes first if the commit adds a module at
-    the top that the base has in `src`: users get the module in `src`, not the copy at the top."""
-    if not (room / "src").is_dir():
-        return (".",)
-    top = {one.split("/")[0].removesuffix(".py") for one in on_base}
-    inner = {one.split("/")[1].removesuffix(".py") for one in on_base if one.startswith("src/") and one.endswith(".py")}
-    copied = any(has_module(room, name) for name in inner - top)
-    return ("src", ".") if copied else (".", "src")
+def _usual_roots(room: Path, projects: Collection[str], on_base: Collection[str]) -> tuple[str, ...]:
+    """The folders from which a project imports, if nobody names them: the top, `src`, and the roots of the base's
+    project folders.
+
+    If the commit adds a module to one of them that the base has in another, the base's place comes first: users get the
+    module that is there, not the copy. Where even that would find the copy, because the base's package has no
+    `__init__.py`, the folder with the copy is left out.
+    """
+    roots = [one for one in (".", "src", *projects) if (room / one).is_dir()]
+    names = {one: _names_on_base(one, on_base) for one in roots}
+    code = [path for path in on_base if path.endswith(".py")] if projects else []
+    first, left_out = set[str](), set[str]()
+    for root, other in ((one, each) for one in roots for each in roots if one != each):
+        copies = [name for name in names[root] - names[other] if has_module(room / other, name)]
+        if {root, other}.isdisjoint(projects):
+            first |= {"src"} if root == "src" and copies else set()
+            continue
+        own = top_level_modules(root, code)
+        whole = [has_module(room / root, name) for name in copies if name in own and _has_code(room / root, name)]
+        first |= {root} if any(whole) else set()
+        left_out |= {other} if not all(whole) else set()
+    kept = [one for one in roots if one not in left_out]
+    return (*(one for one in kept if one in first), *(one for one in kept if one not in first))
+
+
+def _has_code(root: Path, name: str) -> bool:
+    return has_module(root, name) or (root / name).is_dir()
+
+
+def _names_on_base(root: str, on_base: Collection[str]) -> frozenset[str]:
+    """The names of what the base has directly in this folder, without the suffix of modules. Below the top, only those
+    with Python files."""
+    if root == ".":
+        return frozenset(one.split("/")[0].removesuffix(".py") for one in on_base)
+    inner = (one.removeprefix(f"{root}/") for one in on_base if one.startswith(f"{root}/") and one.endswith(".py"))
+    return frozenset(one.split("/")[0].removesuffix(".py") for one in inner)
 
 
 def _roots_for_commands(room: Path, contract: Contract) -> tuple[str, ...]:
@@ -718,11 +756,11 @@ async def _go_variables(
     return await go_variables(workspace, _variables(interpreter, (), contract.environment.variables)["PATH"])
 
 
-def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
+def _modules(paths: Iterable[str], roots: Iterable[str]) -> frozenset[str]:
     """Top-level modules that the project's own folders provide. If one of these cannot be imported, that is the
     project's fault, never the environment's."""
     code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
-    places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
+    places = {PurePosixPath(one) for one in roots} | {one.parent for one in code if is_test(str(one))}
     found = set()
     for path in code:
         for place in places.intersection(path.parents):

@@ -6,6 +6,7 @@ on a head that changed them: with the head's drivers, and with the base's.
 """
 
 import ast
+import posixpath
 import re
 import shutil
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
@@ -17,7 +18,7 @@ from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.text import node_names, python_names
-from trued.proof.text.command_parser import scripts_started
+from trued.proof.text.command_parser import package_folder, scripts_started
 from trued.proof.text.script_imports import imported_names
 from trued.protocols import Workspace
 from trued.support.shell_words import started_commands
@@ -33,6 +34,7 @@ _WORD = re.compile(r"[\w.@+/-]+")
 _INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
 _TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
 NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
+SCRIPT = "(script)"  # stands for a script of a package.json, which is read like a file in the package's folder
 SHELL = ("", ".mk", ".sh", ".bash")  # files that consist of command lines
 
 
@@ -101,9 +103,12 @@ async def find_drivers(workspace: Workspace, commit: str, command: str, *, produ
             if path in runs | beside and PurePosixPath(path).suffix in SCRIPTED:
                 content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
                 waiting.append((path, content.decode("utf-8", "replace")))
-        if "package.json" in blobs and place == "":
-            scripts = scripts_started(text, await workspace.read(commit, "package.json"))
-            waiting += [("", one) for one in scripts if one != text]
+        package = posixpath.join(posixpath.dirname(place), package_folder(text))
+        manifest = posixpath.join(package, "package.json")
+        if manifest in blobs and PurePosixPath(place).name in ("", SCRIPT):
+            scripts = scripts_started(text, await workspace.read(commit, manifest))
+            where = posixpath.join(package, SCRIPT) if package else ""
+            waiting += [(where, one) for one in scripts if one != text]
     found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
     found.settings -= found.runs | {*found.beside}
     return found

@@ -65,9 +65,18 @@ class Declarations:
         return frozenset(canonicalize_name(one.name) for one in map(parse_requirement, self.requirements) if one)
 
 
-def is_dependency_manifest(path: str) -> bool:
-    """Whether the file declares Python dependencies."""
-    return path in (*MANIFESTS, *LOCKS) or any(one.fullmatch(path) for one in (LISTS, _PROBABLE_LISTS))
+def is_dependency_manifest(path: str, folders: Collection[str] = ()) -> bool:
+    """Whether the file declares Python dependencies. `folders`: the project folders; by default, only manifests at the
+    top count."""
+    inner = [path, *(path.removeprefix(f"{one}/") for one in folders if path.startswith(f"{one}/"))]
+    return any(
+        one in (*MANIFESTS, *LOCKS) or any(names.fullmatch(one) for names in (LISTS, _PROBABLE_LISTS)) for one in inner
+    )
+
+
+def _name_in_project(path: str) -> str:
+    """The path of a manifest from the folder of its project."""
+    return "/".join(path.rsplit("/", 2)[-2 if path.rpartition("/")[0].endswith("requirements") else -1 :])
 
 
 def read_declarations(files: Mapping[str, str]) -> Declarations:
@@ -76,7 +85,7 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
         path: [one for one in declared_requirements(path, text) if parse_requirement(one)]
         for path, text in sorted(files.items())
     }
-    locks = {path: list(_locked(path, text)) for path, text in sorted(files.items()) if path in LOCKS}
+    locks = {path: list(_locked(path, text)) for path, text in sorted(files.items()) if _name_in_project(path) in LOCKS}
     every = dict.fromkeys(one for each in found.values() for one in each)
     locked = _single(one for each in locks.values() for one in each)
     return Declarations(tuple(every), tuple(locked), tuple(path for path in found if found[path] or locks.get(path)))
@@ -84,6 +93,7 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
 
 def declared_requirements(path: str, text: str) -> list[str]:
     """The requirements in one manifest as they are written, those of extras and groups for tests included."""
+    path = _name_in_project(path)
     extras = _extras(path, text)
     optional = [one for name in for_tests(extras) for one in _texts(extras[name])]
     if path == "pyproject.toml":
@@ -304,7 +314,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _locked(path: str, text: str) -> Iterator[tuple[str, str]]:
-    if path == "Pipfile.lock":
+    if _name_in_project(path) == "Pipfile.lock":
         data = json_table(text)
         pinned = table_at(data, "default") | table_at(data, "develop")
         yield from ((name, str(table_at(one).get("version", "")).lstrip("=")) for name, one in pinned.items())

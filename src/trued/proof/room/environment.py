@@ -29,10 +29,12 @@ from trued.proof.room.dependencies import (
     read_declarations,
 )
 from trued.proof.room.interpreter import LOOK, Interpreter, environment_interpreter, find_interpreter
+from trued.proof.room.project_folders import project_folders
 from trued.proof.room.virtualenv import make_virtualenv, put_behind, registries, replaced_folder, write_programs
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 from trued.support.plurals import few
+from trued.support.tables import table_at, toml_table
 
 FOLDER = "environments"
 BUILD_S = 900.0
@@ -178,13 +180,22 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
     return interpreter
 
 
-async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
-    """What a commit declares in its own manifests."""
-    paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path)]
+async def declarations_of(workspace: Workspace, commit: str, base: str = "") -> Declarations:
+    """What a commit declares in its own manifests, at the top and in project folders. A project of the commit itself is
+    no package that has to be installed.
+
+    `base`: the commit whose project folders count; by default `commit`.
+    """
+    folders = project_folders(await workspace.blobs(base or commit)).python
+    paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path, folders)]
     texts = {
         path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
     }
-    return read_declarations(texts)
+    declared = read_declarations(texts)
+    tables = [table_at(toml_table(text), "project") for path, text in texts.items() if path.endswith("/pyproject.toml")]
+    own = {str(canonicalize_name(one["name"])) for one in tables if isinstance(one.get("name"), str)}
+    kept = tuple(one for one in declared.requirements if package_name(one) not in own)
+    return replace(declared, requirements=kept) if own else declared
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
@@ -273,10 +284,11 @@ class DeclaredChanges:
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
     """Compare what base and head declare."""
-    touched = [path for path in await workspace.changed_files(base, head) if is_dependency_manifest(path)]
+    folders = project_folders(await workspace.blobs(base)).python
+    touched = [path for path in await workspace.changed_files(base, head) if is_dependency_manifest(path, folders)]
     if not touched:
         return DeclaredChanges()
-    before, after = await declarations_of(workspace, base), await declarations_of(workspace, head)
+    before, after = await declarations_of(workspace, base), await declarations_of(workspace, head, base)
     one, two = {*before.requirements, *before.locked}, {*after.requirements, *after.locked}
     known = {*before.names, *(name.split("==")[0] for name in before.locked)}
     added = tuple(text for text in after.requirements if package_name(text) not in before.names)

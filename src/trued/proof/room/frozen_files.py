@@ -233,13 +233,14 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob of the project's own modules that the base's configuration loads as pytest plugins. Like a conftest,
-    they influence results."""
-    names = {name for path, text in configuration.items() for name in _plugins_in(path, text)}
+    they influence results. They are looked for in the folder of the configuration and in those above it."""
     found: dict[str, str] = {}
-    for name in names:
-        inner = name.replace(".", "/")
-        for path in (f"{inner}.py", f"src/{inner}.py", f"{inner}/__init__.py", f"src/{inner}/__init__.py"):
-            found |= {path: blobs[path]} if path in blobs else {}
+    for configured, text in configuration.items():
+        inner = [name.replace(".", "/") for name in _plugins_in(configured, text)]
+        for folder in PurePosixPath(configured).parents if inner else ():
+            places = [str(folder / root / name) for root in ("", "src") for name in inner]
+            paths = [path for place in places for path in (f"{place}.py", f"{place}/__init__.py")]
+            found |= {path: blobs[path] for path in paths if path in blobs}
     return found
 
 

@@ -1,0 +1,113 @@
+"""Finds the project folders of a commit: folders below the top that have a manifest of their own. Pure.
+
+If the top is itself a project of a language, the commit has no project folders of this language: what such a project
+runs and imports is decided at the top alone.
+"""
+
+import re
+import sys
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from trued.proof.room.frozen_files import is_test
+
+# Folders whose manifests do not belong to the project.
+ASIDE = re.compile(
+    r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
+)
+_PYTHON = re.compile(r"pyproject\.toml|setup\.(?:py|cfg)|Pipfile|\.?pytest\.ini|requirements[\w.-]*\.(?:txt|in)")
+_LISTS = "requirements"  # a folder with the lists of packages of the folder above
+# Further files at the top that decide how Python tests run there.
+_AT_TOP = frozenset(("conftest.py", "tox.ini", "noxfile.py"))
+_NOT_IMPORTED = frozenset(("setup", "conftest", "noxfile", "manage"))  # modules that only tools load, or people start
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolders:
+    """The project folders of a commit by language."""
+
+    python: tuple[str, ...] = ()
+    node: tuple[str, ...] = ()
+    go: tuple[str, ...] = ()
+
+
+def project_folders(paths: Collection[str]) -> ProjectFolders:
+    """The project folders among these paths of a commit. A folder inside another project of its language belongs to
+    that project, except for Go, where each module has its own tests."""
+    python = {_python_folder(path) for path in paths} - {None}
+    node = {_folder(path) for path in paths if PurePosixPath(path).name == "package.json"}
+    go = {_folder(path) for path in paths if PurePosixPath(path).name == "go.mod"}
+    return ProjectFolders(
+        python=() if not _AT_TOP.isdisjoint(paths) else _outermost(_own(one for one in python if one is not None)),
+        node=_outermost(_own(node)),
+        go=_own(go),
+    )
+
+
+def import_roots(paths: Collection[str]) -> tuple[str, ...]:
+    """The folders, besides the top and `src`, from which the Python projects of these paths import: each project
+    folder, and its `src`.
+
+    Left out are folders that have a top-level module of the same name as another of these folders, because nobody can
+    know which one is meant, and folders with a module that has the name of one of Python's own.
+    """
+    folders = project_folders(paths).python
+    places = [place for one in folders for place in (one, f"{one}/src")]
+    code = [path for path in paths if path.endswith((".py", ".pyx", ".so")) and not is_test(path)]
+    modules = {place: top_level_modules(place, code) for place in places}
+    named = {".": _regular(".", code), "src": _regular("src", code), **modules}
+    kept = [
+        place
+        for place in places
+        if modules[place]
+        and f"{place}/__init__.py" not in paths
+        and _regular(place, code).isdisjoint(sys.stdlib_module_names)
+        and all(modules[place].isdisjoint(names) for other, names in named.items() if other != place)
+    ]
+    return tuple(kept)
+
+
+def top_level_modules(place: str, paths: Iterable[str]) -> frozenset[str]:
+    """The names under which code that finds its modules in this folder imports the files below it. Names for tools and
+    tests are left out."""
+    inner = [_below(place, path) for path in paths]
+    names = {parts[0].partition(".")[0] for parts in inner if parts and (len(parts) > 1 or "." in parts[0])}
+    return frozenset(one for one in names - _NOT_IMPORTED - {"src", ""} if not ASIDE.fullmatch(one))
+
+
+def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
+    """Of these names, those of modules, and of packages with an `__init__.py`."""
+    inner = [(path, _below(place, path)) for path in paths]
+    return top_level_modules(place, [path for path, parts in inner if len(parts) == 1 or parts[1:] == ("__init__.py",)])
+
+
+def _below(place: str, path: str) -> tuple[str, ...]:
+    """The parts of a path below a folder; none if it is not there."""
+    pure = PurePosixPath(path)
+    return pure.relative_to(place).parts if pure.is_relative_to(place) or place == "." else ()
+
+
+def _python_folder(path: str) -> str | None:
+    """The folder of the Python project to which a manifest belongs; None for any other file."""
+    pure = PurePosixPath(path)
+    if pure.parent.name == _LISTS and pure.suffix in (".txt", ".in"):
+        return _folder(str(pure.parent))
+    return _folder(path) if _PYTHON.fullmatch(pure.name) else None
+
+
+def _folder(path: str) -> str:
+    folder = PurePosixPath(path).parent
+    return "" if str(folder) == "." else str(folder)
+
+
+def _own(folders: Iterable[str]) -> tuple[str, ...]:
+    """These folders without those of tests, examples and other people's code; none if the top is among them."""
+    several = {*folders}
+    if "" in several:
+        return ()
+    return tuple(sorted(one for one in several if not any(ASIDE.fullmatch(part) for part in PurePosixPath(one).parts)))
+
+
+def _outermost(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one for one in folders if not any(one.startswith(f"{other}/") for other in folders))

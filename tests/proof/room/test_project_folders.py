@@ -1,0 +1,103 @@
+"""A repository may hold several projects: a project is a folder with a manifest of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial, asked_three, lay
+from trued.proof.room.clean_room import _usual_roots
+from trued.proof.room.environment import declarations_of, declared_changes
+from trued.proof.room.project_folders import ProjectFolders, import_roots, project_folders
+
+
+@pytest.mark.parametrize(
+    ("paths", "folders"),
+    [
+        (["back/pyproject.toml", "web/package.json", "svc/go.mod"], ProjectFolders(("back",), ("web",), ("svc",))),
+        (["back/pyproject.toml", "web/package.json", "setup.cfg"], ProjectFolders(node=("web",))),
+        (["back/pyproject.toml", "web/package.json", "package.json"], ProjectFolders(python=("back",))),
+        (["back/pyproject.toml", "conftest.py"], ProjectFolders()),
+        (["a/setup.py", "a/b/setup.py", "c/d/requirements-dev.txt"], ProjectFolders(python=("a", "c/d"))),
+        (["a/requirements/base.txt", "b/requirements.in"], ProjectFolders(python=("a", "b"))),
+        (["requirements/base.txt", "b/setup.py"], ProjectFolders()),
+        (["web/package.json", "web/packages/ui/package.json"], ProjectFolders(node=("web",))),
+        (["svc/go.mod", "svc/in/go.mod"], ProjectFolders(go=("svc", "svc/in"))),
+        (["go.mod", "svc/go.mod"], ProjectFolders()),
+        (
+            ["tests/a/setup.py", "examples/b/package.json", "web/node_modules/c/package.json", "docs/requirements.txt"],
+            ProjectFolders(),
+        ),
+    ],
+)
+def test_a_project_is_a_folder_with_a_manifest_unless_the_top_is_one(paths: list[str], folders: ProjectFolders) -> None:
+    assert project_folders(paths) == folders
+
+
+@pytest.mark.parametrize(
+    ("paths", "roots"),
+    [
+        (["back/setup.py", "back/app/__init__.py", "back/tests/test_a.py"], ("back",)),
+        (["back/setup.py", "back/src/app/__init__.py"], ("back/src",)),
+        (["back/setup.py", "back/app/prices.py"], ("back",)),
+        (["a/setup.py", "a/app/x.py", "b/setup.py", "b/app/y.py", "c/setup.py", "c/kit.py"], ("c",)),
+        (["a/setup.py", "a/one.py", "a/tests/t.py", "b/setup.py", "b/two.py", "b/tests/t.py"], ("a", "b")),
+        (["a/setup.py", "a/kit/__init__.py", "kit.py"], ()),
+        (["a/setup.py", "a/kit/__init__.py", "src/kit/__init__.py"], ()),
+        (["a/setup.py", "a/json.py"], ()),
+        (["a/setup.py", "a/json/notes.py", "a/kit.py"], ("a",)),
+        (["a/setup.py", "a/a/__init__.py"], ("a",)),
+        (["a/setup.py", "a/__init__.py", "a/kit.py"], ()),
+        (["a/setup.py", "a/kit.py", "setup.py"], ()),
+        (["a/requirements.txt", "a/setup.py"], ()),
+        (["a/kit.py"], ()),
+    ],
+)
+def test_modules_are_found_in_project_folders_unless_nobody_knows_which_is_meant(
+    paths: list[str], roots: tuple[str, ...]
+) -> None:
+    assert import_roots(paths) == roots
+
+
+WITH, WITHOUT = ["back/app/__init__.py", "back/app/prices.py"], ["back/app/prices.py"]
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    ("on_base", "added", "roots"),
+    [
+        (WITH, [], (".", "back")),
+        (WITH, ["app/__init__.py"], ("back", ".")),
+        (WITH, ["app.py"], ("back", ".")),
+        (WITH, ["other.py", "back/other.py"], (".", "back")),
+        (WITHOUT, [], (".", "back")),
+        (WITHOUT, ["app/__init__.py"], ("back",)),
+        (["kit/a.py", *WITH], ["back/kit/__init__.py"], (".",)),
+        (["kit/__init__.py", *WITH], ["back/kit/__init__.py"], (".", "back")),
+        (["tests/a.py", *WITH], ["back/tests/__init__.py"], (".", "back")),
+        (["src/kit.py", *WITH], ["kit.py"], ("src", ".", "back")),
+        (["src/kit.py", *WITH], ["src/app/__init__.py"], ("back", ".", "src")),
+    ],
+)
+def test_a_copy_of_a_module_in_another_folder_is_not_found_instead_of_it(
+    on_base: list[str], added: list[str], roots: tuple[str, ...], tmp_path: Path
+) -> None:
+    lay(tmp_path, dict.fromkeys([*on_base, *added], ""))
+    assert _usual_roots(tmp_path, ["back"], on_base) == roots
+
+
+@pytest.mark.spec("LAW-4")
+async def test_what_projects_declare_counts_by_the_folders_of_the_base(tmp_path: Path) -> None:
+    base = {
+        "back/pyproject.toml": '[project]\nname = "back"\ndependencies = ["alpha>=1", "shared"]\n',
+        "back/uv.lock": '[[package]]\nname = "alpha"\nversion = "1.2"\n',
+        "shared/pyproject.toml": '[project]\nname = "Shared"\n',
+        "shared/requirements/dev.txt": "beta\n",
+        "examples/a/requirements.txt": "gamma\n",
+    }
+    trial = Trial(tmp_path, base, asked_three())
+    await trial.workspace.begin()
+    declared = await declarations_of(trial.workspace, trial.workspace.base)
+    assert declared.requirements == ("alpha>=1", "beta")
+    assert declared.locked == ("alpha==1.2",)
+    head = await trial.head({"shared/requirements/dev.txt": "beta\ndelta\n", "new/requirements.txt": "epsilon\n"})
+    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).added == ("delta",)

@@ -1,0 +1,162 @@
+"""Repositories with several projects, each in a folder of its own: honest work is proven, and nothing else is."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Cellar, Change, Sealed, Trial, only
+from trued.model import Grade
+
+PYTEST = "[tool.pytest.ini_options]\n"
+TOTAL = "def total(items):\n    return sum(items)\n"
+TAX = "\n\ndef with_tax(items, rate):\n    return round(total(items) * (1 + rate), 2)\n"
+TESTS = "from app.prices import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
+PRICE = 'export function price(cents) { return "€" + (cents / 100).toFixed(2); }\n'
+SCRIPT_TESTS = """import test from "node:test";
+import assert from "node:assert";
+import { price } from "./format.js";
+test("price", () => assert.equal(price(150), "€1.50"));
+"""
+PACKAGE = {"name": "shop", "type": "module", "scripts": {"test": "node --test"}}
+BASE: dict[str, str | None] = {
+    "README.md": "# shop\n",
+    "backend/pyproject.toml": PYTEST,
+    "backend/requirements.txt": "pytest\n",
+    "backend/app/__init__.py": "",
+    "backend/app/prices.py": TOTAL,
+    "backend/tests/test_prices.py": TESTS,
+    "frontend/package.json": json.dumps(PACKAGE),
+    "frontend/src/format.js": PRICE,
+    "frontend/src/format.test.js": SCRIPT_TESTS,
+}
+CASES = [
+    {"call": "app.prices:with_tax", "args": [[10, 20], 0.1], "returns": 33.0},
+    {"call": "app.prices:with_tax", "args": [[1], 0.19], "returns": 1.19},
+    {"run": ["python", "-c", "from app.prices import with_tax; print(with_tax([2], 1))"], "stdout": "4\n"},
+]
+TEXT = "with_tax(items, rate) is the total with tax"
+ASKED: list[dict[str, Any]] = [{"id": "tax", "text": TEXT, "checks": [{"kind": "examples", "cases": CASES}]}]
+DONE: dict[str, str | None] = {"backend/app/prices.py": TOTAL + TAX}
+WITHOUT_INIT: dict[str, str | None] = {path: text for path, text in BASE.items() if not path.endswith("__init__.py")}
+FORGED = (
+    "def total(items):\n    return 0\n\n\ndef with_tax(items, rate):\n    return round(sum(items) * (1 + rate), 2)\n"
+)
+COPY: dict[str, str | None] = {"app/__init__.py": "", "app/prices.py": TOTAL + TAX}
+SILENT = json.dumps({**PACKAGE, "scripts": {"test": "node --test none"}})
+BROKEN_PRICE = PRICE.replace("€", "$")
+
+pytestmark = pytest.mark.spec("LAW-4", "LAW-5", "LAW-6")
+
+
+@pytest.fixture
+async def shop(cellar: Cellar) -> Sealed:
+    return await cellar.sealed("shop", BASE, ASKED, Trial.seal_with_existing_tests)
+
+
+async def test_honest_work_in_a_project_folder_is_proven(shop: Sealed) -> None:
+    contract = shop.contract
+    assert contract.project_roots == ("backend",)
+    assert contract.unguarded == contract.uncollected == ()
+    verdict = await shop.trial.prove(contract, await shop.trial.head(DONE))
+    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+    assert len(verdict.suites) == 2
+    assert all(one.grade is not Grade.REFUTED for one in verdict.suites)
+    ran = [one.id for each in contract.base_facts if each.kind == "tests" for one in each.tried]
+    assert sorted(set(ran)) == ["backend/tests/test_prices.py::test_total", "frontend/src/format.test.js::price"]
+    assert len(ran) == 2  # no suite ran what another ran, too
+
+
+LIES: dict[str, dict[str, str | None]] = {
+    "its own project's behaviour breaks": {"backend/app/prices.py": FORGED},
+    "the other project's behaviour breaks": {**DONE, "frontend/src/format.js": BROKEN_PRICE},
+    "the other project's tests are switched off": {
+        **DONE,
+        "frontend/src/format.js": BROKEN_PRICE,
+        "frontend/package.json": SILENT,
+    },
+    "a manifest at the top claims the tests": {
+        "backend/app/prices.py": FORGED,
+        "frontend/src/format.js": BROKEN_PRICE,
+        "pyproject.toml": f'{PYTEST}testpaths = ["none"]\n',
+        "package.json": json.dumps({"scripts": {"test": "true"}}),
+        "conftest.py": "collect_ignore_glob = ['*']\n",
+    },
+    "pytest is configured anew": {"backend/app/prices.py": FORGED, "backend/pytest.ini": "[pytest]\ntestpaths = no\n"},
+    "a module beside the package": {"backend/app.py": "class prices:\n    with_tax = None\n"},
+    "a package of the same name at the top": COPY,
+    "a package of the same name in `src`": {f"src/{path}": text for path, text in COPY.items()},
+    "another project with the name": {
+        "aaa/pyproject.toml": PYTEST,
+        **{f"aaa/{path}": text for path, text in COPY.items()},
+    },
+    "another root in the project": {f"backend/src/{path}": text for path, text in COPY.items()},
+}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("lie", LIES)
+async def test_a_lie_in_one_of_several_projects_is_refuted(shop: Sealed, lie: str) -> None:
+    (judged,) = await shop.trial.judged(shop.contract, LIES[lie])
+    assert judged.grade is Grade.REFUTED, judged.why
+
+
+async def test_a_package_without_init_is_not_hidden_by_a_copy_at_the_top(cellar: Cellar) -> None:
+    trial, contract = await cellar.sealed("without init", WITHOUT_INIT, ASKED, Trial.seal_with_existing_tests)
+    done, copied = await trial.judged(contract, DONE, COPY)
+    assert done.grade is Grade.PROVEN, done.why
+    assert copied.grade is Grade.REFUTED, copied.why
+
+
+async def test_a_new_module_in_place_of_pythons_own_is_not_proven(cellar: Cellar) -> None:
+    base = {**BASE, "backend/app/prices.py": f"import statistics\n\n\n{TOTAL}"}
+    trial, contract = await cellar.sealed("statistics", base, ASKED, Trial.seal_with_existing_tests)
+    head: Change = {"backend/app/prices.py": f"import statistics\n\n\n{TOTAL}{TAX}", "backend/statistics.py": "a = 1\n"}
+    (judged,) = await trial.judged(contract, head)
+    assert judged.grade < Grade.PROVEN, judged.why
+
+
+SHARED = "def rate(n):\n    return n\n"
+TWO: dict[str, str | None] = {
+    "api/requirements.txt": "",
+    "api/app/prices.py": TOTAL,
+    "api/test_prices.py": TESTS,
+    "worker/setup.py": "",
+    "worker/src/jobs/__init__.py": "def job():\n    return 1\n",
+    "worker/test_jobs.py": "from jobs import job\n\n\ndef test_job():\n    assert job() == 1\n",
+}
+
+
+async def test_several_python_projects_are_each_tested_in_their_folder(cellar: Cellar) -> None:
+    trial, contract = await cellar.sealed("two", TWO, ASKED, Trial.seal_with_existing_tests)
+    assert contract.project_roots == ("api", "worker/src")
+    moved = {"api/app/prices.py": f"from jobs import job\n\n\n{TOTAL}{TAX}"}  # no one who starts it in `api` has `jobs`
+    broken = {"api/app/prices.py": TOTAL + TAX, "worker/src/jobs/__init__.py": "def job():\n    return 2\n"}
+    done, foreign, other = await trial.judged(contract, {"api/app/prices.py": TOTAL + TAX}, moved, broken)
+    assert done.grade is Grade.PROVEN, done.why
+    assert foreign.grade is Grade.REFUTED, foreign.why
+    assert other.grade is Grade.REFUTED, other.why
+
+
+async def test_a_name_that_two_projects_have_is_not_guessed_and_the_advice_stays(cellar: Cellar) -> None:
+    base = {**TWO, "worker/src/app/__init__.py": ""}
+    trial, contract = await cellar.sealed("same name", base, ASKED, Trial.seal_with_existing_tests)
+    assert contract.project_roots == ()
+    verdict = await trial.prove(contract, await trial.head({"api/app/prices.py": TOTAL + TAX}))
+    assert only(verdict).grade is not Grade.PROVEN
+
+
+async def test_the_users_own_path_replaces_the_roots_of_projects(cellar: Cellar) -> None:
+    trial, contract = await cellar.sealed("path", BASE, ASKED, Trial.seal_with_existing_tests, path=["backend"])
+    assert contract.project_roots == ()
+    (judged,) = await trial.judged(contract, DONE)
+    assert judged.grade is Grade.PROVEN, judged.why
+
+
+async def test_a_top_that_is_a_project_stays_the_only_one(cellar: Cellar) -> None:
+    base = {**BASE, "pyproject.toml": f'{PYTEST}pythonpath = ["backend"]\n', "package.json": json.dumps(PACKAGE)}
+    _, contract = await cellar.sealed("top", base, ASKED, Trial.seal_with_existing_tests)
+    commands = [getattr(check, "command", "") for one in contract.suites for check in one.checks]
+    assert commands == ["python -m pytest -q", "npm test"]
+    assert contract.project_roots == ()
+    assert "project_roots" not in contract.model_dump()
