@@ -269,7 +269,7 @@ class _OwnModules:
     """The project's modules that Python would import in preference to a package of the same name."""
 
     def __init__(self, roots: Collection[str], on_base: Collection[str], here: Collection[str]) -> None:
-        self._roots = [*map(PurePosixPath, roots)]
+        self._roots = [*map(PurePosixPath, roots or (".", "src"))]
         self._on_base, self._here = on_base, here
         self._folders_of_tests = {PurePosixPath(one).parent for one in here if is_test(one)}
         self._distributions = _roots_of_distributions(on_base)

@@ -35,7 +35,7 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 # used, and the checks run again.
 ROOM = (
     "at the path of the user's repository, with a .git in the first run, and with all files of the commit for cases; "
-    "requests like those of curl and a browser"
+    "requests like those of curl and a browser; packages of Node in the folders of projects"
 )
 
 

@@ -363,9 +363,9 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
         return str(error)
     placed = [(_file(room, one), one) for one in found]
     rest = [(file, one) for file, one in placed if not any(_is_canary(name, file, one) for name in canaries.values())]
-    whole = {file: ("failed", one.text) for file, one in rest if file and _is_whole_file(file, one)}
+    whole = {file: ("failed", one.text) for file, one in rest if file and _is_whole_file(room, file, one)}
     outcomes = worst_outcomes(
-        (_id(file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
+        (_id(room, file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
     )
     ids = None if room.wanted.ids is None else frozenset(room.wanted.ids)  # a suite may have many thousands of tests
     kept = {name: one for name, one in outcomes.items() if name not in whole and _is_wanted(ids, name)}
@@ -390,14 +390,20 @@ def _file(room: _Room, one: ReportedTest) -> str:
     return ""
 
 
-def _id(file: str, one: ReportedTest) -> str:
+def _id(room: _Room, file: str, one: ReportedTest) -> str:
     if file:
-        return f"{file}::{id_in_file(one, file)}" if id_in_file(one, file) else file
+        inner = _id_in_file(room, file, one)
+        return f"{file}::{inner}" if inner else file
     return f"{one.group}::{one.name}" if one.group else one.name
 
 
-def _is_whole_file(file: str, one: ReportedTest) -> bool:
-    return one.outcome in ("failed", "error") and not id_in_file(one, file)
+def _id_in_file(room: _Room, file: str, one: ReportedTest) -> str:
+    """The test's id inside its file, which the report names from the folder in which the command started."""
+    return id_in_file(one, room.bench.from_folder(file))
+
+
+def _is_whole_file(room: _Room, file: str, one: ReportedTest) -> bool:
+    return one.outcome in ("failed", "error") and not _id_in_file(room, file, one)
 
 
 def _is_canary(canary: str, file: str, one: ReportedTest) -> bool:
