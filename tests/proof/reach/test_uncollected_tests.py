@@ -123,17 +123,17 @@ async def test_a_package_that_the_roots_test_script_leaves_out_is_unguarded(tmp_
 
 
 @pytest.mark.spec("LAW-6", "LAW-11")
-async def test_a_go_module_below_the_root_is_unguarded(tmp_path: Path) -> None:
-    """`go test ./...` at the root leaves such modules out."""
+async def test_a_go_module_that_is_no_project_folder_is_unguarded(tmp_path: Path) -> None:
+    """Folders for tools are no projects, so no suite runs there."""
     files = {
-        "svc/go.mod": "module svc\n",
-        "svc/rate.go": "package svc\n",
-        "svc/rate_test.go": 'package svc\n\nimport "testing"\n\nfunc TestRate(t *testing.T) {}\n',
-        "svc/helpers_test.go": "package svc\n",
+        "tools/svc/go.mod": "module svc\n",
+        "tools/svc/rate.go": "package svc\n",
+        "tools/svc/rate_test.go": 'package svc\n\nimport "testing"\n\nfunc TestRate(t *testing.T) {}\n',
+        "tools/svc/helpers_test.go": "package svc\n",
         "vendor/x/x_test.go": "package x\n\nfunc TestX(t *testing.T) {}\n",
     }
-    contract, found = await judged(tmp_path, files, {"svc/rate.go": "package svc\n\n"}, {"core.py": f"{CORE}\n"})
-    assert contract.uncollected == ("svc/rate_test.go",)
+    contract, found = await judged(tmp_path, files, {"tools/svc/rate.go": "package svc\n\n"}, {"core.py": f"{CORE}\n"})
+    assert contract.uncollected == ("tools/svc/rate_test.go",)
     assert [one.grade for one in found] == [Grade.TESTED, Grade.PROVEN], found
 
 
