@@ -6,6 +6,7 @@ runs and imports is decided at the top alone.
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -55,15 +56,21 @@ def import_roots(paths: Collection[str]) -> tuple[str, ...]:
     folders = project_folders(paths).python
     places = [place for one in folders for place in (one, f"{one}/src")]
     code = [path for path in paths if path.endswith((".py", ".pyx", ".so")) and not is_test(path)]
-    modules = {place: top_level_modules(place, code) for place in places}
-    named = {".": _regular(".", code), "src": _regular("src", code), **modules}
+    below = {place: list[str]() for place in (".", "src", *places)}
+    for path in code:
+        for folder in PurePosixPath(path).parents:
+            if str(folder) in below:
+                below[str(folder)].append(path)
+    modules = {place: top_level_modules(place, below[place]) for place in places}
+    named = {".": _regular(".", below["."]), "src": _regular("src", below["src"]), **modules}
+    owners = Counter(name for names in named.values() for name in names)
     kept = [
         place
         for place in places
         if modules[place]
         and f"{place}/__init__.py" not in paths
-        and _regular(place, code).isdisjoint(sys.stdlib_module_names)
-        and all(modules[place].isdisjoint(names) for other, names in named.items() if other != place)
+        and _regular(place, below[place]).isdisjoint(sys.stdlib_module_names)
+        and all(owners[name] == 1 for name in modules[place])
     ]
     return tuple(kept)
 
@@ -84,8 +91,9 @@ def _regular(place: str, paths: Iterable[str]) -> frozenset[str]:
 
 def _below(place: str, path: str) -> tuple[str, ...]:
     """The parts of a path below a folder; none if it is not there."""
-    pure = PurePosixPath(path)
-    return pure.relative_to(place).parts if pure.is_relative_to(place) or place == "." else ()
+    if place == ".":
+        return tuple(path.split("/"))
+    return tuple(path[len(place) + 1 :].split("/")) if path.startswith(f"{place}/") else ()
 
 
 def _python_folder(path: str) -> str | None:
@@ -110,4 +118,4 @@ def _own(folders: Iterable[str]) -> tuple[str, ...]:
 
 
 def _outermost(folders: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(one for one in folders if not any(one.startswith(f"{other}/") for other in folders))
+    return tuple(folder for folder in folders if {*map(str, PurePosixPath(folder).parents)}.isdisjoint(folders))
