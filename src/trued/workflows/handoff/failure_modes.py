@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
+from trued.run.claims import names_any
 from trued.support.foreign_json import parse_json
 from trued.support.redaction import line_without_controls
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
@@ -125,7 +126,7 @@ def premature_victory(
     held-out cases, because coders read it."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
-        if not _exists(path, counted.files):
+        if not names_any(path, counted.files):
             found.append(f"says that it changed {path}, which is not in the commit")
     for test in claimed.tests:
         found += _missing_test(test, counted.files, read)
@@ -144,7 +145,7 @@ def _missing_test(test: str, files: Collection[str], read: Callable[[str], str |
     path, _, inside = test.strip().partition("::")
     if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
         return []  # a bare name or a sentence: it names no file
-    if not _exists(path, files):
+    if not names_any(path, files):
         return [f"names the test {test}, and {path} is not in the commit"]
     text = read(path.removeprefix("./"))
     for part in inside.split("::") if inside and text is not None else ():
@@ -152,11 +153,6 @@ def _missing_test(test: str, files: Collection[str], read: Callable[[str], str |
         if name and text is not None and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
             return [f"names the test {test}, and {path} holds no {name}"]
     return []
-
-
-def _exists(path: str, files: Collection[str]) -> bool:
-    clean = path.strip().removeprefix("./").rstrip("/")
-    return clean in files or any(one.startswith(f"{clean}/") for one in files)
 
 
 # -- one-shot attempt

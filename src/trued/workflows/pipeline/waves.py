@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from trued.model import Finding, Status
 from trued.model.events.proof import ClaimRefuted
 from trued.model.titles import cut_title
 from trued.run.agent_call import AgentAnswer
+from trued.run.claims import unchanged_files
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
@@ -81,10 +81,9 @@ async def _checked_memories(
     memories, changed = lead.memories(returned), {*await lead.run.branch.changes()}
     for name, memory in memories.items():
         reply = returned[name].reply
-        named = [str(PurePosixPath(path)) for path in reply.files] if reply else []
-        wrong = [path for path in dict.fromkeys(named) if path not in changed]
-        if memory is not None and wrong:
-            what = f"says that it changed {', '.join(wrong[:NAMED])}: unchanged since the base, or not there"
+        refuted = unchanged_files(reply.files, changed) if reply else ()
+        if memory is not None and refuted:
+            what = f"says that it changed {', '.join(refuted[:NAMED])}: unchanged since the base, or not there"
             await lead.run.record(ClaimRefuted(what=f"{name} {what}"))
             memories[name] = Memory.model_validate(
                 {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}

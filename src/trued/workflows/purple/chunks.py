@@ -1,12 +1,11 @@
 """Chunks of a plan: which are chosen, which are already met, and whether each has a change of its own."""
 
-from collections.abc import Iterable
-
 from trued.inputs.plans.plan_to_seal import plan_to_seal
 from trued.inputs.recognition import is_plan
 from trued.model import Finding, Goal, Grade, Plan, Task, Verdict
 from trued.model.events.proof import ClaimRefuted
 from trued.model.events.run import TaskSkipped
+from trued.run.claims import unchanged_files
 from trued.run.run import Run
 from trued.workflows.purple.memory import MemoryLog
 from trued.workflows.purple.replies import Built
@@ -60,18 +59,11 @@ async def refuted_claims(run: Run, built: Built, start: str) -> tuple[str, ...]:
     """Files that Team A says it changed, although git shows no change since the chunk began; each is reported as an
     event."""
     changed = await run.branch.changes(start)
-    wrong = [one.path for one in built.files if not _is_among(one.path, changed)]
-    for path in wrong:
+    refuted = unchanged_files((file.path for file in built.files), changed)
+    for path in refuted:
         what = f"purple-team-a says that it changed {path}, and git has no change of it"
         await run.record(ClaimRefuted(what=what))
-    return tuple(wrong)
-
-
-def _is_among(claimed: str, changed: Iterable[str]) -> bool:
-    """Whether the claimed path (a line number is ignored) was changed; for a folder, whether any file below it was."""
-    path = claimed.strip().strip("`").removeprefix("./")
-    name = path if path in changed else path.partition(":")[0]
-    return any(one == name or one.startswith(f"{name.rstrip('/')}/") for one in changed)
+    return refuted
 
 
 def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, ...], tuple[Finding, ...]]:

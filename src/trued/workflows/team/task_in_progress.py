@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.model.events.proof import ClaimRefuted, TestsNotCounted
+from trued.run.claims import unchanged_files
 from trued.run.named_tests import is_countable
 from trued.run.parallel import Both
 from trued.run.run import Run
@@ -144,10 +144,9 @@ class TaskInProgress:
 
     async def check_claims(self, run: Run) -> None:
         """Record an event if the developer claims to have changed files that are unchanged."""
-        named = [str(PurePosixPath(one)) for one in self.developed.files] if self.developed else []
-        wrong = [one for one in dict.fromkeys(named) if one not in self.changed]
-        if wrong:
-            what = f"dev says that it changed {', '.join(wrong[:NAMED])} for {self.task}: git shows no change"
+        refuted = unchanged_files(self.developed.files, self.changed) if self.developed else ()
+        if refuted:
+            what = f"dev says that it changed {', '.join(refuted[:NAMED])} for {self.task}: git shows no change"
             await run.record(ClaimRefuted(what=run.context.redact(what)))
 
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:

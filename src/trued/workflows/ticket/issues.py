@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
+from trued.run.claims import names_any, unchanged_files
 
 # Two issues with at least this share of equal words are the same: agents never word a thing in the same way twice.
 ALIKE = 0.8
@@ -183,10 +184,9 @@ def claim_mismatches(
         wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
     if claimed.commit and not known:
         wrong.append(f"it names the commit {claimed.commit[:40]}, and no such commit is on {branch}")
-    named, real = {one.removeprefix("./") for one in claimed.files}, set(files)
-    if unsaid := sorted(real - named):
-        wrong.append(f"it changed and did not name {', '.join(unsaid[:20])}")
-    if unchanged := sorted(named - real):
+    if unnamed := [path for path in sorted(files) if not any(names_any(claim, (path,)) for claim in claimed.files)]:
+        wrong.append(f"it changed and did not name {', '.join(unnamed[:20])}")
+    if unchanged := sorted(unchanged_files(claimed.files, files)):
         wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
     return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
 
