@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # for type checkers and readers; at run time `__getattr__` fi
         TakenComments,
         Way,
     )
-    from trued.model.replies import Finding, Reply, Spoken
+    from trued.model.replies import Disputes, Finding, Reply, Spoken
     from trued.model.requests import (
         EXISTING_TESTS,
         Criterion,
@@ -105,7 +105,7 @@ else:
             Approval Comment Delivery Event ProcessedDecisions Question RecordedState RunRecord TakenComments Way
         """,
         "replies": """
-            Finding Reply Spoken
+            Disputes Finding Reply Spoken
         """,
         "requests": """
             EXISTING_TESTS Criterion CriterionKind Environment Goal LostCases Plan Ready Requirement Requirements Serve

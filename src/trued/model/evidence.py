@@ -152,6 +152,11 @@ class Judged(Value):
         first = next(iter(self.why), "it does not hold")
         return "; ".join([*shown][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
 
+    @property
+    def as_gap(self) -> Finding:
+        """The requirement itself as a gap, for one that does not hold although it has no gaps."""
+        return Finding(what=f"{self.id}: {self.reason}", requirement=self.id)
+
 
 class FactNote(str):
     """A note that only states a fact: something that the engine did, or that a grade already reflects.

@@ -39,6 +39,12 @@ class Finding(Value):
     by: str = ""  # the role that reports it, filled in by the engine
 
 
+Disputes: TypeAlias = Annotated[
+    tuple[Finding, ...],
+    Field(description="requirements whose held-out examples must be wrong according to the user's words, and why"),
+]
+
+
 class Reply(BaseModel):
     """What an agent claims. Subclass it to state the contract of a role."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from trued.model import Finding, Reply, Value
+from trued.model import Disputes, Reply, Value
 
 
 class Planned(Value):
@@ -47,10 +47,7 @@ class Coded(Reply):
     )
     continue_from: str = Field(default="", description="path:line, where the next agent should begin")
     proposed: tuple[Planned, ...] = Field(default=(), description="features that the list lacks; a person decides")
-    disputes: tuple[Finding, ...] = Field(
-        default=(),
-        description="requirements whose held-out examples must be wrong according to the user's words, and why",
-    )
+    disputes: Disputes = ()
 
 
 REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for

@@ -76,9 +76,7 @@ class Attempt:
         idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
         own = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
         refuted = [one for one in self.verdict.requirements if one.grade is Grade.REFUTED]
-        found = self.verdict.gaps or tuple(
-            Finding(what=f"{one.id}: {one.reason}", requirement=one.id) for one in refuted
-        )
+        found = self.verdict.gaps or tuple(one.as_gap for one in refuted)
         return (*found, *own, *idle)
 
 

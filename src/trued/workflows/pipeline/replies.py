@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from trued.model import Finding, Reply, Severity, Spoken, Status, Value
+from trued.model import Disputes, Finding, Reply, Severity, Spoken, Status, Value
 from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, GATE, REVIEWERS
 from trued.workflows.pipeline.feature_folder import Acceptance
 from trued.workflows.pipeline.task_plan import Work
@@ -78,10 +78,7 @@ class Implemented(PipelineReply):
 
     status: Final = Status.DONE
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
-    disputes: tuple[Finding, ...] = Field(
-        default=(),
-        description="requirements whose held-out examples must be wrong according to the user's words, and why",
-    )
+    disputes: Disputes = ()
 
 
 class BuildChecked(PipelineReply):

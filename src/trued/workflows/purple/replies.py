@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from trued.model import Finding, Reply, Value
+from trued.model import Disputes, Finding, Reply, Value
 
 
 class Changed(Value):
@@ -19,10 +19,7 @@ class Built(Reply):
     implemented: tuple[str, ...]
     files: tuple[Changed, ...]
     notes: tuple[str, ...] = ()
-    disputes: tuple[Finding, ...] = Field(
-        default=(),
-        description="requirements whose held-out examples must be wrong according to the user's words, and why",
-    )
+    disputes: Disputes = ()
 
 
 class Assessed(Value):

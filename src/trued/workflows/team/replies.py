@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from trued.model import Finding, Reply, Severity, Status
+from trued.model import Disputes, Finding, Reply, Severity, Status
 from trued.workflows.team.reply_parts import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
 
 MOST = 1_000  # tasks of a goal; a longer list is not accepted
@@ -58,10 +58,7 @@ class Developed(Reply):
     asks: Query | None = Field(
         default=None, description="only if you cannot continue without the tech lead's or the PM's answer"
     )
-    disputes: tuple[Finding, ...] = Field(
-        default=(),
-        description="requirements whose held-out examples must be wrong according to the user's words, and why",
-    )
+    disputes: Disputes = ()
 
 
 class Tested(Reply):

@@ -126,9 +126,7 @@ class TaskInProgress:
         """A gap for each requirement in `covering` that does not hold. These requirements cover the feature's
         criteria."""
         due = [one for one in verdict.beside if one.id in covering and not one.holds and not one.missing]
-        return tuple(
-            gap for one in due for gap in one.gaps or (Finding(what=f"{one.id}: {one.reason}", requirement=one.id),)
-        )
+        return tuple(gap for one in due for gap in one.gaps or (one.as_gap,))
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
         """A gap if the task changed nothing, unless evidence shows that its work had already been done."""
@@ -187,8 +185,7 @@ def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
     the environment lacks something, that is not a gap in the work and costs no attempt: the final verdict names it."""
     if verdict.gaps or verdict.holds or verdict.lacks_only_environment:
         return verdict.gaps
-    lacking = [one for one in verdict.requirements if not one.holds]
-    return tuple(Finding(what=f"{one.id}: {one.reason}", requirement=one.id) for one in lacking)
+    return tuple(judged.as_gap for judged in verdict.requirements if not judged.holds)
 
 
 async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
