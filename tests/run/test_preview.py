@@ -10,7 +10,7 @@ import pytest
 from tests.proof.checks.test_http import BASE, SERVE, asks
 from tests.proof.trial import Trial
 from trued.model import Contract, Ready, Serve
-from trued.run.preview import HOST, Preview, Show, Showing, free_port
+from trued.run.preview import HOST, PreviewAddress, PreviewRequest, PreviewServer, free_port
 
 CASES = asks({"http": {"path": "/page"}, "status": 200})
 HEAD = "def answer(method, path, body, headers):\n    return 200, b'new ' + path.encode(), {}\n"
@@ -34,8 +34,8 @@ async def listens(port: int) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def shown(trial: Trial, contract: Contract, commit: str) -> AsyncIterator[Showing]:
-    async with Showing(Show(trial.workspace, contract, commit, free_port(), 60.0)) as showing:
+async def shown(trial: Trial, contract: Contract, commit: str) -> AsyncIterator[PreviewServer]:
+    async with PreviewServer(PreviewRequest(trial.workspace, contract, commit, free_port(), 60.0)) as showing:
         yield showing
 
 
@@ -51,15 +51,15 @@ async def test_a_preview_shows_the_head_by_the_contracts_command_and_is_gone_aft
     async with shown(trial, contract, commit) as showing:
         port = showing.show.port
         assert not await listens(port), "nothing is started before it is needed"
-        assert await showing.up() == ""
-        assert await showing.up() == "", "asking again starts nothing"
+        assert await showing.start() == ""
+        assert await showing.start() == "", "asking again starts nothing"
         assert await fetched(port, "/page") == "new /page"
         both = await asyncio.gather(*(fetched(port, f"/{number}") for number in range(8)))
         assert both == [f"new /{number}" for number in range(8)]
     assert not await listens(port)
-    again = Show(trial.workspace, contract, commit, port, 60.0)
-    async with Showing(again) as showing:
-        assert await showing.up() == "", "the same port again, as after a restart"
+    again = PreviewRequest(trial.workspace, contract, commit, port, 60.0)
+    async with PreviewServer(again) as showing:
+        assert await showing.start() == "", "the same port again, as after a restart"
 
 
 @pytest.mark.spec("TIC-5")
@@ -67,11 +67,11 @@ async def test_a_server_that_never_answers_is_one_sentence(tmp_path: Path) -> No
     trial, contract = await sealed(tmp_path)
     broken = await trial.head({"shop/pages.py": "raise SystemExit('no pages today')\n"})
     async with shown(trial, contract, broken) as showing:
-        assert await showing.up() == "the server ended; its output ends with: no pages today"
+        assert await showing.start() == "the server ended; its output ends with: no pages today"
     silent = Serve(command=("sleep", "60"), ready=Ready(within_s=0.5))
     async with shown(trial, contract.model_copy(update={"serve": silent}), contract.base) as showing:
-        assert await showing.up() == "the server did not answer within 0.5 s"
+        assert await showing.start() == "the server did not answer within 0.5 s"
     async with shown(trial, contract.model_copy(update={"serve": None}), contract.base) as showing:
-        why = await showing.up()
-    assert why == "nobody has said how the project is served"
-    assert Preview(why=why).description == f"there is no preview: {why}"
+        why = await showing.start()
+    assert why == "no command that serves the project is known"
+    assert PreviewAddress(why=why).description == f"there is no preview: {why}"

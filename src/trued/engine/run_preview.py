@@ -12,7 +12,7 @@ from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.model import Contract, Serve, Value
 from trued.proof.disclosure import discard_event
 from trued.run.examination.start_command import find_server
-from trued.run.preview import HOST, Show, Showing, free_port
+from trued.run.preview import HOST, PreviewRequest, PreviewServer, free_port
 from trued.workspace.git.removal import remove_tree
 from trued.workspace.git.workspace import ROOMS, GitWorkspace
 
@@ -48,12 +48,12 @@ async def preview_run(store: RunStore, run_id: str, port: int = 0, *, commit: st
             serve = await _found_server(workspace, contract, commit, configured=inputs.settings.commands.start)
             contract = contract.model_copy(update={"serve": serve})
         assert contract.serve is not None  # noqa: S101  (given one just above)
-        show = Show(workspace, contract, commit, port or free_port(), DAY_S)
-        async with Showing(show) as showing:
-            if why := await showing.up():
+        request = PreviewRequest(workspace, contract, commit, port or free_port(), DAY_S)
+        async with PreviewServer(request) as server:
+            if why := await server.start():
                 raise CannotJudge(f"run {run_id} cannot be shown at {commit[:10]}: {why}")
             yield RunPreview(
-                run=run_id, commit=commit, url=f"http://{HOST}:{show.port}", command=tuple(contract.serve.command)
+                run=run_id, commit=commit, url=f"http://{HOST}:{request.port}", command=tuple(contract.serve.command)
             )
 
 

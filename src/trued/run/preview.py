@@ -1,4 +1,5 @@
-"""Preview: the work as its users would see it, served from a clean room while somebody looks at it."""
+"""PreviewServer: serves the work as its users would see it, from a clean room, while a person or an agent looks at
+it."""
 
 import asyncio
 import contextlib
@@ -21,11 +22,11 @@ from trued.protocols import CommandResult, Emit, Server, Workspace
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
-LAST_WORDS = 300  # how many of the last characters of its output are shown if a server never answered
+LAST_WORDS = 300  # characters: the end of its output, shown if a server never answered
 
 
-class Preview(Value):
-    """The address of the work, or why there is none."""
+class PreviewAddress(Value):
+    """The address of a preview, or why there is none."""
 
     url: str = ""
     port: int = 0  # on this machine; 0 if the preview is not served here
@@ -48,7 +49,7 @@ def free_port() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class PreviewRequest:
     """What to serve: a commit, by the contract's command, on a port that stays the same after a restart."""
 
     workspace: Workspace
@@ -56,14 +57,14 @@ class Show:
     commit: str
     port: int
     within_s: float  # how long the server may run
-    tell: Emit = discard_event
+    emit: Emit = discard_event
 
 
-class Showing:
+class PreviewServer:
     """A preview that starts when it is first needed. Leaving the context ends the server and all its processes."""
 
-    def __init__(self, show: Show) -> None:
-        self.show = show
+    def __init__(self, request: PreviewRequest) -> None:
+        self.request = request
         self._open = AsyncExitStack()
         self._why: str | None = None
 
@@ -75,21 +76,21 @@ class Showing:
     ) -> None:
         await self._open.aclose()
 
-    async def up(self) -> str:
+    async def start(self) -> str:
         """Start the server unless it is up already. Returns "" once it answers, else why it does not."""
         if self._why is None:
-            show = self.show
-            scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
-            self._why = await scan(await self._start(), "why the preview does not come up")
+            request = self.request
+            scan = Scanner(request.workspace, request.contract, request.commit, request.emit)
+            self._why = await scan(await self._serve_commit(), "why the preview does not come up")
         return self._why
 
-    async def _start(self) -> str:
-        show = self.show
-        if show.contract.serve is None:
-            return "nobody has said how the project is served"
+    async def _serve_commit(self) -> str:
+        request = self.request
+        if request.contract.serve is None:
+            return "no command that serves the project is known"
         try:
-            interpreter = await interpreter_of(show.workspace, show.contract)
-            room = clean_room(show.workspace, show.contract, show.commit, interpreter)
+            interpreter = await interpreter_of(request.workspace, request.contract)
+            room = clean_room(request.workspace, request.contract, request.commit, interpreter)
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
                 return f"its preparation fails: {bench.broken}"
@@ -99,13 +100,13 @@ class Showing:
 
     async def _serve(self, bench: Bench) -> str:
         assert bench.serve is not None  # noqa: S101  (checked by the caller)
-        serving = await self._open.enter_async_context(exchanges.start_server(bench, self.show.within_s))
+        serving = await self._open.enter_async_context(exchanges.start_server(bench, self.request.within_s))
         if why := await exchanges.wait_until_up(serving, bench.serve.ready):
             return _never_up(why, bench.serve.ready.within_s, await serving.end())
         try:
-            await self._open.enter_async_context(_bridge(serving, self.show.port))
+            await self._open.enter_async_context(_bridge(serving, self.request.port))
         except OSError as error:
-            return f"port {self.show.port} of this machine is taken: {error.strerror}"
+            return f"port {self.request.port} of this machine is taken: {error.strerror}"
         return ""
 
 
@@ -120,14 +121,14 @@ def _never_up(why: str, within_s: float, ran: CommandResult) -> str:
 @asynccontextmanager
 async def _bridge(serving: Server, port: int) -> AsyncIterator[None]:
     """Forward connections from a port of this machine to the server, which has no address outside its sandbox."""
-    places, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
+    slots, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
     async def visit(caller: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
         visits.add(task)
         try:
-            async with places:
+            async with slots:
                 with contextlib.suppress(OSError):
                     await _forward(caller, answer, serving)
         finally:
@@ -139,8 +140,8 @@ async def _bridge(serving: Server, port: int) -> AsyncIterator[None]:
         yield
     finally:
         listener.close()
-        for one in visits:
-            one.cancel()
+        for visit_task in visits:
+            visit_task.cancel()
         await asyncio.gather(*visits, return_exceptions=True)
 
 
@@ -149,7 +150,7 @@ async def _forward(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, s
     link = serving.connect()
     try:
         response, ask = await asyncio.open_connection(sock=link)
-    except BaseException:  # cancelled in between: nobody else would close the connection
+    except BaseException:  # cancelled in between: nothing else would close the connection
         link.close()
         raise
     asking = asyncio.create_task(_copy_stream(caller, ask))

@@ -1,6 +1,10 @@
-"""Detects the kind of project on the run's branch from the files of one commit."""
+"""The project on the run's branch: its kind, and which test commands the engine can count."""
+
+import posixpath
 
 from trued.inputs.project.kind import ProjectKind, files_to_read, project_kind
+from trued.proof.checks.tests import package_scripts
+from trued.proof.text.command_parser import package_folder, recognise_runner
 from trued.run.branch import Branch
 
 
@@ -9,3 +13,11 @@ async def detect_project(branch: Branch, at: str = "") -> ProjectKind:
     paths = await branch.paths(at)
     texts = await branch.texts(files_to_read(paths), at)
     return project_kind(paths, texts.get)
+
+
+async def is_countable(branch: Branch, command: str) -> bool:
+    """Whether the command starts a runner whose tests the engine can count. A package script is resolved as the base
+    defines it."""
+    folder = package_folder(command)
+    manifest = await branch.read(posixpath.join(folder, "package.json"), at=branch.base) or ""
+    return recognise_runner(command, package_scripts(manifest.encode()), of=folder) is not None

@@ -8,9 +8,7 @@ from trued.model import Evidence, Finding, Grade, Judged, Outcomes, Shot, Tried,
 from trued.workflows.ticket.issues import (
     ENGINE,
     Beyond,
-    ImplementerClaims,
     Issue,
-    claim_mismatches,
     compare_issues,
     failed_checks,
     files_beyond,
@@ -118,20 +116,6 @@ def test_no_issue_has_what_a_page_showed_after_held_out_cases_ran() -> None:
     clean = found.evidence[0].model_copy(update={"id": "f"})
     (issue,) = failed_checks(found.model_copy(update={"evidence": (*tainted, clean)}))
     assert issue.screenshot == "abc"
-
-
-@pytest.mark.spec("TIC-2")
-def test_each_claim_that_git_does_not_bear_out_is_a_gap_of_its_own() -> None:
-    honest = ImplementerClaims(branch="fix/X-1", commit="abc", files=("./a.py",))
-    assert claim_mismatches(honest, "fix/X-1", ["a.py"], known=True) == ()
-    lying = ImplementerClaims(branch="main", commit="f00", files=("a.py", "b.py"))
-    said = [one.what for one in claim_mismatches(lying, "fix/X-1", ["a.py", "c.py"], known=False)]
-    assert said == [
-        "it names the branch main, and the work is on fix/X-1",
-        "it names the commit f00, and no such commit is on fix/X-1",
-        "it changed and did not name c.py",
-        "it names and did not change b.py",
-    ]
 
 
 @pytest.mark.spec("TIC-7")

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from trued.model import Finding, Plan, Severity, Status, TestsCheck
 from trued.run.clusters import Returned
 from trued.run.judgement import CommitBuild
-from trued.run.named_tests import is_countable
-from trued.run.project import detect_project
+from trued.run.project import detect_project, is_countable
 from trued.workflows.pipeline.decision_tables import (
     CRITICS,
     GATE,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.model.events.proof import ClaimRefuted, TestsNotCounted
 from trued.run.claims import unchanged_files
-from trued.run.named_tests import is_countable
 from trued.run.parallel import Both
+from trued.run.project import is_countable
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
 from trued.support.redaction import subject_line

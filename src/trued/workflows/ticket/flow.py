@@ -3,22 +3,9 @@ work."""
 
 from trued.model import Goal, Outcome, Plan, Verdict
 from trued.run.run import Run
-from trued.workflows.ticket.delivery import (
-    check_claims,
-    criteria_to_verify,
-    grade_finding,
-    keep_pictures,
-    look_at_pushed,
-    offer,
-    pictures_of,
-    preview,
-    succeeded,
-    ticket_of,
-    ticket_task,
-)
+from trued.workflows.ticket.claims import ImplementerClaims, check_claims
 from trued.workflows.ticket.events import IssuesFixed, RoundVerified, RoundWithoutProgress
 from trued.workflows.ticket.issues import (
-    ImplementerClaims,
     Issue,
     Summary,
     compare_issues,
@@ -26,7 +13,11 @@ from trued.workflows.ticket.issues import (
     open_issues,
     rejection_issues,
 )
+from trued.workflows.ticket.pictures import keep_pictures, pictures_of
+from trued.workflows.ticket.preview import look_at_pushed, open_preview
+from trued.workflows.ticket.pull_request import grade_finding, offer, succeeded
 from trued.workflows.ticket.replies import Fixed, PullRequest, TicketImplemented, TicketVerified
+from trued.workflows.ticket.task import criteria_to_verify, ticket_of, ticket_task
 
 
 async def ticket(run: Run, goal: Goal) -> Outcome:
@@ -90,21 +81,21 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
     `pictures` (name → artifact): the agent's pictures are added to it.
     """
     wanted = ticket_of(run)
-    async with preview(run) as shown:
-        if shown.broken:
-            down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
+    async with open_preview(run) as preview:
+        if preview.broken:
+            down = Issue(severity="critical", description=f"the preview does not come up: {preview.broken}")
             return open_issues(await run.prove(plan), (), down)
-        verifier = run.session("verify-agent", TicketVerified, before=shown.up).equipped(shown.equipment)
+        verifier = run.session("verify-agent", TicketVerified, before=preview.start).equipped(preview.equipment)
         verified = await verifier.ask(
             ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),
-            preview=shown.preview_description,
+            preview=preview.description,
             expected_pictures="\n".join(wanted.pictures),
             last_work=story[-1:],
         )
         named = (*verified.screenshots, *(one.screenshot for one in verified.issues))
         pictures |= await keep_pictures(run, verifier, named)
-        seen = await look_at_pushed(run, shown)
+        seen = await look_at_pushed(run, preview)
         verdict = await run.prove(plan, objections=verified.objections, by=verifier)
         await verifier.close()
     return open_issues(verdict, verified.issues, *seen)

@@ -8,7 +8,6 @@ from typing import Literal
 from pydantic import Field
 
 from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
-from trued.run.claims import names_any, unchanged_files
 
 # Two issues with at least this share of equal words are the same: agents never word a thing in the same way twice.
 ALIKE = 0.8
@@ -162,33 +161,6 @@ def _page_issue(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
 
 def _gap_issue(gap: Finding) -> Issue:
     return Issue(severity="critical", description=gap.what, location=gap.where, requirement=gap.requirement, by=ENGINE)
-
-
-# -- what an agent says, compared with git ---------------------------------------------------------------------------
-
-
-class ImplementerClaims(Value):
-    """What an implementer claims about its work: the branch, its last commit, and the files that it changed."""
-
-    branch: str = ""
-    commit: str = ""
-    files: tuple[str, ...] = ()
-
-
-def claim_mismatches(
-    claimed: ImplementerClaims, branch: str, files: Sequence[str], *, known: bool
-) -> tuple[Finding, ...]:
-    """A minor gap for each claim that git refutes. `known`: whether the claimed commit belongs to the run."""
-    wrong: list[str] = []
-    if claimed.branch != branch:
-        wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
-    if claimed.commit and not known:
-        wrong.append(f"it names the commit {claimed.commit[:40]}, and no such commit is on {branch}")
-    if unnamed := [path for path in sorted(files) if not any(names_any(claim, (path,)) for claim in claimed.files)]:
-        wrong.append(f"it changed and did not name {', '.join(unnamed[:20])}")
-    if unchanged := sorted(unchanged_files(claimed.files, files)):
-        wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
-    return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
 
 
 # -- the summary of a round --------------------------------------------------------------------------------------------
