@@ -35,8 +35,8 @@ async def listens(port: int) -> bool:
 
 @contextlib.asynccontextmanager
 async def shown(trial: Trial, contract: Contract, commit: str) -> AsyncIterator[PreviewServer]:
-    async with PreviewServer(PreviewRequest(trial.workspace, contract, commit, free_port(), 60.0)) as showing:
-        yield showing
+    async with PreviewServer(PreviewRequest(trial.workspace, contract, commit, free_port(), 60.0)) as server:
+        yield server
 
 
 async def sealed(tmp_path: Path) -> tuple[Trial, Contract]:
@@ -48,30 +48,30 @@ async def sealed(tmp_path: Path) -> tuple[Trial, Contract]:
 async def test_a_preview_shows_the_head_by_the_contracts_command_and_is_gone_afterwards(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path)
     commit = await trial.head({"shop/pages.py": HEAD, "shop/other.py": ""})
-    async with shown(trial, contract, commit) as showing:
-        port = showing.show.port
+    async with shown(trial, contract, commit) as server:
+        port = server.request.port
         assert not await listens(port), "nothing is started before it is needed"
-        assert await showing.start() == ""
-        assert await showing.start() == "", "asking again starts nothing"
+        assert await server.start() == ""
+        assert await server.start() == "", "asking again starts nothing"
         assert await fetched(port, "/page") == "new /page"
         both = await asyncio.gather(*(fetched(port, f"/{number}") for number in range(8)))
         assert both == [f"new /{number}" for number in range(8)]
     assert not await listens(port)
     again = PreviewRequest(trial.workspace, contract, commit, port, 60.0)
-    async with PreviewServer(again) as showing:
-        assert await showing.start() == "", "the same port again, as after a restart"
+    async with PreviewServer(again) as server:
+        assert await server.start() == "", "the same port again, as after a restart"
 
 
 @pytest.mark.spec("TIC-5")
 async def test_a_server_that_never_answers_is_one_sentence(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path)
     broken = await trial.head({"shop/pages.py": "raise SystemExit('no pages today')\n"})
-    async with shown(trial, contract, broken) as showing:
-        assert await showing.start() == "the server ended; its output ends with: no pages today"
+    async with shown(trial, contract, broken) as server:
+        assert await server.start() == "the server ended; its output ends with: no pages today"
     silent = Serve(command=("sleep", "60"), ready=Ready(within_s=0.5))
-    async with shown(trial, contract.model_copy(update={"serve": silent}), contract.base) as showing:
-        assert await showing.start() == "the server did not answer within 0.5 s"
-    async with shown(trial, contract.model_copy(update={"serve": None}), contract.base) as showing:
-        why = await showing.start()
+    async with shown(trial, contract.model_copy(update={"serve": silent}), contract.base) as server:
+        assert await server.start() == "the server did not answer within 0.5 s"
+    async with shown(trial, contract.model_copy(update={"serve": None}), contract.base) as server:
+        why = await server.start()
     assert why == "no command that serves the project is known"
     assert PreviewAddress(why=why).description == f"there is no preview: {why}"

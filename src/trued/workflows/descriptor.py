@@ -154,11 +154,11 @@ class WorkflowDescriptor:
         if not package:
             return []
         try:
-            found = find_spec(package)
+            spec = find_spec(package)
         except ImportError:
-            found = None
-        places = [Path(one) / folder for one in (found.submodule_search_locations or ())] if found else []
-        place = next((one for one in places if one.is_dir()), None)
+            spec = None
+        places = [Path(parent) / folder for parent in (spec.submodule_search_locations or ())] if spec else []
+        place = next((candidate for candidate in places if candidate.is_dir()), None)
         if place is None:
             raise BadInput(f"the workflow {self.name} has no folder {folder} in {package}", then=AGAIN)
         return sorted(place.glob("*.md"))

@@ -32,13 +32,13 @@ class Registration:
 
 def descriptor(name: str) -> WorkflowDescriptor:
     """The workflow of this name. Raises BadInput if there is none, if two packages register one, or if it is broken."""
-    found = _installed().get(name, [])
-    if not found:
+    registered = _installed().get(name, [])
+    if not registered:
         raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(_installed())}")
-    if len(found) > 1:
-        packages = " and ".join(map(str, found))
+    if len(registered) > 1:
+        packages = " and ".join(map(str, registered))
         raise BadInput(f"two packages register the workflow {name!r}: {packages}", then="uninstall one of them")
-    return _load_descriptor(found[0])
+    return _load_descriptor(registered[0])
 
 
 def find_descriptor(name: str) -> WorkflowDescriptor | None:
@@ -55,17 +55,17 @@ def _own_descriptor(name: str) -> WorkflowDescriptor | None:
 
     It is found without reading the installed packages, which would take most of the time of a short command.
     """
-    folders = [one.parent.name for one in Path(__file__).parent.glob("*/__init__.py")]
-    for folder in sorted(folders, key=lambda one: one != name):  # most workflows have the name of their folder
-        for found in vars(import_module(f"trued.workflows.{folder}")).values():
-            if isinstance(found, WorkflowDescriptor) and found.name == name:
-                return found
+    folders = [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
+    for folder in sorted(folders, key=lambda folder: folder != name):  # most workflows have the name of their folder
+        for member in vars(import_module(f"trued.workflows.{folder}")).values():
+            if isinstance(member, WorkflowDescriptor) and member.name == name:
+                return member
     return None
 
 
 def descriptors() -> Iterator[WorkflowDescriptor]:
     """All workflows that can be used, ours first. `problems` says what is wrong with the others."""
-    return (found for name in _installed() if (found := find_descriptor(name)))
+    return (descriptor for name in _installed() if (descriptor := find_descriptor(name)))
 
 
 def problems() -> Iterator[BadInput]:
@@ -77,14 +77,16 @@ def problems() -> Iterator[BadInput]:
             yield error
 
 
-def default_workflow(given: Input) -> WorkflowDescriptor:
+def default_workflow(kind: Input) -> WorkflowDescriptor:
     """The default workflow for this kind of input. Raises BadInput unless there is exactly one."""
-    found = [one for one in descriptors() if given in one.default_for]
-    if len(found) != 1:
-        names = " and ".join(one.name for one in found)
-        what = f"{names} are both the default for a {given}" if found else f"no workflow is the default for a {given}"
+    candidates = [descriptor for descriptor in descriptors() if kind in descriptor.default_for]
+    if len(candidates) != 1:
+        names = " and ".join(descriptor.name for descriptor in candidates)
+        what = (
+            f"{names} are both the default for a {kind}" if candidates else f"no workflow is the default for a {kind}"
+        )
         raise BadInput(what, then="name a workflow: -w NAME")
-    return found[0]
+    return candidates[0]
 
 
 def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
@@ -93,37 +95,50 @@ def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
     from importlib import metadata  # imported late because it is slow: reading an old run may need no workflow
 
     packages: dict[str, list[Registration]] = {}
-    for one in metadata.distributions(path=list(path)):
-        if own := one.entry_points.select(group=GROUP):  # reading a package's other metadata takes longer
-            name = one.name.lower().replace("_", "-")
-            packages.setdefault(name, [Registration(each.name, each.value, name, one.version) for each in own])
-    found: dict[str, list[Registration]] = {}
+    for distribution in metadata.distributions(path=list(path)):
+        if entry_points := distribution.entry_points.select(
+            group=GROUP
+        ):  # reading a package's other metadata takes longer
+            name = distribution.name.lower().replace("_", "-")
+            packages.setdefault(
+                name,
+                [
+                    Registration(entry_point.name, entry_point.value, name, distribution.version)
+                    for entry_point in entry_points
+                ],
+            )
+    by_name: dict[str, list[Registration]] = {}
     for package in sorted(packages, key=lambda name: (name != OURS, name)):
-        for each in packages[package]:
-            found.setdefault(each.name, []).append(each)
-    return found
+        for registration in packages[package]:
+            by_name.setdefault(registration.name, []).append(registration)
+    return by_name
 
 
 @cache  # what is installed does not change while a command runs
 def _installed() -> dict[str, list[Registration]]:
     # `python -m trued` puts the working folder on the path. It is left out: a repository must not inject code that way.
-    here = Path.cwd().resolve()
-    found = registrations(one for one in sys.path if Path(one).resolve() != here)
-    if not any(one.package == OURS for each in found.values() for one in each):
+    folder = Path.cwd().resolve()
+    registered = registrations(path for path in sys.path if Path(path).resolve() != folder)
+    if not any(registration.package == OURS for registered in registered.values() for registration in registered):
         raise BadInput(
             "trued's own workflows are not registered", then="install trued again: its metadata is out of date"
         )
-    return found
+    return registered
 
 
-def _load_descriptor(one: Registration) -> WorkflowDescriptor:
-    where, then = f"the workflow {one.name!r} of {one}", f"repair that package, or pip uninstall {one.package}"
+def _load_descriptor(registration: Registration) -> WorkflowDescriptor:
+    where, then = (
+        f"the workflow {registration.name!r} of {registration}",
+        f"repair that package, or pip uninstall {registration.package}",
+    )
     try:
-        found = load(one.reference)
+        descriptor = load(registration.reference)
     except (Exception, SystemExit) as error:  # third-party code may raise anything
         raise BadInput(f"{where} cannot be loaded: {type(error).__name__}: {error}", then=then) from error
-    if not isinstance(found, WorkflowDescriptor):
-        raise BadInput(f"{where} is not a WorkflowDescriptor: {one.reference} is {type(found).__name__}", then=then)
-    if found.name != one.name:
-        raise BadInput(f"{where} calls itself {found.name!r}", then=then)
-    return found
+    if not isinstance(descriptor, WorkflowDescriptor):
+        raise BadInput(
+            f"{where} is not a WorkflowDescriptor: {registration.reference} is {type(descriptor).__name__}", then=then
+        )
+    if descriptor.name != registration.name:
+        raise BadInput(f"{where} calls itself {descriptor.name!r}", then=then)
+    return descriptor

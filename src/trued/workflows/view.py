@@ -80,9 +80,9 @@ class WorkflowView:
 
 def view_of(workflow: str) -> WorkflowView:
     """A new view of that workflow; the default view if the workflow is gone, is broken or has no view."""
-    found = find_descriptor(workflow) if workflow else None
+    descriptor = find_descriptor(workflow) if workflow else None
     try:
-        made = load(found.view)() if found and found.view else None
+        made = load(descriptor.view)() if descriptor and descriptor.view else None
     except Exception:  # noqa: BLE001  third-party code must not keep a run from being shown
         made = None
     return made if isinstance(made, WorkflowView) else WorkflowView()

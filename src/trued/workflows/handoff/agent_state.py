@@ -49,14 +49,14 @@ def parse_agent_state(text: str) -> AgentState:
     if not isinstance(value, dict):
         return AgentState()
     names = {name: KEYS.get(name, name) for name in AgentState.model_fields if name != "more"}
-    found: dict[str, Any] = {name: _clean_text(value.get(names[name])) for name in TEXTS}
-    found |= {name: _command(value.get(names[name])) for name in COMMANDS}
-    given = value.get(names["set_up"])
-    found["set_up"] = tuple(filter(None, map(_command, given))) if isinstance(given, list) else ()
-    found["iteration"] = _count(value.get("iteration"), 0)
-    found["version"] = _count(value.get("version"), VERSION)
+    fields: dict[str, Any] = {name: _clean_text(value.get(names[name])) for name in TEXTS}
+    fields |= {name: _command(value.get(names[name])) for name in COMMANDS}
+    set_up = value.get(names["set_up"])
+    fields["set_up"] = tuple(filter(None, map(_command, set_up))) if isinstance(set_up, list) else ()
+    fields["iteration"] = _count(value.get("iteration"), 0)
+    fields["version"] = _count(value.get("version"), VERSION)
     more = {key: part for key, part in value.items() if key not in names.values()}
-    return AgentState(**found, more=more)
+    return AgentState(**fields, more=more)
 
 
 def render(state: AgentState) -> str:

@@ -66,5 +66,5 @@ class FeatureListMeddled(FailureMode, kind="meddling"):
     """An agent edited the feature list; the edit was undone."""
 
 
-FAILURE_MODES = {one.KIND: one for one in (OneShotAttempt, PrematureVictory, Guesswork, FeatureListMeddled)}
+FAILURE_MODES = {mode.KIND: mode for mode in (OneShotAttempt, PrematureVictory, Guesswork, FeatureListMeddled)}
 EVENTS = (FeatureListWritten, FeatureProposed, PassUndone, FinishedFeatureBroken, SetUpFailed, *FAILURE_MODES.values())

@@ -57,17 +57,17 @@ def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> t
     if it deleted the file. `feature`: the feature that the agent worked on."""
     if theirs == before:
         return ()
-    found = [(name or feature, words) for name, words in _attempted_edits(before, theirs)]
-    left = len(found) - MODE_LIMIT
-    more = [(feature, f"and {left} more tries")] if left > 0 else []
-    return tuple(_mode("meddling", name, f"{file}: {words}") for name, words in (*found[:MODE_LIMIT], *more))
+    edits = [(name or feature, what) for name, what in _attempted_edits(before, theirs)]
+    unreported = len(edits) - MODE_LIMIT
+    more = [(feature, f"and {unreported} more tries")] if unreported > 0 else []
+    return tuple(_mode("meddling", name, f"{file}: {what}") for name, what in (*edits[:MODE_LIMIT], *more))
 
 
 def _attempted_edits(before: str, theirs: str | None) -> Iterator[tuple[str, str]]:
     if theirs is None:
         yield "", "the file was deleted"
         return
-    was, now = (parse_json(one.removeprefix("\ufeff")) for one in (before, theirs))
+    was, now = (parse_json(text.removeprefix("\ufeff")) for text in (before, theirs))
     old, new = _entries(was), _entries(now)
     if new is None:
         yield "", "the file was made unreadable"
@@ -80,20 +80,20 @@ def _attempted_edits(before: str, theirs: str | None) -> Iterator[tuple[str, str
 
 
 def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    ours = {str(one.get("id")): one for one in old}
+    ours = {str(feature.get("id")): feature for feature in old}
     seen: set[str] = set()
-    for one in new:
-        name = str(one.get("id", ""))
+    for feature in new:
+        name = str(feature.get("id", ""))
         if name not in ours or name in seen:
-            yield name, f"a feature was added: {_short(one.get('id') or one.get('description'))}"
+            yield name, f"a feature was added: {_short(feature.get('id') or feature.get('description'))}"
         else:
             seen.add(name)
-            yield from ((name, words) for words in _edits(ours[name], one))
+            yield from ((name, what) for what in _edits(ours[name], feature))
     for name in ours:
         if name not in seen:
             yield name, f"feature {name} was removed"
-    kept = [str(one.get("id", "")) for one in new if str(one.get("id", "")) in ours]
-    if sorted(kept) == sorted(ours) and kept != list(ours):
+    known_ids = [str(feature.get("id", "")) for feature in new if str(feature.get("id", "")) in ours]
+    if sorted(known_ids) == sorted(ours) and known_ids != list(ours):
         yield "", "the order of the features was changed"
 
 
@@ -106,7 +106,7 @@ def _edits(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 def _entries(value: Any) -> list[dict[str, Any]] | None:
     entries = value.get("features") if isinstance(value, dict) else value
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return None
     return entries
 
@@ -124,13 +124,13 @@ def premature_victory(
 ) -> tuple[Mode, ...]:
     """The coder's claims that the commit refutes. `read` reads a file of the commit. The result says nothing about
     held-out cases, because coders read it."""
-    found = list(_overclaims(claimed, counted))
+    evidence = list(_overclaims(claimed, counted))
     for path in claimed.files:
         if not names_any(path, counted.files):
-            found.append(f"says that it changed {path}, which is not in the commit")
+            evidence.append(f"says that it changed {path}, which is not in the commit")
     for test in claimed.tests:
-        found += _missing_test(test, counted.files, read)
-    return tuple(_mode("premature victory", feature, words) for words in dict.fromkeys(found))[:MODE_LIMIT]
+        evidence += _missing_test(test, counted.files, read)
+    return tuple(_mode("premature victory", feature, line) for line in dict.fromkeys(evidence))[:MODE_LIMIT]
 
 
 def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
@@ -190,7 +190,10 @@ INSTALLERS: dict[str, set[str]] = {  # program → the words that make it an ins
     "nvm": {"install"},
     "pyenv": {"install"},
     "easy_install": {"*"},
-    **{one: {"install"} for one in ("apt", "apt-get", "dnf", "yum", "zypper", "brew", "snap", "port", "microdnf")},
+    **{
+        manager: {"install"}
+        for manager in ("apt", "apt-get", "dnf", "yum", "zypper", "brew", "snap", "port", "microdnf")
+    },
     "apk": {"add"},
     "setup.py": {"install", "develop"},
 }
@@ -209,8 +212,8 @@ SERVERS: dict[str, set[str]] = {
     "bun": {"start", "run start", "run dev"},
     "docker": {"compose up"},
     "docker-compose": {"up"},
-    **{one: {"*"} for one in ("uvicorn", "gunicorn", "hypercorn", "daphne", "waitress-serve", "http.server")},
-    **{one: {"*"} for one in ("http-server", "live-server", "nodemon", "serve")},
+    **{server: {"*"} for server in ("uvicorn", "gunicorn", "hypercorn", "daphne", "waitress-serve", "http.server")},
+    **{server: {"*"} for server in ("http-server", "live-server", "nodemon", "serve")},
 }
 _RUNNERS = re.compile(r"(?:python|pypy)[\d.]*|node|deno|tsx|ts-node|ruby|php")
 _SERVING = re.compile(r"(?:.*[-_.])?(?:server|serve|app|wsgi|asgi)\.(?:py|[cm]?[jt]s|rb)")
@@ -221,28 +224,28 @@ _PRINTING = ("say", "echo", "printf")
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
     """Installers and servers that an agent started on its own: init.sh neither runs nor prints these commands."""
-    held = [words for text in (script, *_printed_commands(script)) for words, _ in simple_commands(text)]
-    found: dict[str, None] = {}
+    held = [command for text in (script, *_printed_commands(script)) for command, _ in simple_commands(text)]
+    unknown: dict[str, None] = {}
     for line in commands:
         before: CommandWords = ("",)
-        for words, piped in simple_commands(line):
-            what = _command_kind(words) or ("an installer" if piped and _downloads(before, words) else "")
-            if what and not any(_same(words, one, what) for one in held):
-                found[f"{what} that init.sh does not contain: {' '.join(words)}"] = None
-            before = words
-    return tuple(_mode("guesswork", feature, words) for words in list(found)[:MODE_LIMIT])
+        for command, piped in simple_commands(line):
+            what = _command_kind(command) or ("an installer" if piped and _downloads(before, command) else "")
+            if what and not any(_same(command, held_command, what) for held_command in held):
+                unknown[f"{what} that init.sh does not contain: {' '.join(command)}"] = None
+            before = command
+    return tuple(_mode("guesswork", feature, line) for line in list(unknown)[:MODE_LIMIT])
 
 
 def _printed_commands(script: str) -> Iterator[str]:
     """Commands that the script only prints, such as how to start the app."""
-    for words, _ in simple_commands(script):
-        if words[0] in _PRINTING:
-            for said in words[1:]:
-                yield from said.partition(": ")[2].split(" and ")
+    for command, _ in simple_commands(script):
+        if command[0] in _PRINTING:
+            for text in command[1:]:
+                yield from text.partition(": ")[2].split(" and ")
 
 
-def _command_kind(words: CommandWords) -> str:
-    program, *arguments = _unwrapped(words)
+def _command_kind(command: CommandWords) -> str:
+    program, *arguments = _unwrapped(command)
     if {"--help", "-h", "--version", "-V", "--dry-run"} & set(arguments):
         return ""
     plain = _operands(arguments)
@@ -264,42 +267,42 @@ def _operands(arguments: Sequence[str]) -> list[str]:
     return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
 
 
-def _unwrapped(words: CommandWords) -> CommandWords:
+def _unwrapped(command: CommandWords) -> CommandWords:
     """The command without its launcher: `python manage.py …` becomes `manage.py …`, `npm exec x` and `uv run x` become
     `x`."""
-    program, *rest = words
+    program, *rest = command
     if _RUNNERS.fullmatch(program) and rest and _base_name(rest[0]) in ("manage.py", "setup.py"):
         return (_base_name(rest[0]), *rest[1:])
     if rest and f"{program} {rest[0]}" in ("uv run", "poetry run", "pipenv run", "npm exec", "pnpm exec", "yarn exec"):
-        inner = next((one for one, _ in simple_commands(" ".join(map(_quoted, rest[1:])))), ())
-        return _unwrapped(inner) if inner else words
-    return words
+        inner = next((command for command, _ in simple_commands(" ".join(map(_quoted, rest[1:])))), ())
+        return _unwrapped(inner) if inner else command
+    return command
 
 
 def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
-def _downloads(before: CommandWords, words: CommandWords) -> bool:
+def _downloads(before: CommandWords, command: CommandWords) -> bool:
     """Whether a downloaded script is piped into an interpreter."""
-    return before[0] in ("curl", "wget") and words[0] in ("sh", "bash", "python3", "python")
+    return before[0] in ("curl", "wget") and command[0] in ("sh", "bash", "python3", "python")
 
 
-def _same(words: CommandWords, held: CommandWords, what: str) -> bool:
+def _same(command: CommandWords, held: CommandWords, what: str) -> bool:
     """Whether an agent's command counts as the script's command `held`: the same program, and only packages that `held`
     names.
 
     Options such as `--port=8000` are not compared. A server may be started with more words than in the script, such as
     a port, or with fewer; but if each side has a word that the other lacks, such as two ports, the commands differ.
     """
-    (program, mine), (other, theirs) = _signature(words), _signature(held)
+    (program, mine), (other, theirs) = _signature(command), _signature(held)
     if program != other or not mine or not theirs:
         return program == other and mine == theirs
     return mine <= theirs or (what == "a server start" and theirs <= mine)
 
 
-def _signature(words: CommandWords) -> tuple[str, frozenset[str]]:
-    program, *arguments = _unwrapped(words)
+def _signature(command: CommandWords) -> tuple[str, frozenset[str]]:
+    program, *arguments = _unwrapped(command)
     plain = {_VERSION.sub("", word) or word for word in _operands(arguments)}
     return program, frozenset(plain or ({"install"} if program == "yarn" else ()))
 

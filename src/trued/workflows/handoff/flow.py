@@ -125,8 +125,8 @@ async def build_feature(run: Run, project: HandoffProject, feature: Feature, att
             run.branch.reset(before)  # the next attempt does not build on work that breaks a finished feature
         if run.judgement.check_for_stall(verdict.model_copy(update={"remarks": gaps})):
             break
-    kept = await run.branch.set_aside(project.side_name(feature), back_to=before, work=work)
-    return project.with_feature_failed(feature, kept)
+    side_branch = await run.branch.set_aside(project.side_name(feature), back_to=before, work=work)
+    return project.with_feature_failed(feature, side_branch)
 
 
 async def fix_set_up(run: Run, project: HandoffProject, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:

@@ -55,8 +55,8 @@ def _one_line(text: str) -> str:
 
 def _limited_lines(texts: Iterable[str]) -> tuple[str, ...]:
     lines = [text for text in texts if text]
-    left = len(lines) - ENTRY_LIMIT
-    return (*lines[:ENTRY_LIMIT], *([f"[… and {left} more]"] if left > 0 else []))
+    dropped = len(lines) - ENTRY_LIMIT
+    return (*lines[:ENTRY_LIMIT], *([f"[… and {dropped} more]"] if dropped > 0 else []))
 
 
 Line: TypeAlias = Annotated[str, AfterValidator(_one_line)]
@@ -88,14 +88,14 @@ class HandoffNote(Value):
 
 def status_text(state: str, passing: int = 0, total: int = 0) -> str:
     """A state with its test counts: `In progress (15/20 tests)`."""
-    words = state.replace("_", " ").strip().capitalize()
-    return f"{words} ({passing}/{total} tests)" if total else words
+    text = state.replace("_", " ").strip().capitalize()
+    return f"{text} ({passing}/{total} tests)" if total else text
 
 
 def render(note: HandoffNote, below: str = "") -> str:
     """The whole file: the engine's note, the dividing line, and agents' notes below it."""
-    kept = tidied(below)
-    return "\n".join((*_note(note), "", LINE, BELOW, *(["", kept] if kept else []))) + "\n"
+    notes = tidied(below)
+    return "\n".join((*_note(note), "", LINE, BELOW, *(["", notes] if notes else []))) + "\n"
 
 
 def _note(note: HandoffNote) -> Iterator[str]:
@@ -157,8 +157,8 @@ def notes_below(text: str) -> str:
     lines = _clean_text(text).split("\n")
     ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))
     for is_end in ends:
-        if (at := next((number for number, line in enumerate(lines) if is_end(line)), None)) is not None:
-            lines = lines[at + 1 :]
+        if (end := next((number for number, line in enumerate(lines) if is_end(line)), None)) is not None:
+            lines = lines[end + 1 :]
             break
     while lines and (not lines[0].strip() or lines[0].strip() == BELOW):
         lines = lines[1:]
@@ -184,7 +184,7 @@ def _marked(line: str) -> str:
 def _looks_like_note(line: str) -> bool:
     """Whether a line looks like the dividing line, the note's title or one of its headings."""
     bare = unicodedata.normalize("NFKC", line).strip().strip("#*>_`=-–— ").casefold()
-    heading = ":" in bare and bare.startswith(tuple(one.casefold() for one in HEADINGS))
+    heading = ":" in bare and bare.startswith(tuple(heading_text.casefold() for heading_text in HEADINGS))
     return heading or _is_altered(line) or line.strip() == BELOW or line.lstrip().startswith("===")
 
 

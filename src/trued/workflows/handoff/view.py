@@ -29,8 +29,8 @@ def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:
     rows = written.features
     if not rows:
         return ""
-    parts = [f"{sum(bool(one.get('passes')) for one in rows)}/{len(rows)} features pass{_not_passing(rows)}"]
-    now = next((one for one in rows if one.get("id") == written.feature), None)
+    parts = [f"{sum(bool(row.get('passes')) for row in rows)}/{len(rows)} features pass{_not_passing(rows)}"]
+    now = next((row for row in rows if row.get("id") == written.feature), None)
     if now and at_work:
         facts = [f"attempt {written.attempt}/{written.of}" if written.attempt else "", tests(now)]
         parts.append(f"{now.get('id')}: {', '.join(filter(None, facts)) or now.get('state')}")
@@ -38,10 +38,10 @@ def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:
 
 
 def _not_passing(rows: Iterable[Mapping[str, Any]]) -> str:
-    others = [one for one in rows if not one.get("passes")]
-    waiting = sum(bool(one.get("holds")) for one in others)
-    failed = sum(one.get("state") == "failed" for one in others)
-    blocked = sum(str(one.get("agent_notes")).startswith("blocked: ") for one in others)
+    others = [row for row in rows if not row.get("passes")]
+    waiting = sum(bool(row.get("holds")) for row in others)
+    failed = sum(row.get("state") == "failed" for row in others)
+    blocked = sum(str(row.get("agent_notes")).startswith("blocked: ") for row in others)
     counts = {"waits for you" if waiting == 1 else "wait for you": waiting, "failed": failed, "blocked": blocked}
     return "".join(f", {number} {state}" for state, number in counts.items() if number)
 
@@ -55,8 +55,10 @@ def tests(feature: Mapping[str, Any]) -> str:
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a handoff that ended: with more attempts at features that failed according to the newest list,
     and at what the contract asks for since it was amended."""
-    lists = [one for _, one in of_kind(events, FeatureListWritten)]
-    failed = [str(one.get("id")) for one in lists[-1].features if one.get("state") == "failed"] if lists else []
+    lists = [event for _, event in of_kind(events, FeatureListWritten)]
+    failed = (
+        [str(feature.get("id")) for feature in lists[-1].features if feature.get("state") == "failed"] if lists else []
+    )
     finished = [stored.id for stored, _ in of_kind(events, VerdictReached) if stored.key == step_name(FINISH)]
     if any(stored.id > max(finished, default=0) for stored, _ in of_kind(events, ContractAmended)):
         failed.append("what the amended contract asks for")

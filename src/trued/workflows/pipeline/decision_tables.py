@@ -34,15 +34,15 @@ class Scale(StrEnum):
     @classmethod
     def read(cls, word: str) -> "Scale | None":
         """The severity that a word names; None for "none", "n/a", "-" and "". An unknown word counts as the worst."""
-        said = word.strip().casefold()
-        if said in NOTHING:
+        normal = word.strip().casefold()
+        if normal in NOTHING:
             return None
-        return next((one for one in _ranks(cls) if one.casefold() == said), cls.worst())
+        return next((rank for rank in _ranks(cls) if rank.casefold() == normal), cls.worst())
 
 
 @cache
 def _ranks(scale: type[Scale]) -> dict[Scale, int]:
-    return {one: rank for rank, one in enumerate(scale)}
+    return {word: rank for rank, word in enumerate(scale)}
 
 
 class Concern(Scale):
@@ -116,9 +116,10 @@ class DecisionTable(Value):
         for rule in self.rules:
             met = [opinions[name] for name in rule.of if opinions[name].meets(rule.are)]
             if len(met) >= rule.least:
-                return ClusterDecision(status=rule.then, why=tuple(one.said for one in met))
+                return ClusterDecision(status=rule.then, why=tuple(condition.said for condition in met))
         return ClusterDecision(
-            status=Status.DONE, why=tuple(one.said for one in opinions.values() if one.status is Status.ERROR)
+            status=Status.DONE,
+            why=tuple(opinion.said for opinion in opinions.values() if opinion.status is Status.ERROR),
         )
 
     def render(self) -> str:

@@ -106,19 +106,21 @@ class Orchestrator:
         """The context of an agent's brief: `memory.md`, which it reads first, the paths of its inputs, the missing
         inputs, the documents that it writes, and earlier changes of its own that were undone."""
         reads = tuple(reads)
-        path, own = self.folder.path, self.folder.own(name)
+        path, own_files = self.folder.path, self.folder.own(name)
         gaps = [
-            f"{path(one)}: {self.missing.get(one, 'it is not there')}" for one in reads if one not in self.artifacts
+            f"{path(artifact)}: {self.missing.get(artifact, 'it is not there')}"
+            for artifact in reads
+            if artifact not in self.artifacts
         ]
         undone = [
-            f"{one}: you wrote this file before, but it is not yours; the change was undone"
-            for one in self.undone.get(name, ())
+            f"{path}: you wrote this file before, but it is not yours; the change was undone"
+            for path in self.undone.get(name, ())
         ]
         return {
             "read_first": path(SHARED),
-            "artifacts": "\n".join(path(one) for one in reads if one in self.artifacts),
+            "artifacts": "\n".join(path(artifact) for artifact in reads if artifact in self.artifacts),
             "missing_inputs": "\n".join(gaps),
-            "your_document": "\n".join(own),
+            "your_document": "\n".join(own_files),
             "undone_before": "\n".join(undone),
         }
 
@@ -144,7 +146,7 @@ class Orchestrator:
 
     @property
     def task_files(self) -> tuple[str, ...]:
-        return tuple(f"tasks/{one.id}.md" for one in self.tasks)
+        return tuple(f"tasks/{task.id}.md" for task in self.tasks)
 
     # -- events and files ----------------------------------------------------------------------------------------------
 
@@ -175,22 +177,22 @@ class Orchestrator:
         `notes`: agent → what the engine found itself; it is appended to the agent's document.
         """
         written = dict(files or {})
-        for one in returned.values():
-            written |= await self._take_artifact(one)
-            await self._record_undone(one)
-            if one.reply is None:  # only an event: the decision tables handle a missing reply
-                await self.run.record(MemoryMissing(agent=one.name, step=step))
+        for result in returned.values():
+            written |= await self._take_artifact(result)
+            await self._record_undone(result)
+            if result.reply is None:  # only an event: the decision tables handle a missing reply
+                await self.run.record(MemoryMissing(agent=result.name, step=step))
         written |= dict(
             self._document_with_notes(name, lines, written) for name, lines in (notes or {}).items() if lines
         )
-        kept = dict(memories) if memories is not None else self.memories(returned)
-        written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
-        left = {name: self._documents_of(name) for name in kept}
-        self.shared = merge_memories(self.shared, kept, left)
+        kept_memories = dict(memories) if memories is not None else self.memories(returned)
+        written |= {self.folder.path(memory.file): memory.render() for memory in kept_memories.values() if memory}
+        documents = {name: self._documents_of(name) for name in kept_memories}
+        self.shared = merge_memories(self.shared, kept_memories, documents)
         written |= await self._earlier_rounds(written)
         written[self.folder.path(SHARED)] = self.shared.render()
         await self.run.branch.write(written, f"docs: {step}")
-        return kept
+        return kept_memories
 
     def _document_with_notes(self, name: str, lines: Sequence[str], written: Mapping[str, str]) -> tuple[str, str]:
         """Path and text of an agent's document of this round, with what the engine found; a new document if the agent
@@ -199,81 +201,85 @@ class Orchestrator:
         text = written.get(path, f"# {name}\n\nThe agent left no document in this round.")
         self.artifacts.add(path.removeprefix(self.folder.root))
         self.missing.pop(path.removeprefix(self.folder.root), None)
-        return path, f"{text.rstrip()}\n\n## {FOUND_BY_ENGINE}\n\n" + "".join(f"- {inert_line(one)}\n" for one in lines)
+        return path, f"{text.rstrip()}\n\n## {FOUND_BY_ENGINE}\n\n" + "".join(
+            f"- {inert_line(line)}\n" for line in lines
+        )
 
     async def _earlier_rounds(self, written: Mapping[str, str]) -> dict[str, str]:
         """The old versions of documents and memories that this step overwrites, under names with the number of their
         round."""
-        found = dict[str, str]()
+        documents = dict[str, str]()
         for path, text in written.items():
             folder, _, name = path.rpartition("/")
             old = await self.run.branch.read(path) if folder.rpartition("/")[2] in IN_ROUNDS else None
             if old is not None and old != text:
                 self.rounds[path] = self.rounds.get(path, 0) + 1
                 stem, _, ending = name.partition(".")
-                found[f"{folder}/{stem}.round-{self.rounds[path]}.{ending}"] = old
-        return found
+                documents[f"{folder}/{stem}.round-{self.rounds[path]}.{ending}"] = old
+        return documents
 
     def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
         """The memory of each agent, made from its reply; None if it gave no reply."""
-        return {name: self._memory(one) for name, one in returned.items()}
+        return {name: self._memory(result) for name, result in returned.items()}
 
-    def _memory(self, one: Returned[Any]) -> Memory | None:
-        reply: PipelineReply | None = one.reply
+    def _memory(self, returned: Returned[Any]) -> Memory | None:
+        reply: PipelineReply | None = returned.reply
         if reply is None:
             return None
-        undone = [f"the engine undid what it wrote into {path}" for path in self._foreign_files(one)]
-        worse = graver_replies(one)
-        said = (*(line for each in worse for line in _key_lines(each)), *_key_lines(reply))
+        undone = [f"the engine undid what it wrote into {path}" for path in self._foreign_files(returned)]
+        worse = graver_replies(returned)
+        findings = (*(line for worse_reply in worse for line in _key_lines(worse_reply)), *_key_lines(reply))
         return Memory(
-            agent=one.name,
-            role=one.role,
-            status=allowed_status(one.name, reply.status),
-            findings=(*undone[:2], *said),
-            severity=worst_severity(one.name, worse[0] if worse else reply),
+            agent=returned.name,
+            role=returned.role,
+            status=allowed_status(returned.name, reply.status),
+            findings=(*undone[:2], *findings),
+            severity=worst_severity(returned.name, worse[0] if worse else reply),
             decisions=reply.decisions,
-            artifacts=self._documents_of(one.name) or one.changed,
+            artifacts=self._documents_of(returned.name) or returned.changed,
         )
 
     def _documents_of(self, name: str) -> tuple[str, ...]:
-        own = self.folder.artifact(name)
+        artifact = self.folder.artifact(name)
         if name == "planner" and self.tasks:
             return (self.folder.path(PLAN), *(self.folder.task(work.id) for work in self.tasks))
-        return (own,) if own and own.removeprefix(self.folder.root) in self.artifacts else ()
+        return (artifact,) if artifact and artifact.removeprefix(self.folder.root) in self.artifacts else ()
 
-    async def _take_artifact(self, one: Returned[Any]) -> dict[str, str]:
-        path = self.folder.artifact(one.name)
+    async def _take_artifact(self, returned: Returned[Any]) -> dict[str, str]:
+        path = self.folder.artifact(returned.name)
         if not path:
             return {}
-        name, commit = path.removeprefix(self.folder.root), one.written_at(path)
+        name, commit = path.removeprefix(self.folder.root), returned.written_at(path)
         text = await self.run.branch.read(path, at=commit) if commit else None
         if text is None:
-            if one.reply is None or name not in self.artifacts:
+            if returned.reply is None or name not in self.artifacts:
                 old = "the existing document is from an earlier round: " if name in self.artifacts else ""
-                said = "gave no answer" if one.reply is None else "left no document"
-                self.missing[name] = f"{old}{one.name} {said}"
+                problem = "gave no answer" if returned.reply is None else "left no document"
+                self.missing[name] = f"{old}{returned.name} {problem}"
                 self.artifacts.discard(name)
-                await self.run.record(ArtifactMissing(agent=one.name, path=path, why=self.missing[name]))
+                await self.run.record(ArtifactMissing(agent=returned.name, path=path, why=self.missing[name]))
             return {}
         self.artifacts.add(name)
         self.missing.pop(name, None)
         more = len(text) - ARTIFACT
         return {path: f"{text[:ARTIFACT]}\n\n[… {more} characters more were cut]\n" if more > 0 else text}
 
-    def _foreign_files(self, one: Returned[Any]) -> tuple[str, ...]:
+    def _foreign_files(self, returned: Returned[Any]) -> tuple[str, ...]:
         """Files in the feature's folder that the agent was not allowed to write: `memory.md`, another agent's memory or
         document."""
-        own = self.folder.path(memory_file(one.name))
-        return tuple(sorted(path for path in one.undone if path.startswith(self.folder.root) and path != own))
+        own_memory = self.folder.path(memory_file(returned.name))
+        return tuple(
+            sorted(path for path in returned.undone if path.startswith(self.folder.root) and path != own_memory)
+        )
 
-    async def _record_undone(self, one: Returned[Any]) -> None:
-        foreign = self._foreign_files(one)
+    async def _record_undone(self, returned: Returned[Any]) -> None:
+        foreign = self._foreign_files(returned)
         if foreign:
-            self.undone[one.name] = foreign
-            await self.run.record(MemoryUndone(agent=one.name, files=tuple(foreign)[:50], why=ONLY_ENGINE))
-        others = sorted({*one.undone} - {*foreign} - {self.folder.path(memory_file(one.name))})
-        if others and self.folder.artifact(one.name):
-            await self.run.record(StrayFilesUndone(agent=one.name, files=tuple(others[:50])))
+            self.undone[returned.name] = foreign
+            await self.run.record(MemoryUndone(agent=returned.name, files=tuple(foreign)[:50], why=ONLY_ENGINE))
+        others = sorted({*returned.undone} - {*foreign} - {self.folder.path(memory_file(returned.name))})
+        if others and self.folder.artifact(returned.name):
+            await self.run.record(StrayFilesUndone(agent=returned.name, files=tuple(others[:50])))
 
     async def send_cluster(
         self,
@@ -285,15 +291,15 @@ class Orchestrator:
 
         A cluster that failed ends the run. When the run is resumed, only agents without a good reply are sent again.
         """
-        names, found = [one.name for one in errands], dict[str, Returned[R]]()
+        names, returned = [errand.name for errand in errands], dict[str, Returned[R]]()
         while True:
             await self.begin_step(step, names)
-            found |= await self.run.clusters.send_all(
-                [one for one in errands if one.name not in found or not found[one.name].good]
+            returned |= await self.run.clusters.send_all(
+                [errand for errand in errands if errand.name not in returned or not returned[errand.name].good]
             )
-            decision = await self.end_step(step, table.decide(await self.write_files(step, found)), names)
+            decision = await self.end_step(step, table.decide(await self.write_files(step, returned)), names)
             if decision.status is not Status.ERROR:
-                return decision, found
+                return decision, returned
             await self.run.fail_unless_resumed(f"too few agents answered: {'; '.join(decision.why)}")
 
     # -- one agent -----------------------------------------------------------------------------------------------------
@@ -303,18 +309,18 @@ class Orchestrator:
         await self.begin_step(step, (errand.name,))
         returned = await self.run.clusters.send_all((errand,))
         await self.write_files(step, returned)
-        one = returned[errand.name]
-        await self._end_step_of(step, one)
-        if one.reply is not None and one.good:
-            return one.reply
-        await self.run.fail_unless_resumed(_failure_message(step, one))
+        result = returned[errand.name]
+        await self._end_step_of(step, result)
+        if result.reply is not None and result.good:
+            return result.reply
+        await self.run.fail_unless_resumed(_failure_message(step, result))
         return await self.send_one(step, errand)
 
-    async def _end_step_of(self, step: str, one: Returned[R], wrong: Sequence[str] = ()) -> None:
+    async def _end_step_of(self, step: str, returned: Returned[R], wrong: Sequence[str] = ()) -> None:
         """Report the end of a step with one agent. `wrong`: why its reply cannot be used."""
-        why = tuple(wrong) if one.good else (_reason(one),)
+        why = tuple(wrong) if returned.good else (_reason(returned),)
         status = Status.ERROR if why else Status.DONE
-        await self.run.record(StepReported(step=step, agents=(one.name,), result=str(status), why=why))
+        await self.run.record(StepReported(step=step, agents=(returned.name,), result=str(status), why=why))
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -324,41 +330,41 @@ class Orchestrator:
         without a usable reply the old plan stays; the result is then None."""
         step = "plan"
         await self.begin_step(step, (errand.name,))
-        wrong, one = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
+        wrong, returned = tuple[Finding, ...](), Returned[TasksPlanned](errand.name, errand.role, None)
         # At the second try, unknown criteria are no longer an error.
-        for known in ({each.id for each in self.criteria}, ()):
-            asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
-            one = (await self.run.clusters.send_all((asked,)))[errand.name]
-            tasks = self._with_tasks(one.reply.tasks if one.reply and one.good else ())
-            wrong = plan_problems(tasks, known) if one.good else ()
-            if not one.good or not wrong:
+        for known in ({criterion.id for criterion in self.criteria}, ()):
+            attempt = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
+            returned = (await self.run.clusters.send_all((attempt,)))[errand.name]
+            tasks = self._with_tasks(returned.reply.tasks if returned.reply and returned.good else ())
+            wrong = plan_problems(tasks, known) if returned.good else ()
+            if not returned.good or not wrong:
                 break
-            await self.run.record(PlanRefused(why=tuple(each.what for each in wrong)))
-        if one.good and not wrong:
+            await self.run.record(PlanRefused(why=tuple(gap.what for gap in wrong)))
+        if returned.good and not wrong:
             self.tasks = tasks
-            await self.write_files(step, {one.name: one}, files=self._plan_files())
-            await self._end_step_of(step, one)
-            return one.reply
-        await self.write_files(step, {one.name: one})
-        why = [each.what for each in wrong[:5]]
-        await self._end_step_of(step, one, why)
+            await self.write_files(step, {returned.name: returned}, files=self._plan_files())
+            await self._end_step_of(step, returned)
+            return returned.reply
+        await self.write_files(step, {returned.name: returned})
+        why = [gap.what for gap in wrong[:5]]
+        await self._end_step_of(step, returned, why)
         if again:
             return None
         await self.run.fail_unless_resumed(
-            f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failure_message(step, one)
+            f"{step}: the plan cannot be used: {'; '.join(why)}" if returned.good else _failure_message(step, returned)
         )
         return await self.make_plan(errand)
 
     def _with_tasks(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
         """The plan's tasks, with these in place of the tasks that have the same ids; new tasks come last."""
         tasks = tuple(tasks)
-        said = {one.id: one for one in tasks}
-        known = [said.get(one.id, one) for one in self.tasks]
-        ids = {one.id for one in self.tasks}
-        return (*known, *(one for one in tasks if one.id not in ids))
+        changed = {task.id: task for task in tasks}
+        known = [changed.get(task.id, task) for task in self.tasks]
+        ids = {task.id for task in self.tasks}
+        return (*known, *(task for task in tasks if task.id not in ids))
 
     def _plan_files(self) -> dict[str, str]:
-        open_ones = [f"{name}: {one.what} ({one.by})" for name, one in self.critiques.items()]
+        open_ones = [f"{name}: {critique.what} ({critique.by})" for name, critique in self.critiques.items()]
         notes = {"Critiques of the design that are still open": open_ones}
         self.artifacts |= {PLAN, *self.task_files}
         return plan_files(self.folder, self.title, self.tasks, self.criteria, notes)
@@ -374,7 +380,8 @@ class Orchestrator:
         source = Source(file=self.folder.path(FEATURE))
         every = tuple(work.id for work in self.tasks)
         serving = {
-            one.id: tuple(work.id for work in self.tasks if one.id in work.criteria) or every for one in self.criteria
+            criterion.id: tuple(work.id for work in self.tasks if criterion.id in work.criteria) or every
+            for criterion in self.criteria
         }
         return Plan(
             title=self.title,
@@ -382,7 +389,8 @@ class Orchestrator:
             unread=sentence_criteria(self.goal),
             source=self.goal.source,
             requirements=tuple(
-                Requirement(id=one.id, text=one.text, source=source, covers=serving[one.id]) for one in self.criteria
+                Requirement(id=criterion.id, text=criterion.text, source=source, covers=serving[criterion.id])
+                for criterion in self.criteria
             ),
             author="spec",
             text=self.goal.text,
@@ -391,31 +399,31 @@ class Orchestrator:
 
 def worst_severity(name: str, reply: PipelineReply) -> str:
     """The agent's highest severity, in its own scale: what it states, or the worst of its findings if that is worse."""
-    said, kind = reply.severity, name.partition("-")[0]
-    scale, found = SCALES.get(kind), max((one.severity for one in reply.findings), default=Severity.NONE)
-    if kind == "v" and (unfinished_tasks(reply) or found >= Severity.MAJOR):
+    own_word, kind = reply.severity, name.partition("-")[0]
+    scale, worst = SCALES.get(kind), max((finding.severity for finding in reply.findings), default=Severity.NONE)
+    if kind == "v" and (unfinished_tasks(reply) or worst >= Severity.MAJOR):
         return "fail"
-    if scale is None or found is Severity.NONE:
-        return said
-    own = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}[found]
-    words = list(scale)
-    by_findings = words[own] if scale is Concern else words[max(0, own - 1)]
-    stated = scale.read(said)
-    return str(by_findings) if stated is None or stated.rank < by_findings.rank else said
+    if scale is None or worst is Severity.NONE:
+        return own_word
+    rank = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}[worst]
+    scale_words = list(scale)
+    by_findings = scale_words[rank] if scale is Concern else scale_words[max(0, rank - 1)]
+    stated = scale.read(own_word)
+    return str(by_findings) if stated is None or stated.rank < by_findings.rank else own_word
 
 
-def graver_replies(one: Returned[Any]) -> tuple[PipelineReply, ...]:
+def graver_replies(returned: Returned[Any]) -> tuple[PipelineReply, ...]:
     """Earlier replies of a critic or reviewer that are worse than its last one, worst first. If an agent failed and a
     second one replaced it, what the first one found still counts."""
-    scale = SCALES.get(one.name.partition("-")[0])
-    if scale is None or one.reply is None:
+    scale = SCALES.get(returned.name.partition("-")[0])
+    if scale is None or returned.reply is None:
         return ()
 
     def rank(reply: PipelineReply) -> int:
-        found = scale.read(worst_severity(one.name, reply))
-        return -1 if found is None else found.rank
+        concern = scale.read(worst_severity(returned.name, reply))
+        return -1 if concern is None else concern.rank
 
-    worse = [reply for reply in one.before if rank(reply) > rank(one.reply)]
+    worse = [reply for reply in returned.before if rank(reply) > rank(returned.reply)]
     return tuple(sorted(worse, key=rank, reverse=True))
 
 
@@ -425,15 +433,15 @@ def _key_lines(reply: PipelineReply) -> tuple[str, ...]:
 
 def unfinished_tasks(reply: PipelineReply) -> tuple[TaskState, ...]:
     """Tasks that a verifier does not call done."""
-    return tuple(one for one in reply.tasks if one.state != "done") if isinstance(reply, Verified) else ()
+    return tuple(task for task in reply.tasks if task.state != "done") if isinstance(reply, Verified) else ()
 
 
-def _failure_message(step: str, one: Returned[Any]) -> str:
-    return f"{step}: {one.name} failed {one.tries} times: {_reason(one)}"
+def _failure_message(step: str, returned: Returned[Any]) -> str:
+    return f"{step}: {returned.name} failed {returned.tries} times: {_reason(returned)}"
 
 
-def _reason(one: Returned[Any]) -> str:
+def _reason(returned: Returned[Any]) -> str:
     """The summary of an agent's reply, or why it gave none."""
-    if one.reply is not None:
-        return one.reply.summary or "it says ERROR"
-    return next((answer.failure for answer in reversed(one.answers) if answer.failure), "no answer")
+    if returned.reply is not None:
+        return returned.reply.summary or "it says ERROR"
+    return next((answer.failure for answer in reversed(returned.answers) if answer.failure), "no answer")

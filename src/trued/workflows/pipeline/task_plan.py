@@ -31,27 +31,27 @@ class Work(Value):
 
     def as_task(self) -> Task:
         shown = [f"Tests that will show it: {self.tests}"] if self.tests else []
-        words = "\n\n".join([self.brief or self.title, *shown])
-        return Task(id=self.id, title=cut_title(" ".join(self.title.split())), brief=words, files=self.files)
+        brief = "\n\n".join([self.brief or self.title, *shown])
+        return Task(id=self.id, title=cut_title(" ".join(self.title.split())), brief=brief, files=self.files)
 
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
     """The tasks in waves, in the order of the plan; each task needs only tasks of earlier waves. A dependency that is
     not among `works` counts as done. Tasks in a cycle are left out (`plan_problems` names them)."""
-    left, found = list(works), list[tuple[Work, ...]]()
-    while left:
-        open_ids = {one.id for one in left}
-        wave = tuple(one for one in left if not open_ids & {*one.depends_on})
+    remaining, ordered = list(works), list[tuple[Work, ...]]()
+    while remaining:
+        open_ids = {work.id for work in remaining}
+        wave = tuple(work for work in remaining if not open_ids & {*work.depends_on})
         if not wave:
             break
-        found.append(wave)
-        left = [one for one in left if one not in wave]
-    return tuple(found)
+        ordered.append(wave)
+        remaining = [work for work in remaining if work not in wave]
+    return tuple(ordered)
 
 
 def plan_problems(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
     """What keeps these tasks from being a usable plan."""
-    return tuple(Finding(what=words, where="the plan") for words in _problems(works, criteria))
+    return tuple(Finding(what=problem, where="the plan") for problem in _problems(works, criteria))
 
 
 def _id_problem(name: str) -> str:
@@ -61,7 +61,7 @@ def _id_problem(name: str) -> str:
 
 
 def _problems(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
-    ids = [one.id for one in works]
+    ids = [work.id for work in works]
     if len(ids) > MOST:
         yield f"{len(ids)} tasks are too many: {MOST} at most"
         return
@@ -70,16 +70,16 @@ def _problems(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]
     for name in dict.fromkeys(ids):
         if why := _id_problem(name):
             yield f"{name[:SHOWN]!r} cannot be a task's id: {why}"
-        if sum(one.casefold() == name.casefold() for one in ids) > 1:
+        if sum(other.casefold() == name.casefold() for other in ids) > 1:
             yield f"the id {name} appears twice"
-    for one in works:
-        for other in one.depends_on:
+    for work in works:
+        for other in work.depends_on:
             if other not in ids:
-                yield f"{one.id} depends on {other[:SHOWN]!r}, and there is no such task"
-        for name in one.criteria:
+                yield f"{work.id} depends on {other[:SHOWN]!r}, and there is no such task"
+        for name in work.criteria:
             if criteria and name not in criteria:
-                yield f"{one.id} serves {name[:SHOWN]!r}, and there is no such acceptance criterion"
-    known = [one.model_copy(update={"depends_on": tuple({*one.depends_on} & {*ids})}) for one in works]
-    placed = {one.id for wave in waves(known) for one in wave}
+                yield f"{work.id} serves {name[:SHOWN]!r}, and there is no such acceptance criterion"
+    known = [work.model_copy(update={"depends_on": tuple({*work.depends_on} & {*ids})}) for work in works]
+    placed = {work.id for wave in waves(known) for work in wave}
     if circle := [name for name in dict.fromkeys(ids) if name not in placed]:
         yield f"these tasks wait for each other: {', '.join(circle)}"

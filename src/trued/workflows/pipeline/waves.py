@@ -59,16 +59,16 @@ async def implement(lead: Orchestrator, tasks: Iterable[Work], gaps: Gaps = NO_G
     for wave in waves(tasks):
         lead.wave += 1
         agents = tuple(map(agent_of, wave))
-        await lead.run.record(WaveStarted(number=lead.wave, tasks=tuple(one.id for one in wave)))
+        await lead.run.record(WaveStarted(number=lead.wave, tasks=tuple(work.id for work in wave)))
         await lead.begin_step("implementation", agents)
-        jobs = {one.id: _work_on(lead, one, gaps.get(one.id, ())) for one in wave}
+        jobs = {work.id: _work_on(lead, work, gaps.get(work.id, ())) for work in wave}
         turns = await lead.run.parallel.gather(jobs)
-        for one in wave:
-            turns[one.id] = await _merge(lead, turns[one.id])
-            lead.unfinished = lead.unfinished - {one.id} | (set() if turns[one.id].session else {one.id})
-        returned = {agent_of(one): turns[one.id].returned for one in wave}
+        for work in wave:
+            turns[work.id] = await _merge(lead, turns[work.id])
+            lead.unfinished = lead.unfinished - {work.id} | (set() if turns[work.id].session else {work.id})
+        returned = {agent_of(work): turns[work.id].returned for work in wave}
         await lead.write_files(f"wave {lead.wave}", returned, await _checked_memories(lead, returned))
-        lost = tuple(f"{one.id} is open" for one in wave if one.id in lead.unfinished)
+        lost = tuple(f"{work.id} is open" for work in wave if work.id in lead.unfinished)
         ended = StepReported(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
         await lead.run.record(ended)
 
@@ -102,11 +102,11 @@ async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> T
     turn, before = TaskTurn(work, part, {**context, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
-        said = await session.attempt(work.as_task(), **turn.context)
+        reply = await session.attempt(work.as_task(), **turn.context)
         turn = replace(
-            turn, reply=said or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
+            turn, reply=reply or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
-        if said is not None and said.status is Status.DONE:
+        if reply is not None and reply.status is Status.DONE:
             return replace(turn, session=session)
         turn.part.branch.reset(before)
         await session.close()
@@ -121,11 +121,11 @@ async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
     message = f"merge: {work.id} {inert(cut_title(' '.join(work.title.split()), TITLE))}"
     conflict = await lead.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
-        said = await session.attempt(work.as_task(), **{**turn.context, "conflict": conflict.files})
+        reply = await session.attempt(work.as_task(), **{**turn.context, "conflict": conflict.files})
         turn = replace(
-            turn, reply=said or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
+            turn, reply=reply or turn.reply, answers=(*turn.answers, session.last_answer), attempts=turn.attempts + 1
         )
-        if said is not None and said.status is Status.DONE:  # otherwise the agent has not combined the two
+        if reply is not None and reply.status is Status.DONE:  # otherwise the agent has not combined the two
             conflict = await lead.run.parallel.merge(turn.part.branch, message)
     lead.disputes += turn.reply.disputes if turn.reply else ()
     await session.close()

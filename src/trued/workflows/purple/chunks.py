@@ -29,7 +29,7 @@ async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Pl
     if not (_is_uncontradicted(verdict) if marked else verdict.holds):
         return False
     section = memory.section(run, chunk).without_work(verdict)
-    tried = any(one.evidence for one in verdict.requirements)
+    tried = any(judgement.evidence for judgement in verdict.requirements)
     how = "its cases passed before this run" if tried else "no check covers it"
     why = f"{chunk.source} marks it as done, and {how}" if marked else how
     await run.record(TaskSkipped(task=chunk.id, why=why))
@@ -39,7 +39,9 @@ async def is_met_without_work(run: Run, memory: MemoryLog, chunk: Task, plan: Pl
 
 def _is_uncontradicted(verdict: Verdict) -> bool:
     judged = (*verdict.requirements, *verdict.suites)
-    return all(one.grade not in (Grade.REFUTED, Grade.UNJUDGED) for one in judged) and not verdict.objections
+    return (
+        all(judgement.grade not in (Grade.REFUTED, Grade.UNJUDGED) for judgement in judged) and not verdict.objections
+    )
 
 
 async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
@@ -51,7 +53,7 @@ async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) ->
         run.judgement.object(by, ())
         return verdict
     what = f"nothing was changed for chunk {chunk.id}: earlier work belongs to other chunks"
-    run.judgement.object(by, [Finding(what=what, requirement=one.id) for one in verdict.requirements])
+    run.judgement.object(by, [Finding(what=what, requirement=judgement.id) for judgement in verdict.requirements])
     return verdict.model_copy(update={"remarks": (*verdict.remarks, Finding(what=what))})
 
 
@@ -70,7 +72,9 @@ def still_open(run: Run, plan: Plan, last: Verdict | None) -> tuple[tuple[Task, 
     """The chunks that do not hold at the end of a run, according to its last verdict, and the gaps that further rounds
     begin with. If only requirements of the whole plan fail, the last chunk has to meet them."""
     verdict = last or Verdict.open("plan")
-    failing = {one.id for one in verdict.requirements if not one.holds}
+    failing = {judgement.id for judgement in verdict.requirements if not judgement.holds}
     contract = run.judgement.contract()
-    chunks = tuple(task for task in plan.tasks if failing & {one.id for one in contract.serving(task.id)})
+    chunks = tuple(
+        task for task in plan.tasks if failing & {requirement.id for requirement in contract.serving(task.id)}
+    )
     return chunks or plan.tasks[-1:], verdict.gaps

@@ -23,13 +23,13 @@ class JudgedChunk:
 
     @property
     def rows(self) -> set[str]:
-        return {one.id for one in self.verdict.requirements or ()}
+        return {judgement.id for judgement in self.verdict.requirements or ()}
 
 
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """Commands that continue the run, each with what it does, from the newest verdict on each chunk."""
     chunks = _judged_chunks(events)
-    failing = [name for name, one in chunks.items() if not one.verdict.holds]
+    failing = [name for name, chunk in chunks.items() if not chunk.verdict.holds]
     about = ", ".join(failing[:5]) or "what fails"
     yield f"trued resume {run} --rounds {ROUNDS}", f"gives more rounds to {about}"
     if last := _last_to_land(chunks):
@@ -37,34 +37,36 @@ def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]
 
 
 def _judged_chunks(events: Sequence[Event]) -> dict[str, JudgedChunk]:
-    found, built = dict[str, JudgedChunk](), set[str]()
-    skipped = {one.task for _, one in of_kind(events, TaskSkipped)}
-    answers = {stored.id: one for stored, one in of_kind(events, CallAnswered) if one.changed}
-    verdicts = {stored.id: one for stored, one in of_kind(events, VerdictReached)}
+    chunks, built = dict[str, JudgedChunk](), set[str]()
+    skipped = {event.task for _, event in of_kind(events, TaskSkipped)}
+    answers = {stored.id: event for stored, event in of_kind(events, CallAnswered) if event.changed}
+    verdicts = {stored.id: event for stored, event in of_kind(events, VerdictReached)}
     for stored in events:
         scope = stored.key.partition("/")[0]
         name = scope.removeprefix("chunk ")
         if stored.id in answers and scope != name:
             built.add(name)
-        elif (one := verdicts.get(stored.id)) and stored.key.startswith(f"chunk {one.subject}/"):
-            found[one.subject] = JudgedChunk(one, frozenset(built), one.subject in skipped)
-    return found
+        elif (verdict := verdicts.get(stored.id)) and stored.key.startswith(f"chunk {verdict.subject}/"):
+            chunks[verdict.subject] = JudgedChunk(verdict, frozenset(built), verdict.subject in skipped)
+    return chunks
 
 
 def _last_to_land(chunks: dict[str, JudgedChunk]) -> str:
     """The last chunk to land: it and all chunks before it are met and can land without the rest. "" if there is no such
     chunk, or if all chunks are met."""
     last, names = "", list[str]()
-    for name, one in chunks.items():
-        if not _is_met(one.verdict) or not (one.skipped or name in one.built_before):
+    for name, chunk in chunks.items():
+        if not _is_met(chunk.verdict) or not (chunk.skipped or name in chunk.built_before):
             break
         names.append(name)
-        later = {row for other, each in chunks.items() if other not in names for row in each.rows}
-        alone = all(chunks[each].rows - later for each in names)  # each has a requirement that no later chunk shares
-        if alone and one.built_before <= {*names}:
+        later = {row for other, later_chunk in chunks.items() if other not in names for row in later_chunk.rows}
+        alone = all(
+            chunks[earlier].rows - later for earlier in names
+        )  # each has a requirement that no later chunk shares
+        if alone and chunk.built_before <= {*names}:
             last = name
     return last if len(names) < len(chunks) else ""
 
 
-def _is_met(one: VerdictReached) -> bool:
-    return one.holds and one.grade != "" and one.grade.is_met()
+def _is_met(verdict: VerdictReached) -> bool:
+    return verdict.holds and verdict.grade != "" and verdict.grade.is_met()

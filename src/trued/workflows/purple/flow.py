@@ -62,7 +62,7 @@ async def build(
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
     verdict, log = run.take_feedback(chunk), memory.section(run, chunk)
-    asked = tuple(located(one.what, one.where) for one in verdict.remarks)
+    requests = tuple(located(remark.what, remark.where) for remark in verdict.remarks)
     verdict = verdict.model_copy(update={"remarks": (*verdict.remarks, *gaps)})
     recalled = await memory.recall(run, chunk)
     for _ in range(rounds or run.settings.rounds):
@@ -72,9 +72,9 @@ async def build(
         put_back = tuple(sorted({*team_a.last_answer.undone, *team_b.last_answer.undone}))
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
         verdict = await require_change(run, chunk, verdict, start)
-        log = with_round_logged(log, (built, review, verdict), RoundFacts(asked, refuted, put_back))
+        log = with_round_logged(log, (built, review, verdict), RoundFacts(requests, refuted, put_back))
         await memory.add(run, log)
-        asked = ()
+        requests = ()
         # If only the environment lacks something, a person has to fix that: another round would be wasted.
         if verdict.holds or verdict.lacks_only_environment or run.judgement.check_for_stall(verdict):
             break

@@ -45,14 +45,14 @@ class MemoryLog:
         others = [section for name, section in self._sections.items() if name != chunk.id or section.iterations]
         readable = (await self._before(run)).encode(errors="surrogateescape").decode(errors="replace")
         text = excerpt(readable, others, chunk.id)
-        place = f"From {self._path}, which you can read whole:\n\n" if self._path else ""
-        return f"{place}{text}" if text else ""
+        source = f"From {self._path}, which you can read whole:\n\n" if self._path else ""
+        return f"{source}{text}" if text else ""
 
     async def _before(self, run: Run) -> str:
         """The file on the base, with people's sections and the log of earlier runs."""
         workspace = run.context.workspace
-        found = await workspace.read(workspace.base, self._path) if self._path else None
-        return (found or b"").decode(errors="surrogateescape")
+        text = await workspace.read(workspace.base, self._path) if self._path else None
+        return (text or b"").decode(errors="surrogateescape")
 
 
 class RoundFacts(NamedTuple):
@@ -72,11 +72,13 @@ def with_round_logged(log: ChunkSection, round_: tuple[Built, Review, Verdict], 
         refuted=facts.refuted,
         put_back=facts.put_back,
         implemented=built.implemented,
-        files=tuple((one.path, one.what) for one in built.files),
+        files=tuple((file.path, file.what) for file in built.files),
         notes=built.notes,
         steel_man=review.steel_man,
-        assessed=tuple(located(f"{one.judgement}: {one.requirement}", one.where) for one in review.requirements),
-        gaps=tuple(located(one.what, one.where) for one in review.objections),
+        assessed=tuple(
+            located(f"{assessed.judgement}: {assessed.requirement}", assessed.where) for assessed in review.requirements
+        ),
+        gaps=tuple(located(objection.what, objection.where) for objection in review.objections),
         fixed=review.fixed,
         status=review.result,
         verdict=f"{judged} ({verdict.grade}) at {verdict.commit[:12]}",

@@ -43,9 +43,9 @@ class Review(Reply):
     def objections(self) -> tuple[Finding, ...]:
         """All objections of Team B to the chunk; a refusal without a reason is an objection, too."""
         unmet = tuple(
-            Finding(what=f"{one.judgement}: {one.requirement}", where=one.where)
-            for one in self.requirements
-            if one.judgement != "verified"
+            Finding(what=f"{assessed.judgement}: {assessed.requirement}", where=assessed.where)
+            for assessed in self.requirements
+            if assessed.judgement != "verified"
         )
         silent = self.result == "GAPS_REMAIN" and not self.gaps and not unmet
         return (*self.gaps, *unmet, *([Finding(what="Team B says GAPS_REMAIN and names none")] if silent else []))

@@ -24,7 +24,7 @@ def shortened(text: str, path: str, limit: int = WORDS) -> str:
 def rows(lines: Iterable[str], path: str, most: int = ROWS) -> str:
     every = tuple(lines)
     more = [f"(… {len(every) - most} more: see {FOLDER}{path})"] if len(every) > most else []
-    return "\n".join((*(one[:400] for one in every[:most]), *more))
+    return "\n".join((*(line[:400] for line in every[:most]), *more))
 
 
 def for_pm(crew: Crew) -> dict[str, str]:
@@ -46,7 +46,9 @@ def _listed_work(crew: Crew) -> str:
     lines = []
     for feature in crew.backlog.features:
         lines.append(f"{feature.id}: {feature.name} ({feature.status})")
-        lines += [f"- {MARKS[one.state]} {one.id}: {one.description}" for one in feature.tasks if one.state != "done"]
+        lines += [
+            f"- {MARKS[task.state]} {task.id}: {task.description}" for task in feature.tasks if task.state != "done"
+        ]
     return rows(lines, "backlog.md", 2 * ROWS)
 
 
@@ -70,18 +72,22 @@ def for_techlead(crew: Crew, name: str) -> dict[str, str]:
 
 def for_dev(crew: Crew, task: str) -> dict[str, str]:
     """For a developer, besides the task: its feature, the specification, the project, and the number of the attempt."""
-    one, name = crew.backlog.task(task), crew.backlog.feature(task).id
+    backlog_task, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
     # Results of attempts before the task was reopened.
-    if one.attempts == 1 and (before := crew.records.results.get(task)):
+    if backlog_task.attempts == 1 and (before := crew.records.results.get(task)):
         known["earlier_results"] = shortened(before, "qa/results.md", WORDS // 2)
-    return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
+    return {
+        **known,
+        "backlog": brief_of(crew.backlog, task, FOLDER),
+        "attempt": f"{backlog_task.attempts} of {backlog_task.limit}",
+    }
 
 
-def for_qa(crew: Crew, task: str, said: Sequence[str]) -> dict[str, str]:
+def for_qa(crew: Crew, task: str, claims: Sequence[str]) -> dict[str, str]:
     known = for_dev(crew, task)
-    return {**known, "what_the_developer_says": shortened("\n".join(said), "dev/completed.md")}
+    return {**known, "what_the_developer_says": shortened("\n".join(claims), "dev/completed.md")}
 
 
 def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
@@ -89,7 +95,9 @@ def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
     looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
     name = "accepted" if isinstance(subject, Task) else "integration"
     log, (path, _) = crew.records.logs.get(name), LOGS[name]
-    last = [one for one in (log.entries if log else ())[-1:] if isinstance(subject, Plan) or f"{subject.id}:" in one]
+    last = [
+        entry for entry in (log.entries if log else ())[-1:] if isinstance(subject, Plan) or f"{subject.id}:" in entry
+    ]
     before = shortened("\n".join(last), path, WORDS // 2)
     return {**looked, "project": _project(crew), "the_last_validation": before}
 
@@ -98,8 +106,8 @@ def for_answer(crew: Crew, who: tuple[str, str], query: Query) -> dict[str, str]
     name = crew.backlog.feature(who[1]).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md", WORDS // 2)
     inbox = f"{crew.answering(query.to)}/inbox.md"
-    asked = {"question": f"{who[0]} asks about {who[1]}: {shortened(query.text, inbox)}"}
-    return {**asked, "goal": _goal(crew), "feature": _feature(crew, name), "specification": spec}
+    context = {"question": f"{who[0]} asks about {who[1]}: {shortened(query.text, inbox)}"}
+    return {**context, "goal": _goal(crew), "feature": _feature(crew, name), "specification": spec}
 
 
 def _goal(crew: Crew) -> str:
@@ -113,10 +121,13 @@ def _project(crew: Crew) -> str:
 
 def _feature(crew: Crew, name: str) -> str:
     feature = crew.backlog.feature(name)
-    criteria = (f"- {one.id}: {one.text}" for one in feature.criteria)
+    criteria = (f"- {criterion.id}: {criterion.text}" for criterion in feature.criteria)
     return f"{feature.id}: {feature.name}\n{rows(criteria, 'backlog.md')}"
 
 
 def _features(crew: Crew) -> str:
     every = crew.backlog.features
-    return rows((f"{one.id}: {one.name} ({one.status}, UAT {one.uat})" for one in every), "feature-status.md")
+    return rows(
+        (f"{feature.id}: {feature.name} ({feature.status}, UAT {feature.uat})" for feature in every),
+        "feature-status.md",
+    )

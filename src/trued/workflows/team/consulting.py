@@ -9,10 +9,10 @@ from trued.run.session import BriefContext, R, Session, Subject
 
 async def consult(session: Session[R], subject: Subject, **context: BriefContext) -> R:
     """Ask an agent, and drop whatever it changed in its clone."""
-    here = session.steps.state.position
-    head = here.head
+    position = session.steps.state.position
+    head = position.head
     reply = await session.ask(subject, **context)
-    here.head = head
+    position.head = head
     return reply
 
 

@@ -18,16 +18,20 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
     If there are none and the criterion quotes the goal: the requirements that have the quotation in their text, or in a
     sentence that they cover.
     """
-    words, every = _comparable(criterion.text), contract.requirements
-    own = tuple(one for one in every if criterion.id in (one.id, *one.covers) and _comparable(one.text) == words)
-    if own or not _is_quotation(goal, words):
+    text, every = _comparable(criterion.text), contract.requirements
+    own = tuple(
+        requirement
+        for requirement in every
+        if criterion.id in (requirement.id, *requirement.covers) and _comparable(requirement.text) == text
+    )
+    if own or not _is_quotation(goal, text):
         return own
     whole = _comparable(goal.text)
     return tuple(
-        one
-        for one in every
-        for texts in [{_comparable(one.text), *(_entry(entry, goal) for entry in one.covers)}]
-        if words in texts or any(each != whole and _quotes(words, each) for each in texts)
+        requirement
+        for requirement in every
+        for texts in [{_comparable(requirement.text), *(_entry(entry, goal) for entry in requirement.covers)}]
+        if text in texts or any(each != whole and _quotes(text, each) for each in texts)
     )
 
 
@@ -36,13 +40,13 @@ def is_held(contract: Contract, goal: Goal, criterion: AcceptanceItem) -> bool:
     the user says that a requirement covers the whole goal."""
     if requirements_for(contract, goal, criterion):
         return True
-    entries = (_entry(entry, goal) for one in contract.requirements for entry in one.covers)
+    entries = (_entry(entry, goal) for requirement in contract.requirements for entry in requirement.covers)
     return _comparable(goal.text) in entries and _is_quotation(goal, _comparable(criterion.text))
 
 
-def _is_quotation(goal: Goal, words: str) -> bool:
+def _is_quotation(goal: Goal, text: str) -> bool:
     """Whether these words are a quotation from the goal: one passage of one sentence, word for word."""
-    return any(_quotes(words, _comparable(one.text)) for one in parse_goal(goal).all_criteria)
+    return any(_quotes(text, _comparable(criterion.text)) for criterion in parse_goal(goal).all_criteria)
 
 
 def _quotes(words: str, text: str) -> bool:
@@ -52,10 +56,10 @@ def _quotes(words: str, text: str) -> bool:
 def is_shown(contract: Contract, crew: Crew, feature: str, judged: Iterable[Judged]) -> bool:
     """Whether evidence shows every single criterion of a feature. An implementer's own tests are not enough here: they
     could have been written without any change to the code."""
-    found = {one.id: one for one in judged}
+    by_id = {judgement.id: judgement for judgement in judged}
     criteria = crew.backlog.feature(feature).criteria
-    needed = [requirements_for(contract, crew.goal, one) for one in criteria]
-    return bool(needed) and all(names and all(_by_evidence(found.get(one.id)) for one in names) for names in needed)
+    needed = [requirements_for(contract, crew.goal, criterion) for criterion in criteria]
+    return bool(needed) and all(names and all(_by_evidence(by_id.get(name.id)) for name in names) for names in needed)
 
 
 def _by_evidence(judged: Judged | None) -> bool:
@@ -65,8 +69,8 @@ def _by_evidence(judged: Judged | None) -> bool:
 def covering_requirements(contract: Contract, crew: Crew, feature: str) -> tuple[str, ...]:
     """The ids of all requirements that stand for a criterion of the feature."""
     criteria = crew.backlog.feature(feature).criteria
-    found = (one.id for each in criteria for one in requirements_for(contract, crew.goal, each))
-    return tuple(dict.fromkeys(found))
+    names = (name.id for criterion in criteria for name in requirements_for(contract, crew.goal, criterion))
+    return tuple(dict.fromkeys(names))
 
 
 def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
@@ -74,12 +78,12 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
     own criteria if the user's file covers the whole goal. A feature that a person added without criteria counts as a
     criterion."""
     lines = criterion_lines(crew.backlog)
-    held = {one.id for one in contract.requirements}
+    held = {requirement.id for requirement in contract.requirements}
     for feature in crew.features:
-        for one in feature.criteria:
-            if not is_held(contract, crew.goal, one) and (name := _free_name(contract, one)):
-                source = Source(file=BACKLOG, line=lines.get(one.id, 1))
-                yield Requirement(id=name, text=one.text, source=source, covers=(feature.id,))
+        for criterion in feature.criteria:
+            if not is_held(contract, crew.goal, criterion) and (name := _free_name(contract, criterion)):
+                source = Source(file=BACKLOG, line=lines.get(criterion.id, 1))
+                yield Requirement(id=name, text=criterion.text, source=source, covers=(feature.id,))
         if not feature.criteria and feature.id not in crew.planned and feature.id not in held:
             yield Requirement(id=feature.id, text=feature.name, source=Source(file=BACKLOG, line=1))
 
@@ -87,7 +91,7 @@ def outside_criteria(contract: Contract, crew: Crew) -> Iterator[Requirement]:
 def _free_name(contract: Contract, criterion: AcceptanceItem) -> str:
     """An id for a criterion that is not in the contract: its own id or, if a requirement already has that id, the first
     free id with the suffix `-edited`. "" if a requirement with this suffix already has the criterion's text."""
-    texts = {one.id: _comparable(one.text) for one in contract.requirements}
+    texts = {requirement.id: _comparable(requirement.text) for requirement in contract.requirements}
     for number in count():
         name = f"{criterion.id}{EDITED if number else ''}{f'-{number}' if number > 1 else ''}"
         if name not in texts:

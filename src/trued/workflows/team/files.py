@@ -50,8 +50,8 @@ class Records(Value):
         for name, (path, title) in LOGS.items():
             if text := texts.get(path):
                 stem, _, ending = path.rpartition(".")
-                pages = sum(re.fullmatch(rf"{re.escape(stem)}-\d{{3,}}\.{ending}", one) is not None for one in texts)
-                numbers = [int(one) for one in _NUMBERS[name].findall(text)] if name in _NUMBERS else []
+                pages = sum(re.fullmatch(rf"{re.escape(stem)}-\d{{3,}}\.{ending}", path) is not None for path in texts)
+                numbers = [int(number) for number in _NUMBERS[name].findall(text)] if name in _NUMBERS else []
                 logs[name] = Log.continued(text, title, pages=pages, given=max(numbers, default=0))
         return self.model_copy(update={"logs": logs})
 
@@ -71,27 +71,27 @@ class Records(Value):
 
     def with_plan(self, planned: Sequence[BacklogFeature], decisions: Sequence[str], when: float) -> "Records":
         features = "\n".join(map(_broken_down, planned))
-        found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
-        return found.with_decisions("pm", "the goal", decisions, when)._with_step(
-            "planned", when, features=len(planned), tasks=sum(one.counts[2] for one in planned)
+        records = self._with_entry("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
+        return records.with_decisions("pm", "the goal", decisions, when)._with_step(
+            "planned", when, features=len(planned), tasks=sum(feature.counts[2] for feature in planned)
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
         """A copy with decisions of the PM, or numbered decision records of the tech lead."""
-        found = self
-        for one in decisions if role in ("pm", "techlead") else ():
-            number = found.logs.get(_HOME[role], Log()).count + 1
+        records = self
+        for decision in decisions if role in ("pm", "techlead") else ():
+            number = records.logs.get(_HOME[role], Log()).count + 1
             title = f"ADR-{number:03}: {line(about)}" if role == "techlead" else f"{number}. {line(about)}"
-            found = found._with_entry(
-                _HOME[role], f"## {title}\n\n- **Time**: {utc_timestamp(when)}\n\n{quoted(one)}\n"
+            records = records._with_entry(
+                _HOME[role], f"## {title}\n\n- **Time**: {utc_timestamp(when)}\n\n{quoted(decision)}\n"
             )
-        return found
+        return records
 
     def with_fix_tasks(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
         """A copy with fix tasks that the PM made after a validation."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
-        found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
-        return found.with_decisions("pm", about, decisions, when)._with_step(
+        records = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
+        return records.with_decisions("pm", about, decisions, when)._with_step(
             "fixes", when, about=about, tasks=len(tasks)
         )
 
@@ -99,15 +99,15 @@ class Records(Value):
         self, feature: BacklogFeature, spec: str, tests: Sequence[str], decisions: Sequence[str], when: float
     ) -> "Records":
         head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {utc_timestamp(when)}\n"
-        found = self._with_entry(
+        records = self._with_entry(
             "specs", "\n".join((head, f"{quoted(spec)}\n", titled_list("Tests that show it", tuple(tests))))
         )
-        found = found.with_decisions("techlead", f"{feature.id}, {feature.name}", decisions, when)
-        return found._with_step("specified", when, feature=feature.id)
+        records = records.with_decisions("techlead", f"{feature.id}, {feature.name}", decisions, when)
+        return records._with_step("specified", when, feature=feature.id)
 
     def with_attempt(self, task: str, name: str, attempt: int, limit: int, when: float) -> "Records":
-        words = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {utc_timestamp(when)})"
-        return self.model_copy(update={"working": {**self.working, task: words}})
+        row = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {utc_timestamp(when)})"
+        return self.model_copy(update={"working": {**self.working, task: row}})
 
     def with_test(
         self,
@@ -124,21 +124,21 @@ class Records(Value):
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, titled_list("Tried", tuple(tried)), *map(_failure, failures))
         text = "\n".join(part for part in parts if part)
-        results = {name: one for name, one in self.results.items() if name not in (task, "")}
+        results = {name: result for name, result in self.results.items() if name not in (task, "")}
         results = dict([*results.items(), (task if failures else "", text)][-RESULTS:])
-        working = {name: one for name, one in self.working.items() if name != task}
+        working = {name: entry for name, entry in self.working.items() if name != task}
         first = f": {line(_failure_text(failures[0]))}" if failures else ""
         row = f"- {utc_timestamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
-        found = self._with_entry("tests", row).model_copy(update={"results": results, "working": working})
-        return found._with_step("tested", when, task=task, attempt=attempt[0], result=passed)
+        records = self._with_entry("tests", row).model_copy(update={"results": results, "working": working})
+        return records._with_step("tested", when, task=task, attempt=attempt[0], result=passed)
 
     def with_completed(
         self, task: str, name: str, attempts: int, when: float, *, summary: str = "", files: Sequence[str] = ()
     ) -> "Records":
         head = f"## {task}: {line(name)}\n\n- **Time**: {utc_timestamp(when)}\n- **Attempts**: {attempts}\n"
-        said = f"{quoted(summary)}\n" if summary.strip() else ""
+        text = f"{quoted(summary)}\n" if summary.strip() else ""
         return self._with_entry(
-            "completed", "\n".join(part for part in (head, said, titled_list("Files", tuple(files))) if part)
+            "completed", "\n".join(part for part in (head, text, titled_list("Files", tuple(files))) if part)
         )
 
     def with_validation(
@@ -160,8 +160,8 @@ class Records(Value):
             titled_list("Not met", tuple(not_met)),
         )
         text = "\n".join(part for part in parts if part)
-        found = self._with_entry("accepted" if feature else "integration", text)
-        return found._with_step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
+        records = self._with_entry("accepted" if feature else "integration", text)
+        return records._with_step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
 
     def with_message(
         self,
@@ -175,8 +175,8 @@ class Records(Value):
     ) -> "Records":
         """A copy with a message to a role. A question stays pending until it is answered."""
         inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
-        found = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
-        return found._with_step(kind, when, role=role, sender=sender)
+        records = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
+        return records._with_step(kind, when, role=role, sender=sender)
 
     def with_answer(self, role: str, answer: str, when: float) -> "Records":
         inbox = self.inbox(role).addressed(answer)
@@ -211,7 +211,7 @@ class Records(Value):
             "dev/progress.md": _progress(self.working.values()),
             "qa/results.md": _results(self.results, self.logs.get("tests", Log()).count),
         }
-        files |= {ARCHIVE: kept} if (kept := archive(backlog)) else {}
+        files |= {ARCHIVE: kept} if (archived := archive(backlog)) else {}
         for name, (path, title) in LOGS.items():
             files |= self.logs.get(name, Log()).files(path, title)
         for role in ROLES:
@@ -229,11 +229,11 @@ _NUMBERS = {  # log with numbered entries → the pattern of an entry's number
 
 def context_notes(text: str) -> tuple[str, ...]:
     """What a context file says beyond the kind of project and its commands: one line each."""
-    _, found, rest = text.partition(f"{NOTES}:\n")
-    if not found and "- **Kind**:" in text:
+    _, marker, rest = text.partition(f"{NOTES}:\n")
+    if not marker and "- **Kind**:" in text:
         return ()
-    lines = [line.strip().removeprefix("- ").strip() for line in (rest if found else text).splitlines()]
-    return tuple(unescaped(one) if found else one for one in lines if one and not one.startswith("#"))
+    lines = [line.strip().removeprefix("- ").strip() for line in (rest if marker else text).splitlines()]
+    return tuple(unescaped(row) if marker else row for row in lines if row and not row.startswith("#"))
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
@@ -262,8 +262,10 @@ def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
 
 
 def _current(feature: BacklogFeature, at_work: Sequence[str]) -> str:
-    own = [task for task in feature.tasks if task.id in at_work] or [task for task in feature.tasks if task.is_open][:1]
-    return "; ".join(f"{task.id}, {line(task.description)}" for task in own) or "its acceptance"
+    tasks = [task for task in feature.tasks if task.id in at_work] or [task for task in feature.tasks if task.is_open][
+        :1
+    ]
+    return "; ".join(f"{task.id}, {line(task.description)}" for task in tasks) or "its acceptance"
 
 
 def _broken_down(feature: BacklogFeature) -> str:

@@ -52,8 +52,8 @@ def is_list_of_tasks(text: str) -> bool:
     except BadInput:  # a table of chunks with a mistake
         return False
     boxes = {item.line for block in blocks if isinstance(block, List) for item in block.walk() if _boxed_item(item)}
-    named = [one for one in (*outline.drafts, *outline.details) if one.id]
-    return bool(migrate(text).backlog.features) and all(one.line in boxes for one in named)
+    named = [entry for entry in (*outline.drafts, *outline.details) if entry.id]
+    return bool(migrate(text).backlog.features) and all(entry.line in boxes for entry in named)
 
 
 def migrate(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
@@ -87,13 +87,13 @@ class _FlatPlanReading:
 
     def read(self) -> None:
         self.lines, blocks = split_lines(self.text), parse(self.text)
-        tops = [one for one in blocks if isinstance(one, Heading) and one.level == 1]
+        tops = [heading for heading in blocks if isinstance(heading, Heading) and heading.level == 1]
         self.title = tops[0] if len(tops) == 1 and blocks[0] is tops[0] else None
-        self.boxes = any(_boxed(one) for one in blocks if isinstance(one, List))
+        self.boxes = any(_boxed(entry) for entry in blocks if isinstance(entry, List))
         for block in blocks:
             if isinstance(block, Heading):
                 self._left_over()
-                self.headings = [one for one in self.headings if one.level < block.level] + [block]
+                self.headings = [heading for heading in self.headings if heading.level < block.level] + [block]
                 self._mark_lines(block, "title" if block is self.title else "heading")
             elif isinstance(block, List) and self._lists_criteria(block):
                 self._criteria(block)
@@ -130,7 +130,7 @@ class _FlatPlanReading:
 
     def _current_kind(self) -> str:
         return next(
-            (kind for one in reversed(self.headings) if (kind := section_kind(bare_title(one.words.plain)))), ""
+            (kind for heading in reversed(self.headings) if (kind := section_kind(bare_title(heading.words.plain)))), ""
         )
 
     def _lists_criteria(self, block: List) -> bool:
@@ -146,7 +146,7 @@ class _FlatPlanReading:
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
 
     def _criteria(self, block: List) -> None:
-        self.shown |= {one.line for one in self.headings[-1:]}
+        self.shown |= {heading.line for heading in self.headings[-1:]}
         for item in block.walk():
             source = Source(file=self.file, line=item.line)
             self.criteria.append(Criterion(text=item.text, kind=self._current_kind(), source=source))
@@ -156,17 +156,17 @@ class _FlatPlanReading:
 
     def _item(self, item: Item, group: Item | None) -> list[str]:
         """Add an item as a task, after the tasks nested below it. An item that only groups others becomes a story."""
-        state, words = _state(item)
-        inner = [one for one in item.items if _boxed_item(one) or (state is None and not self.boxes)]
+        state, text = _state(item)
+        inner = [child for child in item.items if _boxed_item(child) or (state is None and not self.boxes)]
         if state is None and inner and group is None:
             self._own(item, "story")
-            return [task for one in item.items for task in self._item(one, item)]
-        made = [task for one in inner for task in self._item(one, group)]
-        details = [line for one in item.items if one not in inner for line in _details(one)]
+            return [task for child in item.items for task in self._item(child, item)]
+        made = [task for child in inner for task in self._item(child, group)]
+        details = [line for child in item.items if child not in inner for line in _details(child)]
         note = limited_line("; ".join((*item.more, *details)))
         story = self._story(group)
         self.backlog, task = self.backlog.with_new_task(
-            story, words, depends_on=tuple(made), limit=self.limit, note=note
+            story, text, depends_on=tuple(made), limit=self.limit, note=note
         )
         self.backlog = self.backlog.with_task(task, state=state or "open")
         self._mark_lines(item, "task")
@@ -180,19 +180,19 @@ class _FlatPlanReading:
     def _story(self, group: Item | None) -> str:
         """The id of the story for a task below the current headings and the item `group`. The top heading names the
         feature; deeper headings and `group` name the story. Both are created if needed."""
-        above = [one for one in self.headings if one is not self.title]
+        above = [heading for heading in self.headings if heading is not self.title]
         top = above[0] if above else None
         name = bare_title(top.words.plain) if top else bare_title(self.title.words.plain) if self.title else UNNAMED
         key = top.line if top else 0
-        self.shown |= {one.line for one in above} or {one.line for one in self.headings[:1]}
+        self.shown |= {heading.line for heading in above} or {heading.line for heading in self.headings[:1]}
         if key not in self.features:
             self.backlog, self.features[key] = self.backlog.with_new_feature(name)
-        feature, deeper = self.features[key], [bare_title(one.words.plain) for one in above[1:]]
+        feature, deeper = self.features[key], [bare_title(heading.words.plain) for heading in above[1:]]
         deeper += [_state(group)[1]] if group else []
-        place = (feature, group.line if group else above[-1].line if deeper else 0)
-        if place not in self.stories:
-            self.backlog, self.stories[place] = self.backlog.with_new_story(feature, ": ".join(deeper) or UNNAMED)
-        return self.stories[place]
+        story_key = (feature, group.line if group else above[-1].line if deeper else 0)
+        if story_key not in self.stories:
+            self.backlog, self.stories[story_key] = self.backlog.with_new_story(feature, ": ".join(deeper) or UNNAMED)
+        return self.stories[story_key]
 
     def settled(self) -> Backlog:
         """The backlog; a feature with some of its tasks done is in progress. No feature is completed, because no UAT
@@ -207,9 +207,9 @@ class _FlatPlanReading:
         done, failed, every = self.backlog.counts
         features = len(self.backlog.features)
         were = "was" if every == 1 else "were"
-        words = f"{counted(every, 'task')} in {counted(features, 'feature')} {were} read from {self.file}"
-        words += f", {done} of them done"
-        yield words + (f", {failed} failed" if failed else "")
+        sentence = f"{counted(every, 'task')} in {counted(features, 'feature')} {were} read from {self.file}"
+        sentence += f", {done} of them done"
+        yield sentence + (f", {failed} failed" if failed else "")
         if self.criteria:
             yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
         if others := sum(what == "context" for what in self.places.values()):
@@ -237,4 +237,4 @@ def _state(item: Item) -> tuple[TaskStatus | None, str]:
 
 
 def _details(item: Item) -> Iterator[str]:
-    yield from (line for one in item.walk() for line in (one.words.raw, *one.more) if line)
+    yield from (line for part in item.walk() for line in (part.words.raw, *part.more) if line)

@@ -163,7 +163,7 @@ async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tu
     validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
     issues = await steps.find_issues(run, crew, subject, validated, uat)
     again = last_reply(uat)
-    replies = [one for one in (validated, again) if one is not None]
+    replies = [reply for reply in (validated, again) if reply is not None]
     return await steps.record_validation(run, crew, subject, replies, issues), issues
 
 

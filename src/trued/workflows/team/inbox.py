@@ -52,26 +52,28 @@ class Inbox(Value):
 
     def addressed(self, answer: str, number: int = 0) -> "Inbox":
         """A copy with an answer to the message of this number, or to the newest pending one."""
-        waiting = [one.number for one in self.messages if one.status == "pending"]
+        waiting = [message.number for message in self.messages if message.status == "pending"]
         which = number or (waiting[-1] if waiting else 0)
         done = tuple(
-            Message(**{**dict(one), "status": "addressed", "answer": answer}) if one.number == which else one
-            for one in self.messages
+            Message(**{**dict(message), "status": "addressed", "answer": answer})
+            if message.number == which
+            else message
+            for message in self.messages
         )
         return self._bounded(done, self.last)
 
     @property
     def waiting(self) -> tuple[Message, ...]:
-        return tuple(one for one in self.messages if one.status == "pending")
+        return tuple(message for message in self.messages if message.status == "pending")
 
     def _bounded(self, messages: tuple[Message, ...], last: int) -> "Inbox":
         over = len(messages) - KEPT
-        old = [one for one in messages[: max(over, 0)] if one.status == "addressed"]
+        old = [message for message in messages[: max(over, 0)] if message.status == "addressed"]
         archived, pages = (*self.archived, *old), self.pages
         if len(archived) > PAGE:
             archived, pages = archived[PAGE:], pages + 1
-        left = tuple(one for one in messages if one not in old)
-        return Inbox(role=self.role, messages=left, archived=archived, pages=pages, last=last)
+        remaining = tuple(message for message in messages if message not in old)
+        return Inbox(role=self.role, messages=remaining, archived=archived, pages=pages, last=last)
 
     def files(self, folder: str) -> dict[str, str]:
         """The inbox, and the current page of the archive, by path."""
@@ -94,8 +96,8 @@ def render(inbox: Inbox) -> str:
     return "\n".join((head, *map(_message, inbox.messages))) if inbox.messages else f"{head}\nNo messages.\n"
 
 
-def _message(one: Message) -> str:
-    rows = (one.time, escaped(one.sender), one.kind, one.priority, one.status)
-    fields = "\n".join(f"- **{name}**: {said}" for name, said in zip(FIELDS, rows, strict=True))
-    answer = f"\n**Answer:**\n\n{quoted(one.answer)}\n" if one.answer else ""
-    return f"## Message {one.number}\n\n{fields}\n\n{quoted(one.text)}\n{answer}"
+def _message(message: Message) -> str:
+    rows = (message.time, escaped(message.sender), message.kind, message.priority, message.status)
+    fields = "\n".join(f"- **{name}**: {text}" for name, text in zip(FIELDS, rows, strict=True))
+    answer = f"\n**Answer:**\n\n{quoted(message.answer)}\n" if message.answer else ""
+    return f"## Message {message.number}\n\n{fields}\n\n{quoted(message.text)}\n{answer}"

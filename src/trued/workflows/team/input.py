@@ -19,7 +19,7 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
     """The estimate. UAT runs at most as often as the settings allow, for every feature and for all features together,
     and the PM makes fix tasks each time. Roles that are switched off are not called."""
-    reports = [one for _, one in of_kind(work.events, TeamReported)]
+    reports = [event for _, event in of_kind(work.events, TeamReported)]
     tasks = reports[-1].tasks if reports else 1
     team = work.settings.team
     attempts, cycles = team.attempts if team.heal else 1, team.cycles

@@ -21,10 +21,10 @@ class Log(Value):
         """A log that continues the log of an earlier run: `text` is its current page."""
         lines = text.split("\n")
         head = 1 if title and lines[:1] == [f"# {title}"] else 0
-        kept = [one for one in lines[head:] if one != NOTHING and not _is_earlier_note(one)]
-        body = "\n".join(kept).strip("\n")
+        entries = [line for line in lines[head:] if line != NOTHING and not _is_earlier_note(line)]
+        body = "\n".join(entries).strip("\n")
         page = f"{body}\n" if body else ""
-        if sum(one.startswith(("## ", "- 2", "{")) for one in kept) < PAGE:
+        if sum(entry.startswith(("## ", "- 2", "{")) for entry in entries) < PAGE:
             return cls(pages=pages, first=pages, given=given, earlier=page)
         return cls(full=(page,), pages=pages + 1, first=pages, given=given - PAGE)  # `count` adds PAGE for this page
 
@@ -43,10 +43,10 @@ class Log(Value):
         entries = (
             (self.earlier if title else self.earlier.rstrip("\n"), *self.entries) if self.earlier else self.entries
         )
-        found = {path: _page(title, entries, _earlier(path, self.pages) if title and self.pages else "")}
+        pages = {path: _page(title, entries, _earlier(path, self.pages) if title and self.pages else "")}
         if self.pages > self.first:
-            found[_numbered(path, self.pages)] = _page(f"{title}, page {self.pages}" if title else "", self.full)
-        return found
+            pages[_numbered(path, self.pages)] = _page(f"{title}, page {self.pages}" if title else "", self.full)
+        return pages
 
 
 def _is_earlier_note(line: str) -> bool:

@@ -20,7 +20,7 @@ class Breakdown(Reply):
     @field_validator("features")
     @classmethod
     def _few(cls, features: tuple[PlannedFeature, ...]) -> tuple[PlannedFeature, ...]:
-        number = sum(len(story.tasks) for one in features for story in one.stories)
+        number = sum(len(story.tasks) for feature in features for story in feature.stories)
         if number > MOST:
             raise ValueError(f"{number} tasks are too many: {MOST} at most")
         return features
@@ -72,11 +72,11 @@ class Tested(Reply):
     @property
     def objections(self) -> tuple[Finding, ...]:
         """Each failure; a refusal without one is an objection, too, and so is an unanswered question."""
-        found = tuple(one.finding for one in self.failures if one.severity is not Severity.NONE)
-        found += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
+        objections = tuple(failure.finding for failure in self.failures if failure.severity is not Severity.NONE)
+        objections += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
         unnamed = Finding(what=f"QA says {self.result} and {self.status}, and names no failure")
-        return found or ((unnamed,) if refused else _idle("QA", self.tried))
+        return objections or ((unnamed,) if refused else _idle("QA", self.tried))
 
 
 class Validated(Reply):
@@ -90,16 +90,18 @@ class Validated(Reply):
     @property
     def objections(self) -> tuple[Finding, ...]:
         """Each issue and each requirement that is not met; a refusal without any is an objection, too."""
-        found = [one.finding for one in self.issues if one.severity is not Severity.NONE]
-        found += [Finding(what=f"not met: {one}") for one in self.not_met]
+        objections = [issue.finding for issue in self.issues if issue.severity is not Severity.NONE]
+        objections += [Finding(what=f"not met: {requirement}") for requirement in self.not_met]
         refused = self.decision == "failed" or self.status is not Status.DONE
         unnamed = Finding(what=f"UAT says {self.decision} and {self.status}, and names no issue")
-        return tuple(found) or ((unnamed,) if refused else _idle("UAT", self.tried))
+        return tuple(objections) or ((unnamed,) if refused else _idle("UAT", self.tried))
 
 
 def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
     """An objection if an approval does not name anything that was tried."""
-    return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)
+    return (
+        () if any(step.strip() for step in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)
+    )
 
 
 REPLIES: Mapping[str, tuple[type[Reply], ...]] = {  # role → the replies that it can be asked for

@@ -27,45 +27,45 @@ KNOWN: dict[tuple[str, ...], tuple[str, ...]] = {
 def team_settings(text: str, file: str = NAME) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Fields of `TeamSettings`, and a sentence for each setting that is not taken over."""
     located = read_json(text, file)
-    said: list[str] = []
+    notes: list[str] = []
     for spot, known in KNOWN.items():
         table = _at(located, spot)
         if not isinstance(table, dict):
             raise BadInput(f"{'.'.join(spot) or 'the file'} is not an object", located.where(*spot), "write { … }")
-        said += [
+        notes += [
             f"{located.where(*spot, key)}: {'.'.join((*spot, key))} is not used here"
             for key in table
             if key not in known
         ]
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for spot, name in SWITCHES.items():
         if (value := _at(located, spot, None)) is not None:
-            found[name] = _bool(value, located, spot)
+            settings[name] = _bool(value, located, spot)
     counts = [_count(value, located, spot) for spot in COUNTS if (value := _at(located, spot, None)) is not None]
     if counts:
-        found["attempts"] = counts[-1]
-        said += [f"{file}: {COUNTS[0][1]} and {COUNTS[1][1]} differ, the latter counts"] * (len({*counts}) > 1)
+        settings["attempts"] = counts[-1]
+        notes += [f"{file}: {COUNTS[0][1]} and {COUNTS[1][1]} differ, the latter counts"] * (len({*counts}) > 1)
     off, more = _off(located)
-    return {**found, **({"off": off} if off else {})}, (*said, *more)
+    return {**settings, **({"off": off} if off else {})}, (*notes, *more)
 
 
 def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
     """Roles that are switched off, and notes for people."""
-    said: list[str] = []
+    notes: list[str] = []
     off: list[str] = []
     for role in ROLES:
         spot = ("multiAgent", "roles", role, "enabled")
         if _bool(_at(located, spot, True), located, spot):
             continue
         if role in NEEDED:
-            said.append(f"{located.where(*spot)}: a team without its {role} does nothing, so it stays on")
+            notes.append(f"{located.where(*spot)}: a team without its {role} does nothing, so it stays on")
         else:
             off.append(role)
     if not _bool(_at(located, ("multiAgent", "enabled"), True), located, ("multiAgent", "enabled")):
-        said.append(
+        notes.append(
             f"{located.where('multiAgent', 'enabled')}: the team was off there, but works here, because you started it"
         )
-    return tuple(off), said
+    return tuple(off), notes
 
 
 def _at(located: Located, spot: tuple[str, ...], default: Any = ...) -> Any:

@@ -73,8 +73,8 @@ class TaskInProgress:
         reply = self.developed
         if reply is None:
             return []
-        files, notes = [f"file: {one}" for one in reply.files], [f"note: {one}" for one in reply.notes]
-        return [one for one in (reply.summary, *reply.implemented, *files, *notes) if one]
+        files, notes = [f"file: {file}" for file in reply.files], [f"note: {note}" for note in reply.notes]
+        return [line for line in (reply.summary, *reply.implemented, *files, *notes) if line]
 
     async def merge(self, run: Run) -> tuple[Finding, ...]:
         """Merge the developer's work into the accepted work. A conflict is returned as a gap; the developer gets both
@@ -86,7 +86,7 @@ class TaskInProgress:
         self.unchanged = conflict is None and not self.changed
         if conflict is None:
             return ()
-        names = ", ".join(one.path for one in conflict.files)
+        names = ", ".join(file.path for file in conflict.files)
         what = f"this work and what was accepted meanwhile change the same lines of {names}: make one version of both"
         return (Finding(what=what, where=names),)
 
@@ -101,32 +101,36 @@ class TaskInProgress:
         run.judgement.drop_objections(self.task)
         subject, contract = self._subject(crew, plan), run.judgement.contract()
         feature = crew.backlog.feature(self.task).id
-        asked = bool(self.due or self.unchanged or crew.idle_tasks(self.task))
-        covering = covering_requirements(contract, crew, feature) if asked else ()
+        checks_criteria = bool(self.due or self.unchanged or crew.idle_tasks(self.task))
+        covering = covering_requirements(contract, crew, feature) if checks_criteria else ()
         verdict = await self.scope.prove(
             subject,
             self.tested.objections if self.tested else (),
             by=self.qa,
             disputes=self.developed.disputes if self.developed else (),
             also=[
-                *(crew.feature_task(one.id) for one in crew.features),
+                *(crew.feature_task(other.id) for other in crew.features),
                 *(Task(id=name, title=name) for name in covering),
             ],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         self.retested = last_reply(self.qa) if self.tested else None
-        self.shown = asked and is_shown(contract, crew, feature, self.judged)
+        self.shown = checks_criteria and is_shown(contract, crew, feature, self.judged)
         unmet = self._unmet_criteria(verdict, covering) if self.due else ()
-        failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
-        found = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *unmet, *failing)
-        every = (*self._nothing_changed(), *found)
+        failing = [gap for command in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, command)]
+        gaps = (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *unmet, *failing)
+        every = (*self._nothing_changed(), *gaps)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())
 
     def _unmet_criteria(self, verdict: Verdict, covering: Sequence[str]) -> tuple[Finding, ...]:
         """A gap for each requirement in `covering` that does not hold. These requirements cover the feature's
         criteria."""
-        due = [one for one in verdict.beside if one.id in covering and not one.holds and not one.missing]
-        return tuple(gap for one in due for gap in one.gaps or (one.as_gap,))
+        due = [
+            judgement
+            for judgement in verdict.beside
+            if judgement.id in covering and not judgement.holds and not judgement.missing
+        ]
+        return tuple(gap for judgement in due for gap in judgement.gaps or (judgement.as_gap,))
 
     def _nothing_changed(self) -> tuple[Finding, ...]:
         """A gap if the task changed nothing, unless evidence shows that its work had already been done."""
@@ -138,7 +142,7 @@ class TaskInProgress:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """What QA found, with steps, expected and actual result: at first, and after it saw the evidence."""
-        return tuple(one for reply in (self.tested, self.retested) if reply for one in reply.failures)
+        return tuple(failure for reply in (self.tested, self.retested) if reply for failure in reply.failures)
 
     async def check_claims(self, run: Run) -> None:
         """Record an event if the developer claims to have changed files that are unchanged."""
@@ -150,7 +154,7 @@ class TaskInProgress:
     def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
         """A gap for each requirement that held before and that this work breaks. None if existing tests fail: these
         tests are gaps already."""
-        return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
+        return crew.regressions(verdict.beside) if all(judgement.holds for judgement in verdict.suites) else ()
 
     def warn_if_unchanged(self, run: Run) -> None:
         """Add a warning to every verdict if a task is done without a change: evidence shows its feature's criteria, but

@@ -78,13 +78,13 @@ class Team:
 
     @property
     def failed(self) -> list[TaskSeen]:
-        return [one for one in list(self.tasks.values()) if one.state == "failed"]
+        return [task for task in list(self.tasks.values()) if task.state == "failed"]
 
 
 def team_of(team: Team) -> dict[str, Any]:
     """The team for `show --json`: counts, and what was worked on; tasks that nobody has begun are only in
     backlog.md."""
-    rows = {name: _row(one, team) for name, one in team.features.items()}
+    rows = {name: _row(seen, team) for name, seen in team.features.items()}
     return {
         "kind": team.kind,
         "commands": dict(team.commands),
@@ -97,27 +97,27 @@ def team_of(team: Team) -> dict[str, Any]:
         "tasks_all": team.tasks_all,
         "recoveries": team.recoveries,
         "integration_uat": team.integration,
-        "failed": [_task(one) for one in team.failed],
+        "failed": [_task(task) for task in team.failed],
     }
 
 
-def _row(one: FeatureSeen, team: Team) -> dict[str, Any]:
-    own = [task for task in team.tasks.values() if task.feature == one.id]
+def _row(feature: FeatureSeen, team: Team) -> dict[str, Any]:
+    tasks = [task for task in team.tasks.values() if task.feature == feature.id]
     return {
-        "id": one.id,
-        "name": one.name,
-        "state": one.state or "pending",
-        "uat": one.uat or "pending",
-        "uat_cycles": one.cycles,
-        "tasks": len(own),
-        "tasks_done": sum(task.state == "done" for task in own),
-        "attempts": sum(task.attempt for task in own),
-        "failed": [_task(task) for task in own if task.state == "failed"],
+        "id": feature.id,
+        "name": feature.name,
+        "state": feature.state or "pending",
+        "uat": feature.uat or "pending",
+        "uat_cycles": feature.cycles,
+        "tasks": len(tasks),
+        "tasks_done": sum(task.state == "done" for task in tasks),
+        "attempts": sum(task.attempt for task in tasks),
+        "failed": [_task(task) for task in tasks if task.state == "failed"],
     }
 
 
-def _task(one: TaskSeen) -> dict[str, Any]:
-    return {"id": one.id, "name": one.name, "attempt": one.attempt, "attempts": one.attempts, "results": RESULTS}
+def _task(task: TaskSeen) -> dict[str, Any]:
+    return {"id": task.id, "name": task.name, "attempt": task.attempt, "attempts": task.attempts, "results": RESULTS}
 
 
 def now(team: Team) -> str:
@@ -125,12 +125,12 @@ def now(team: Team) -> str:
     feature, task = team.features.get(team.feature), team.tasks.get(team.task)
     parts = []
     if feature:
-        place = list(team.features).index(feature.id) + 1
+        position = list(team.features).index(feature.id) + 1
         whole = max(team.features_all, len(team.features))
-        parts.append(f"feature {place}/{whole} {_titled(feature.id, feature.name)}")
-    beside = [one for name in list(team.at_work) if (one := team.tasks.get(name))]
+        parts.append(f"feature {position}/{whole} {_titled(feature.id, feature.name)}")
+    beside = [task for name in list(team.at_work) if (task := team.tasks.get(name))]
     if len(beside) > 1:
-        names = few([f"{one.id} {one.attempt}/{one.attempts}" for one in beside], BESIDE)
+        names = few([f"{task.id} {task.attempt}/{task.attempts}" for task in beside], BESIDE)
         parts.append(f"tasks {names} side by side")
     elif task and (not feature or task.feature == feature.id):
         attempt = f", attempt {task.attempt}/{task.attempts}" if task.attempt and task.attempts else ""
@@ -209,14 +209,14 @@ def _begun(team: Team, event: TeamReported) -> _Lines:
     """The project's kind and the features, as soon as they are known."""
     if event.project and event.project != team.kind:
         team.kind = event.project
-        team.commands = {name: one for name, one in event.commands.items() if one}
-        commands = "".join(f"; {name}: {one}" for name, one in team.commands.items())
+        team.commands = {name: command for name, command in event.commands.items() if command}
+        commands = "".join(f"; {name}: {command}" for name, command in team.commands.items())
         yield f"project: {team.kind}{commands}", False
-    fresh = [one for one in map(_feature_of, filter(None, event.found)) if one.id not in team.features]
-    team.features.update({one.id: one for one in fresh})
+    fresh = [feature for feature in map(_feature_of, filter(None, event.found)) if feature.id not in team.features]
+    team.features.update({feature.id: feature for feature in fresh})
     if fresh:
         team.features_all = max(team.features_all, len(team.features))
-        names = few([_titled(one.id, one.name) for one in fresh], SHOWN)
+        names = few([_titled(feature.id, feature.name) for feature in fresh], SHOWN)
         yield f"{counted(len(fresh), 'feature')} found: {names}", False
 
 
@@ -229,11 +229,11 @@ def _feature(team: Team, event: TeamReported) -> _Lines:
     name = event.feature
     if not name:
         return
-    one = team.features.get(name, FeatureSeen(name))
-    title = event.feature_name or one.name
+    feature = team.features.get(name, FeatureSeen(name))
+    title = event.feature_name or feature.name
     state = "" if event.task else event.state
-    team.features[name] = replace(one, name=title, state=FEATURE.get(state) or one.state or "at work")
-    if state == "failed" and one.state != "failed":
+    team.features[name] = replace(feature, name=title, state=FEATURE.get(state) or feature.state or "at work")
+    if state == "failed" and feature.state != "failed":
         yield f"feature {_titled(name, title)} failed", True
     if name != team.feature:
         team.feature, team.task = name, ""
@@ -279,17 +279,17 @@ def _accepted(team: Team, event: TeamReported) -> _Lines:
         team.integration = uat
         yield f"integration UAT {uat}{_why(event)}", uat == "failed"
         return
-    one = team.features[name]
-    state = "completed" if uat == "passed" else one.state
-    team.features[name] = replace(one, uat=uat, cycles=one.cycles + 1, state=state)
+    feature = team.features[name]
+    state = "completed" if uat == "passed" else feature.state
+    team.features[name] = replace(feature, uat=uat, cycles=feature.cycles + 1, state=state)
     yield f"UAT {uat}{_why(event)}", uat == "failed"
 
 
 def _why(event: TeamReported) -> str:
     """The first thing that was found, and how many more."""
-    found = [one for one in event.why if one]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f": {_cut(found[0])}{more}" if found else ""
+    reasons = [reason for reason in event.why if reason]
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f": {_cut(reasons[0])}{more}" if reasons else ""
 
 
 def _cut(text: str) -> str:
@@ -301,11 +301,11 @@ def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]
     """How to continue a team that ended: reopen the tasks and features that failed, according to their newest
     reports."""
     tasks, features = dict[str, tuple[str, str]](), dict[str, str]()
-    for _, one in of_kind(events, TeamReported):
-        if one.kind == "task":
-            tasks[one.task] = (one.state, one.feature)
-        elif one.kind == "feature" and one.feature:
-            features[one.feature] = one.state
+    for _, event in of_kind(events, TeamReported):
+        if event.kind == "task":
+            tasks[event.task] = (event.state, event.feature)
+        elif event.kind == "feature" and event.feature:
+            features[event.feature] = event.state
     failed = [name for name, (state, _) in tasks.items() if state == "failed"]
     homes = {tasks[name][1] for name in failed}
     failed += [name for name, state in features.items() if state == "failed" and name not in homes]
@@ -359,18 +359,18 @@ class TeamView(WorkflowView):
             return
         tasks = counted(max(self.team.tasks_all, len(self.team.tasks)), "task")
         yield [(f"to build: {counted(len(self.team.features), 'feature')}, {tasks}", "bold")]
-        for one in [*self.team.features.values()][:FEATURES]:
-            yield [("  ", ""), (_titled(one.id, one.name), "")]
+        for feature in [*self.team.features.values()][:FEATURES]:
+            yield [("  ", ""), (_titled(feature.id, feature.name), "")]
         if (more := len(self.team.features) - FEATURES) > 0:
             yield [(f"  and {counted(more, 'more feature')}", "")]
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:
         """Tasks that failed, and where QA's findings are."""
         where = f"git show {branch}:{RESULTS}" if branch else RESULTS
-        for one in self.team.failed[:FAILED]:
-            stuck = ", the last ones without progress" if one.is_stuck else ""
-            after = f" failed after {counted(one.attempt, 'attempt')}{stuck}; QA's last findings: {where}"
-            yield [("task ", "red"), (_titled(one.id, one.name), "bold"), (after, "red")]
+        for task in self.team.failed[:FAILED]:
+            stuck = ", the last ones without progress" if task.is_stuck else ""
+            after = f" failed after {counted(task.attempt, 'attempt')}{stuck}; QA's last findings: {where}"
+            yield [("task ", "red"), (_titled(task.id, task.name), "bold"), (after, "red")]
         if (more := len(self.team.failed) - FAILED) > 0:
             yield [(f"and {counted(more, 'more task')} failed", "red")]
 

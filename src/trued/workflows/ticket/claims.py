@@ -45,8 +45,8 @@ async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tupl
     async def step() -> Findings:
         known = await run.context.workspace.is_known_commit(claimed.commit)
         wrong = claim_mismatches(claimed, run.branch.name, files, known=known)
-        for one in wrong:
-            run.steps.emit("claims", ClaimRefuted(what=run.context.redact(one.what)))
+        for gap in wrong:
+            run.steps.emit("claims", ClaimRefuted(what=run.context.redact(gap.what)))
         return Findings(found=wrong)
 
     inputs = digest(claimed.model_dump(mode="json"), since, run.branch.head)

@@ -18,7 +18,7 @@ class RoundVerified(JournalEvent, kind="round"):
     @classmethod
     def of(cls, number: int, issues: tuple[Issue, ...], fate: str) -> Self:
         """The event of a round that found these issues."""
-        return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate)
+        return cls(number=number, issues=issues, open=tuple(issue.sentence for issue in issues), fate=fate)
 
 
 class RoundWithoutProgress(NoProgress, omits=("gaps",)):

@@ -47,8 +47,8 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
     )
     claimed = ImplementerClaims(branch=built.branch_name, commit=built.commit_sha, files=built.files_changed)
     wrong = await check_claims(run, claimed, since=before)
-    said = built.summary if built.success else f"It says that it is not done: {built.summary}"
-    return Summary(who="impl-agent", says=" ".join((said, *(f"But {one.what}." for one in wrong))))
+    work = built.summary if built.success else f"It says that it is not done: {built.summary}"
+    return Summary(who="impl-agent", says=" ".join((work, *(f"But {gap.what}." for gap in wrong))))
 
 
 async def verify_in_rounds(
@@ -87,13 +87,13 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
             return open_issues(await run.prove(plan), (), down)
         verifier = run.session("verify-agent", TicketVerified, before=preview.start).equipped(preview.equipment)
         verified = await verifier.ask(
-            ticket_task(run, "\n".join(one.text for one in criteria_to_verify(run))),
+            ticket_task(run, "\n".join(criterion.text for criterion in criteria_to_verify(run))),
             files_changed="\n".join(await run.branch.changes()),
             preview=preview.description,
             expected_pictures="\n".join(wanted.pictures),
             last_work=story[-1:],
         )
-        named = (*verified.screenshots, *(one.screenshot for one in verified.issues))
+        named = (*verified.screenshots, *(issue.screenshot for issue in verified.issues))
         pictures |= await keep_pictures(run, verifier, named)
         seen = await look_at_pushed(run, preview)
         verdict = await run.prove(plan, objections=verified.objections, by=verifier)
@@ -104,7 +104,7 @@ async def verify(run: Run, plan: Plan, story: list[Summary], pictures: dict[str,
 async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...], pictures: dict[str, str]) -> IssuesFixed:
     """Have a fresh agent fix these issues. It knows only the issues, their pictures and the files concerned."""
     before = run.branch.head
-    named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
+    named = dict.fromkeys((*await run.branch.paths_in(issue.sentence for issue in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))
     fixer = run.session("fix-agent", Fixed).equipped(pictures_of(issues, pictures))
     try:
@@ -128,7 +128,7 @@ async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
             ticket_task(run, ticket_of(run).text),
             branch=run.branch.name,
             summaries=story,
-            grades=[grade_finding(one) for one in judged],
+            grades=[grade_finding(judgement) for judgement in judged],
         )
         await offer(run, draft=draft and not success)
     return outcome

@@ -74,23 +74,30 @@ class IssueComparison(Value):
 def compare_issues(before: Sequence[Issue], now: Sequence[Issue]) -> IssueComparison:
     """Compare this round's issues with the last round's. An issue of the last round that is not repeated counts as
     fixed."""
-    left, still, new = list(before), list[Issue](), list[Issue]()
+    remaining, still, new = list(before), list[Issue](), list[Issue]()
     for issue in now:
-        known = next((one for one in left if _key(one) == _key(issue)), None) or _nearest(issue, left)
+        known = next((candidate for candidate in remaining if _key(candidate) == _key(issue)), None) or _nearest(
+            issue, remaining
+        )
         if known is None:
             new.append(issue)
         else:
-            left.remove(known)
+            remaining.remove(known)
             still.append(issue)
-    return IssueComparison(fixed=tuple(left), still=tuple(still), new=tuple(new))
+    return IssueComparison(fixed=tuple(remaining), still=tuple(still), new=tuple(new))
 
 
 def _nearest(issue: Issue, among: Sequence[Issue]) -> Issue | None:
     """The most similar issue of the same observer about the same requirement, if it is similar enough."""
-    whose = [one for one in among if one.by == issue.by and one.requirement == issue.requirement]
+    whose = [
+        candidate for candidate in among if candidate.by == issue.by and candidate.requirement == issue.requirement
+    ]
     rated = [
-        (SequenceMatcher(None, _comparable_words(one), _comparable_words(issue), autojunk=False).ratio(), one)
-        for one in whose
+        (
+            SequenceMatcher(None, _comparable_words(candidate), _comparable_words(issue), autojunk=False).ratio(),
+            candidate,
+        )
+        for candidate in whose
     ]
     best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
     return best[1] if best[0] >= ALIKE else None
@@ -116,9 +123,15 @@ def _normalized(text: str) -> str:
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
     """Turn failed checks into issues. For a visible browser check, the issue says what was expected and what was seen,
     and has a screenshot. For a held-out case, it says only what an implementer may know."""
-    found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _issues_of(one, verdict.evidence)]
-    found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
-    return tuple(dict.fromkeys(found))
+    issues = [
+        issue
+        for judgement in (*verdict.suites, *verdict.requirements)
+        for issue in _issues_of(judgement, verdict.evidence)
+    ]
+    issues += [
+        Issue(severity="high", description=remark.what, location=remark.where, by=ENGINE) for remark in verdict.remarks
+    ]
+    return tuple(dict.fromkeys(issues))
 
 
 def _issues_of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
@@ -145,14 +158,14 @@ def _describes(tried: Tried, gap: Finding) -> bool:
 def _page_issue(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
     """A failed page check as an issue. What was expected identifies it in later rounds; what was seen may differ."""
     sentence = tried.detail.strip().partition("\n")[0][:500]
-    expected, found, actual = sentence.partition("; ")
+    expected, separator, actual = sentence.partition("; ")
     page = next((shot.page for shot in fact.pictures), "")
     return Issue(
         severity="critical",
         description=f"{gap.requirement}: {tried.id}{f' on {page}' if page else ''}",
         location=gap.where,
-        expected=expected.removeprefix("expected to ") if found else tried.id,
-        actual=actual if found else sentence,
+        expected=expected.removeprefix("expected to ") if separator else tried.id,
+        actual=actual if separator else sentence,
         screenshot=fact.artifacts.get("screenshot.png", ""),
         requirement=gap.requirement,
         by=ENGINE,
@@ -175,8 +188,8 @@ class Beyond(Value):
 
 def files_beyond(changed: Sequence[str], named: Iterable[str], explained: Iterable[Beyond]) -> tuple[Beyond, ...]:
     """The changed files that nobody had named, each with the reason that the agent gives, if it gives one."""
-    known, reasons = set(named), {one.path: one.why for one in explained}
-    return tuple(Beyond(path=one, why=reasons.get(one, "")) for one in changed if one not in known)
+    known, reasons = set(named), {file.path: file.why for file in explained}
+    return tuple(Beyond(path=path, why=reasons.get(path, "")) for path in changed if path not in known)
 
 
 class Summary(Value):
@@ -186,20 +199,22 @@ class Summary(Value):
     says: str
 
 
-def rejection_issues(words: Iterable[Approval]) -> tuple[Issue, ...]:
+def rejection_issues(decisions: Iterable[Approval]) -> tuple[Issue, ...]:
     """People's rejections as issues."""
     return tuple(
-        Issue(severity="critical", description=one.why, requirement=one.requirement, by=one.who)
-        for one in words
-        if one.rejected
+        Issue(severity="critical", description=decision.why, requirement=decision.requirement, by=decision.who)
+        for decision in decisions
+        if decision.rejected
     )
 
 
-def open_issues(verdict: Verdict, said: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
+def open_issues(verdict: Verdict, reported: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
     """All open issues: issues that an agent saw and no check settled, failed checks, and `more`."""
-    known = {one.finding.what: one for one in said}
-    kept = {
-        one.what: known.get(one.what, Issue(description=one.what, location=one.where)).model_copy(update={"by": one.by})
-        for one in verdict.objections
+    known = {issue.finding.what: issue for issue in reported}
+    objected = {
+        objection.what: known.get(
+            objection.what, Issue(description=objection.what, location=objection.where)
+        ).model_copy(update={"by": objection.by})
+        for objection in verdict.objections
     }
-    return (*more, *kept.values(), *failed_checks(verdict))
+    return (*more, *objected.values(), *failed_checks(verdict))

@@ -26,35 +26,37 @@ async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -
         return {}
 
     async def step() -> str:
-        kept = dict(await _pictures(run, session, wanted))
-        missing = tuple(run.context.redact([name for name in wanted if name not in kept]))
-        claimed = PicturesClaimed(role=session.role.name, pictures=run.context.redact(kept), missing=missing)
+        artifacts = dict(await _pictures(run, session, wanted))
+        missing = tuple(run.context.redact([name for name in wanted if name not in artifacts]))
+        claimed = PicturesClaimed(role=session.role.name, pictures=run.context.redact(artifacts), missing=missing)
         run.steps.emit("pictures", claimed)
-        return json.dumps(kept)
+        return json.dumps(artifacts)
 
-    kept: dict[str, str] = json.loads(await run.steps.once(run.steps.key("pictures"), digest(wanted), step) or "{}")
-    return kept
+    artifacts: dict[str, str] = json.loads(
+        await run.steps.once(run.steps.key("pictures"), digest(wanted), step) or "{}"
+    )
+    return artifacts
 
 
-def pictures_of(issues: Iterable[Issue], kept: Mapping[str, str]) -> Equipment:
+def pictures_of(issues: Iterable[Issue], artifacts: Mapping[str, str]) -> Equipment:
     """The pictures that issues name, for the agent that fixes them: those that an agent left, and the engine's own."""
-    named = [one.screenshot for one in issues if one.screenshot]
-    own = {f"{name}.png": name for name in named if re.fullmatch(r"[0-9a-f]{64}", name)}
-    return Equipment(pictures={**own, **{name: kept[name] for name in named if name in kept}})
+    named = [issue.screenshot for issue in issues if issue.screenshot]
+    engine_pictures = {f"{name}.png": name for name in named if re.fullmatch(r"[0-9a-f]{64}", name)}
+    return Equipment(pictures={**engine_pictures, **{name: artifacts[name] for name in named if name in artifacts}})
 
 
 async def _pictures(run: Run, session: Session[Any], names: Sequence[str]) -> list[tuple[str, str]]:
     workspace, clone = run.context.workspace, session.last.clone if session.last else session.clone
     try:
-        left = await workspace.commit_clone(
+        leftover = await workspace.commit_clone(
             clone, run.branch.head, author=session.role.name, message="pictures", when=run.branch.when
         )
     except StateFailed:  # the clone is gone: the engine had dropped it before it was killed
         return []
-    found = []
+    pictures = []
     for name in names:
         path = str(PurePosixPath(name)).removeprefix("./")
-        content = await workspace.read(left.commit, path) if not path.startswith(("/", "..")) else None
+        content = await workspace.read(leftover.commit, path) if not path.startswith(("/", "..")) else None
         if content and len(content) <= PICTURE_BYTES and content.startswith(MAGIC):
-            found.append((name, await workspace.save_artifact(content)))
-    return found
+            pictures.append((name, await workspace.save_artifact(content)))
+    return pictures

@@ -146,12 +146,12 @@ async def look_at_pushed(run: Run, preview: VerifierPreview) -> tuple[Issue, ...
     if not preview.pushed or contract is None:
         return ()
     origin = preview.address.url.rstrip("/")
-    every = [(one.id, check) for one in contract.requirements for check in one.checks]
+    every = [(requirement.id, check) for requirement in contract.requirements for check in requirement.checks]
     pages = [(name, check) for name, check in every if isinstance(check, BrowserCheck) and check.visible]
 
     async def step() -> Issues:
-        found = [issue for name, check in pages for issue in await _unmet(run, name, check, origin)]
-        return Issues(found=tuple(found))
+        issues = [issue for name, check in pages for issue in await _unmet(run, name, check, origin)]
+        return Issues(found=tuple(issues))
 
     inputs = digest(origin, run.branch.head)
     return (await run.steps.compute(Issues, run.steps.key("look"), inputs, step)).found
@@ -162,13 +162,13 @@ async def _unmet(run: Run, name: str, check: BrowserCheck, origin: str) -> list[
     return [
         Issue(
             severity="critical",
-            description=f"{name}: on the preview of the pushed branch: {run.context.redact(one.detail)}",
+            description=f"{name}: on the preview of the pushed branch: {run.context.redact(step.detail)}",
             location=f"{origin}{check.page}",
             screenshot=picture,
             requirement=name,
             by=ENGINE,
         )
-        for one in unmet
+        for step in unmet
     ]
 
 

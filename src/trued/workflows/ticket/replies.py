@@ -28,7 +28,7 @@ class TicketVerified(Reply, title="Verified"):
     def objections(self) -> tuple[Finding, ...]:
         """Each issue; a refusal without one is an objection, too."""
         unnamed = Finding(what="the verify-agent says that it did not pass, and names no issue")
-        return tuple(one.finding for one in self.issues) or (() if self.passed else (unnamed,))
+        return tuple(issue.finding for issue in self.issues) or (() if self.passed else (unnamed,))
 
 
 class Fixed(Reply):

@@ -22,13 +22,13 @@ class TicketView(WorkflowView):
         match event:
             case RoundVerified():
                 number = len(event.open)
-                found = counted(number, "issue") if number else "nothing found"
-                tree.remark(key, f"round {event.number}: {found}; {event.fate}", warning=bool(number))
+                result = counted(number, "issue") if number else "nothing found"
+                tree.remark(key, f"round {event.number}: {result}; {event.fate}", warning=bool(number))
             case IssuesFixed():
-                for one in event.beyond:
-                    why = one.why or "no reason was given"
-                    tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
-                    self._notices.append(f"A fix changed a file beyond the named ones: {one.path} ({why}).")
+                for file in event.beyond:
+                    why = file.why or "no reason was given"
+                    tree.remark(key, f"changed beyond the named files: {file.path} ({why})", warning=True)
+                    self._notices.append(f"A fix changed a file beyond the named ones: {file.path} ({why}).")
             case PreviewShown() if event.why:
                 self._notices.append(f"There was no preview to look at: {event.why}.")
                 tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)

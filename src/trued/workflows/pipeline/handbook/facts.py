@@ -142,8 +142,8 @@ def expectations() -> Iterable[Mapping[str, str]]:
         for name in step.who:
             status = "`DONE`, `NEEDS_REVISION` or `ERROR`" if name in REVISING else "`DONE` or `ERROR`"
             onward = tables.get(step.name, f"step {after.number}" if after else "the end")
-            own = artifact_of(name) or {"planner": f"{PLAN}, {TASKS}"}.get(name, "its work")
-            yield {"agent": name, "leaves": own, "says": status, "leads": onward}
+            artifact = artifact_of(name) or {"planner": f"{PLAN}, {TASKS}"}.get(name, "its work")
+            yield {"agent": name, "leaves": artifact, "says": status, "leads": onward}
 
 
 def routing(tables: Sequence[DecisionTable]) -> Iterable[Mapping[str, str]]:
@@ -156,7 +156,7 @@ def routing(tables: Sequence[DecisionTable]) -> Iterable[Mapping[str, str]]:
 def scales(tables: Sequence[DecisionTable]) -> list[Mapping[str, str]]:
     known = {"critique": "ct agents", "verification": "v agents", "review": "r agents"}
     return [
-        {"who": known[table.cluster], "words": ", ".join(reversed([str(one) for one in table.scale]))}
+        {"who": known[table.cluster], "words": ", ".join(reversed([str(word) for word in table.scale]))}
         for table in tables
         if table.cluster in known
     ]

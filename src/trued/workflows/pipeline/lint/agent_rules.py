@@ -34,9 +34,9 @@ def _output(page: PromptPage) -> Iterator[Found]:
     if section is None:
         return  # TS-15.2 reports the missing section
     named = [
-        (found[0], piece.line_at(found.start()))
+        (match[0], piece.line_at(match.start()))
         for piece in section.statements()
-        for found in MEMORY_FILE.finditer(piece.text)
+        for match in MEMORY_FILE.finditer(piece.text)
     ]
     if not any(_is_own(path, page.name) for path, _ in named):
         yield Found(page.shown, section.line, "TS-4.1", f"the outputs lack memory/{page.name}.mem.md")
@@ -72,8 +72,8 @@ def _anchor(page: PromptPage) -> Iterator[Found]:
     qualified = any(OWN_MEMORY.search(piece.text) for piece in anchor.statements())
     unqualified = [] if qualified else list(_forbidden(anchor))
     for line in unqualified:
-        said = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
-        yield Found(page.shown, line, "TS-13.1", said)
+        message = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
+        yield Found(page.shown, line, "TS-13.1", message)
     if not qualified and not unqualified:
         yield Found(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")
 
@@ -93,6 +93,8 @@ def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> 
     if section is None:
         return
     named = [path for path, _ in paths(section.statements())]
-    if missing := [one for one in wanted if not any(covers(path, one) for path in named)]:
-        said = f"the inputs of {page.name} lack the {what} file{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
-        yield Found(page.shown, section.line, rule, said)
+    if missing := [file for file in wanted if not any(covers(path, file) for path in named)]:
+        message = (
+            f"the inputs of {page.name} lack the {what} file{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+        )
+        yield Found(page.shown, section.line, rule, message)

@@ -61,8 +61,8 @@ def leading(files: Set) -> Iterator[Found]:
 
 
 def _merging(page: PromptPage) -> Iterator[Found]:
-    lifecycle = [one for one in page.sections if "memory" in one.words and "lifecycle" in one.words]
-    pieces = [piece for one in lifecycle for piece in one.statements()]
+    lifecycle = [section for section in page.sections if "memory" in section.words and "lifecycle" in section.words]
+    pieces = [piece for section in lifecycle for piece in section.statements()]
     if not find_block(pieces, *MERGE):
         line = lifecycle[0].line if lifecycle else page.line
         yield Found(page.shown, line, "TS-5.1", "the memory lifecycle has no merge")
@@ -71,35 +71,35 @@ def _merging(page: PromptPage) -> Iterator[Found]:
 
 
 def _step(page: PromptPage, step: str, what: str) -> Iterator[Found]:
-    own = list(in_step(page, step))
-    if not own:
+    statements = list(in_step(page, step))
+    if not statements:
         yield Found(page.shown, page.line, "TS-5.2", f"there is no step {step} ({what})")
         return
     line = step_sections(page, step)[0].line
-    if not find_block(own, *MERGE):
+    if not find_block(statements, *MERGE):
         yield Found(page.shown, line, "TS-5.2", f"step {step} ({what}) does not merge its memories")
     for rule, lacking, patterns in NEEDED.get(step, ()):
-        if not find_block(own, *patterns):
+        if not find_block(statements, *patterns):
             yield Found(page.shown, line, rule, f"step {step} {lacking}")
-    wrong = wrong_results(own, PROBES[step]) if step in PROBES else ()
+    wrong = wrong_results(statements, PROBES[step]) if step in PROBES else ()
     if wrong is None and step == "6":
-        said = "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
-        yield Found(page.shown, line, "TS-7.1", said)
+        message = "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
+        yield Found(page.shown, line, "TS-7.1", message)
     yield from (Found(page.shown, at, rule, says) for at, rule, says in wrong or ())
     if step == "7":
-        yield from _knowledge(page, own, line)
+        yield from _knowledge(page, statements, line)
 
 
-def _knowledge(page: PromptPage, own: list[TextBlock], line: int) -> Iterator[Found]:
+def _knowledge(page: PromptPage, statements: list[TextBlock], line: int) -> Iterator[Found]:
     quiet = False
-    for piece in own:
-        place = piece.text.lower().find("r-knowledge")
-        if place < 0:
+    for piece in statements:
+        position = piece.text.lower().find("r-knowledge")
+        if position < 0:
             continue
         if _is_quiet(piece):
             quiet = True
         elif piece.kind in ("row", "item") and has(piece, r"\bERROR\b|\bNEEDS_REVISION\b|\bblock"):
-            yield Found(page.shown, piece.line_at(place), "TS-8.3", "r-knowledge must not change the result")
+            yield Found(page.shown, piece.line_at(position), "TS-8.3", "r-knowledge must not change the result")
     if not quiet:
         yield Found(page.shown, line, "TS-8.3", "step 7 does not say that r-knowledge never changes the result")
 
@@ -113,21 +113,21 @@ def _write_safety(page: PromptPage) -> Iterator[Found]:
     if rule is None:
         yield Found(page.shown, page.line, "TS-11.2", "no rule on memory write safety")
         return
-    own = [rule]
+    statements = [rule]
     if rule.kind == "heading":
-        own = [piece for one in page.sections if one.line == rule.line for piece in one.statements()]
-    if not find_block(own, *SOLE):
+        statements = [piece for section in page.sections if section.line == rule.line for piece in section.statements()]
+    if not find_block(statements, *SOLE):
         yield Found(
             page.shown, rule.line, "TS-11.2", "the rule does not say that the orchestrator alone writes memory.md"
         )
-    if not any(OWN_MEMORY.search(piece.text) for piece in own):
+    if not any(OWN_MEMORY.search(piece.text) for piece in statements):
         yield Found(
             page.shown, rule.line, "TS-11.3", "the rule does not say that agents write their isolated memory only"
         )
 
 
 def _structure(page: PromptPage) -> Iterator[Found]:
-    section = next((one for one in page.sections if "documentation structure" in one.words), None)
+    section = next((candidate for candidate in page.sections if "documentation structure" in candidate.words), None)
     if section is None:
         yield Found(page.shown, page.line, "TS-12.1", "there is no documentation structure")
     elif not (find_block(section.pieces, r"\bmemory/") and find_block(section.pieces, r"\.mem\.md")):
@@ -140,7 +140,9 @@ def patterns_and_prompt(files: Set) -> Iterator[Found]:
     for page in files.leading("patterns"):
         for pattern in PATTERNS:
             title = pattern.capitalize()[:-1] + pattern[-1].upper()
-            section = next((one for one in page.sections if f"{one.words} ".startswith(f"{pattern} ")), None)
+            section = next(
+                (candidate for candidate in page.sections if f"{candidate.words} ".startswith(f"{pattern} ")), None
+            )
             if section is None:
                 yield Found(page.shown, page.line, "TS-10.1", f"{title} is not described")
             elif not find_block(section.pieces, r"\bmemor(?:y|ies)\b", r"\bdecid|\bdetermin|\bresult"):

@@ -56,8 +56,8 @@ class PromptSection:
     @property
     def number(self) -> str:
         """The number of the heading, such as `3b` of "Step 3b: critique"; "" if it has none."""
-        found = NUMBERED.match(self.title)
-        return found[1].lower() if found else ""
+        match = NUMBERED.match(self.title)
+        return match[1].lower() if match else ""
 
     def statements(self) -> Iterator[TextBlock]:
         """All blocks except samples of other files."""
@@ -81,15 +81,19 @@ class PromptPage:
     def section(self, title: str) -> PromptSection | None:
         """The first section with this title; else the first whose title contains these words, such as "TDD
         workflow"."""
-        exact = next((one for one in self.sections if one.words == title), None)
-        loose = (one for one in self.sections if one.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", one.words))
+        exact = next((section for section in self.sections if section.words == title), None)
+        loose = (
+            section
+            for section in self.sections
+            if section.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", section.words)
+        )
         return exact or next(loose, None)
 
     @cached_property
     def opening(self) -> tuple[TextBlock, ...]:
         """The text between the title and the first section."""
-        title = next((one for one in self.sections if one.level == 1), None)
-        return tuple(takewhile(lambda one: one.kind != "heading", title.pieces)) if title else ()
+        title = next((section for section in self.sections if section.level == 1), None)
+        return tuple(takewhile(lambda piece: piece.kind != "heading", title.pieces)) if title else ()
 
     @property
     def line(self) -> int:
@@ -99,9 +103,11 @@ class PromptPage:
     @cached_property
     def is_deprecated(self) -> bool:
         """Whether the page begins with a notice that it is no longer used."""
-        said = [piece for piece in self.pieces if piece.kind != "comment"]
+        pieces = [piece for piece in self.pieces if piece.kind != "comment"]
         about = str((self.fields or {}).get("description") or "")
-        return bool(DEPRECATED.match(about)) or any(DEPRECATED.match(one.text) or _titled(one) for one in said[:3])
+        return bool(DEPRECATED.match(about)) or any(
+            DEPRECATED.match(piece.text) or _titled(piece) for piece in pieces[:3]
+        )
 
     @property
     def is_agent(self) -> bool:

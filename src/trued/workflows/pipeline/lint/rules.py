@@ -13,7 +13,9 @@ from trued.workflows.pipeline.lint.sets import Set
 
 def apply_rules(files: Set) -> list[Found]:
     """The findings of TS-1 to TS-16, sorted by file and line."""
-    found: Iterable[Found] = chain(
+    violations: Iterable[Found] = chain(
         form(files), removed(files), members(files), leading(files), patterns_and_prompt(files)
     )
-    return sorted(set(found), key=lambda one: (one.file, one.line, one.rule, one.says))
+    return sorted(
+        set(violations), key=lambda violation: (violation.file, violation.line, violation.rule, violation.says)
+    )

@@ -54,7 +54,7 @@ def named_sets(paths: Iterable[Path]) -> Iterator[list[File]]:
     alone = []
     for path in paths:
         if path.is_dir():
-            yield [_in_folder(one, str(path / one.relative_to(path))) for one in files_in(path)]
+            yield [_in_folder(file, str(path / file.relative_to(path))) for file in files_in(path)]
         else:
             alone.append(File(path, str(path), format_of(path), is_ours=format_of(path) is None))
     if alone:
@@ -69,7 +69,7 @@ def repository_sets(top: Path) -> Iterator[list[File]]:
         sets.setdefault(form.name if form else "", []).append(File(path, shown, form, is_ours=form is None))
     for name, files in sets.items():
         for pattern in BESIDE.get(name, ()):
-            files += [File(one, str(one.relative_to(top)), is_role=False) for one in sorted(top.glob(pattern))]
+            files += [File(path, str(path.relative_to(top)), is_role=False) for path in sorted(top.glob(pattern))]
         yield files
 
 
@@ -86,11 +86,11 @@ def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> LintRes
         if kind is Kind.FILES:
             continue
         strict = frozenset(file.shown for file in files if file.is_ours or kind is not Kind.AUTO)
-        one = Set(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
-        look.found += apply_rules(one)
-        look.unjudged += len(one.agents) - len(one.conventional)
-        look.pipelines += one.is_pipeline
-    look.found.sort(key=lambda found: (found.file, found.line, found.rule))
+        lint_set = Set(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
+        look.found += apply_rules(lint_set)
+        look.unjudged += len(lint_set.agents) - len(lint_set.conventional)
+        look.pipelines += lint_set.is_pipeline
+    look.found.sort(key=lambda violation: (violation.file, violation.line, violation.rule))
     return look
 
 
@@ -108,9 +108,14 @@ def _page(file: File, look: LintResult) -> PromptPage | None:
         look.found.append(Found(*_file_and_line(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
         return None
     if file.is_role and page.kind in ("agent", "orchestrator", "other"):
-        for one in lint_role_file(file.path, file.form, shown=file.shown):
+        for violation in lint_role_file(file.path, file.form, shown=file.shown):
             look.found.append(
-                Found(*_file_and_line(one.where), "ROLE-1" if one.wrong else "ROLE-2", one.says, one.wrong)
+                Found(
+                    *_file_and_line(violation.where),
+                    "ROLE-1" if violation.wrong else "ROLE-2",
+                    violation.says,
+                    violation.wrong,
+                )
             )
     return page
 

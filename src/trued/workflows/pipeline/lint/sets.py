@@ -52,8 +52,8 @@ class Set:
             return self.forced
         leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
         spoken = "\n".join(piece.text.lower() for page in leading for piece in page.pieces)
-        here = {page.name for page in self.agents}
-        return sum(name in here or name in spoken for name in CLUSTERED) >= SEVERAL
+        names = {page.name for page in self.agents}
+        return sum(name in names or name in spoken for name in CLUSTERED) >= SEVERAL
 
     @cached_property
     def agents(self) -> tuple[PromptPage, ...]:
@@ -113,7 +113,7 @@ def _starts_something_else(page: PromptPage) -> bool:
 
 def follows_convention(page: PromptPage) -> bool:
     """Whether the page follows the convention: it has enough of the convention's sections."""
-    return len({one.words for one in page.sections} & set(SECTIONS)) >= CONVENTIONAL
+    return len({section.words for section in page.sections} & set(SECTIONS)) >= CONVENTIONAL
 
 
 def page_of(path: Path, shown: str = "") -> PromptPage:
@@ -140,13 +140,13 @@ def page(path: Path, shown: str, text: str) -> PromptPage:
 
 def files_in(folder: Path) -> list[Path]:
     """All Markdown files below a folder, except those of installed packages."""
-    found = list[Path]()
-    for place, below, names in os.walk(folder):  # folders that cannot be read are skipped
-        below[:] = [one for one in below if one not in SKIPPED]
-        found += [path for path in (Path(place, name) for name in names if name.endswith(".md")) if _is_file(path)]
-    if len(found) > MOST:
-        raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
-    return sorted(found)
+    paths = list[Path]()
+    for parent, below, names in os.walk(folder):  # folders that cannot be read are skipped
+        below[:] = [name for name in below if name not in SKIPPED]
+        paths += [path for path in (Path(parent, name) for name in names if name.endswith(".md")) if _is_file(path)]
+    if len(paths) > MOST:
+        raise BadInput(f"{folder} holds {len(paths)} Markdown files", then=f"name a folder with at most {MOST}")
+    return sorted(paths)
 
 
 def _is_file(path: Path) -> bool:
@@ -161,17 +161,17 @@ def _with_hidden_sections(pieces: tuple[TextBlock, ...]) -> tuple[TextBlock, ...
     if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
         return pieces
     *before, last = pieces
-    there = {normal(piece.flat) for piece in before if piece.kind == "heading"}
+    headings = {normal(piece.flat) for piece in before if piece.kind == "heading"}
     taken = pieces_of(last.text, last.line)
-    if not any(piece.kind == "heading" and normal(piece.flat) in {*SECTIONS} - there for piece in taken):
+    if not any(piece.kind == "heading" and normal(piece.flat) in {*SECTIONS} - headings for piece in taken):
         return pieces
     return (*before, TextBlock("open", last.line - 1, ""), *taken)
 
 
 def _page_name(path: Path, fields: dict[str, object] | None) -> str:
     stem = stem_of(path).removesuffix(".prompt")
-    said = fields.get("name") if fields and not path.name.endswith((".agent.md", ".prompt.md")) else None
-    return role_name(said) if isinstance(said, str) and said.strip() else stem
+    name = fields.get("name") if fields and not path.name.endswith((".agent.md", ".prompt.md")) else None
+    return role_name(name) if isinstance(name, str) and name.strip() else stem
 
 
 def _page_kind(path: Path, page: PromptPage) -> str:

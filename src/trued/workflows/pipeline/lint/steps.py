@@ -15,11 +15,11 @@ CLUSTERS = {  # step → titles of unnumbered sections that belong to it, becaus
 def step_sections(page: PromptPage, step: str) -> list[PromptSection]:
     """The sections of a step: those with its number (6.1 and 6.2 belong to `6`), then those with its cluster's name in
     the heading."""
-    own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
-    return own + [
-        one
-        for one in page.sections
-        if one not in own and any(f" {words} " in f" {one.words} " for words in CLUSTERS.get(step, ()))
+    sections = [section for section in page.sections if section.number == step or section.number.startswith(f"{step}.")]
+    return sections + [
+        section
+        for section in page.sections
+        if section not in sections and any(f" {phrase} " in f" {section.words} " for phrase in CLUSTERS.get(step, ()))
     ]
 
 

@@ -48,11 +48,11 @@ def paths(pieces: Iterable[TextBlock]) -> Iterator[tuple[str, int]]:
             continue
         text = piece.text.replace("\\_", "_")
         after = 0
-        for found in ENDING.finditer(text):
-            before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
-            path, after = f"{before[0] if before else ''}.md", found.end()
+        for match in ENDING.finditer(text):
+            before = PATH.search(text, max(after, match.start() - LENGTH), match.start())
+            path, after = f"{before[0] if before else ''}.md", match.end()
             if not path.startswith("//"):  # "//" begins the rest of a URL
-                yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
+                yield from ((written, piece.line_at(match.start())) for written in _written_out(path))
 
 
 def is_combined(path: str) -> bool:
@@ -98,9 +98,9 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _written_out(path: str) -> Iterator[str]:
-    found = re.search(r"\{([^{}]*,[^{}]*)\}", path)
-    if not found:
+    match = re.search(r"\{([^{}]*,[^{}]*)\}", path)
+    if not match:
         yield path.replace("{", "<").replace("}", ">")
         return
-    for part in found[1].split(","):
-        yield from _written_out(path[: found.start()] + part + path[found.end() :])
+    for part in match[1].split(","):
+        yield from _written_out(path[: match.start()] + part + path[match.end() :])

@@ -17,16 +17,16 @@ def archive(backlog: Backlog) -> str:
 
 def put_away(backlog: Backlog) -> Backlog:
     """If the file is too long to read, move stories of completed features to the archive until it is short enough."""
-    left = backlog.counts[2]
-    if left <= LONG:
+    open_tasks = backlog.counts[2]
+    if open_tasks <= LONG:
         return backlog
     features = list(backlog.features)
-    for at, feature in enumerate(features):
+    for position, feature in enumerate(features):
         _, _, tasks, completed = feature.tally
         if completed:
-            features[at] = feature.away
-            left -= tasks
-            if left <= LONG:
+            features[position] = feature.away
+            open_tasks -= tasks
+            if open_tasks <= LONG:
                 break
     return backlog.model_copy(update={"features": tuple(features)})
 
@@ -47,16 +47,16 @@ def reopened(text: str, names: Sequence[str], file: str = NAME) -> str:
     backlog = parse_backlog(text, file)
     for name in names:
         if not backlog.holds(name):
-            known = ", ".join(one.id for one in backlog.features)
+            known = ", ".join(other.id for other in backlog.features)
             raise BadInput(f"the backlog has no task, story or feature {name!r}", file, f"its features are {known}")
         feature = backlog.feature(name)
-        own = [
+        criteria = [
             task.id
             for story in feature.stories
             for task in story.tasks
             if task.id == name or (name in (story.id, feature.id) and task.state == "failed")
         ]
-        for task in own:
+        for task in criteria:
             backlog = backlog.with_task(task, state="open", attempts=0)
         backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
     return render(backlog)
@@ -67,6 +67,6 @@ def render(backlog: Backlog) -> str:
     text = written(backlog)
     parts = [text, *(feature.text for feature in backlog.features)]
     return "".join(
-        part if part.endswith("\n") or at == len(parts) - 1 or not part else f"{part}\n"
-        for at, part in enumerate(parts)
+        part if part.endswith("\n") or position == len(parts) - 1 or not part else f"{part}\n"
+        for position, part in enumerate(parts)
     )

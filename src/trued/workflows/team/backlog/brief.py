@@ -10,8 +10,8 @@ WIDTH = 300  # at most this many characters in one line
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
     """Status and position of the feature or task `name`, in a text whose length does not grow with the backlog."""
     feature = backlog.feature(name)
-    at = backlog.place(feature.id)
-    near = [(word, at + step) for word, step in (("before it", -1), ("after it", 1))]
+    position = backlog.place(feature.id)
+    near = [(word, position + step) for word, step in (("before it", -1), ("after it", 1))]
     done, failed, every, completed = backlog.tally
     lines = [
         f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}; "
@@ -31,10 +31,10 @@ def _feature_line(feature: BacklogFeature) -> str:
 def _stories(feature: BacklogFeature, name: str, folder: str) -> list[str]:
     """The stories in order; if there are many tasks, only those around the current one."""
     rows: list[tuple[Story, BacklogTask]] = [(story, task) for story in feature.stories for task in story.tasks]
-    at = next((number for number, (_, task) in enumerate(rows) if task.id == name), None)
-    if at is None:
-        at = next((number for number, (_, task) in enumerate(rows) if task.is_open), 0)
-    start = max(0, min(at - SHOWN // 2, len(rows) - SHOWN))
+    position = next((number for number, (_, task) in enumerate(rows) if task.id == name), None)
+    if position is None:
+        position = next((number for number, (_, task) in enumerate(rows) if task.is_open), 0)
+    start = max(0, min(position - SHOWN // 2, len(rows) - SHOWN))
     lines: list[str] = []
     last = ""
     for story, task in rows[start : start + SHOWN]:
@@ -42,8 +42,8 @@ def _stories(feature: BacklogFeature, name: str, folder: str) -> list[str]:
             lines.append(f"- {story.id}: {story.name[:120]} ({story.done} of {len(story.tasks)} tasks done)")
             last = story.id
         lines.append(f"  - {MARKS[task.state]} {task.id}: {task.description[:160]}{_about(task, name)}")
-    left = len(rows) - min(len(rows), SHOWN)
-    return [*lines, *([f"- {left} more tasks of it are in {folder}backlog.md"] if left else [])]
+    hidden = len(rows) - min(len(rows), SHOWN)
+    return [*lines, *([f"- {hidden} more tasks of it are in {folder}backlog.md"] if hidden else [])]
 
 
 def _about(task: BacklogTask, name: str) -> str:
