@@ -109,16 +109,16 @@ class FeatureList(Value):
 
     @property
     def totals(self) -> dict[str, int]:
-        states = [one.state for one in self.features]
+        states = [feature.state for feature in self.features]
         return {name: len(states) if name == "total_features" else states.count(name) for name in TOTALS}  # type: ignore[arg-type]
 
     def __getitem__(self, name: str) -> Feature:
-        return next(one for one in self.features if one.id == name)
+        return next(feature for feature in self.features if feature.id == name)
 
     def with_feature(self, feature: Feature) -> "FeatureList":
         """The list with this feature in place of the feature that has the same id."""
         return self.model_copy(
-            update={"features": tuple(feature if one.id == feature.id else one for one in self.features)}
+            update={"features": tuple(feature if other.id == feature.id else other for other in self.features)}
         )
 
 
@@ -149,8 +149,8 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
         raise BadInput("`features` is not a list", located.where(*spot), "write a list of features")
     if not value:
         raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
-    found = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
-    features = _with_ids(found, located, spot)
+    parsed = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
+    features = _with_ids(parsed, located, spot)
     _check_dependencies(features, located, spot)
     return FeatureList(features=tuple(features), more=more)
 
@@ -159,7 +159,7 @@ def is_feature_list(text: str) -> bool:
     """Whether a text is meant to be a feature list, even if it has mistakes."""
     value = parse_json(text.removeprefix("\ufeff"))
     entries = value.get("features") if isinstance(value, dict) else value
-    return isinstance(entries, list) and all(isinstance(one, dict) and "description" in one for one in entries)
+    return isinstance(entries, list) and all(isinstance(entry, dict) and "description" in entry for entry in entries)
 
 
 _KNOWN = tuple(name for name in Feature.model_fields if name not in ("more", "line"))
@@ -169,21 +169,21 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
     if not isinstance(entry, dict):
         raise BadInput("a feature is not an object", located.where(*spot), 'write {"description": …, "steps": […]}')
     more = {key: part for key, part in entry.items() if key not in _KNOWN}
-    given = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)}
+    field_values = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in NOT_NULL)}
     for key, known in (("verification_method", METHODS), ("status", STATES)):
-        if isinstance(word := given.get(key), str) and word not in known:
+        if isinstance(word := field_values.get(key), str) and word not in known:
             raise BadInput(f"{key}: {word!r} is not known", located.where(*spot, key), nearest(word, known))
     try:
-        made = Feature.model_validate_json(json.dumps(given), strict=True)
+        made = Feature.model_validate_json(json.dumps(field_values), strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
-        place = tuple(part for part in problem["loc"] if part in given or isinstance(part, int))
+        position = tuple(part for part in problem["loc"] if part in field_values or isinstance(part, int))
         key = str(problem["loc"][0])
         if problem["type"] in ("missing", "string_pattern_mismatch"):
             where = located.where(*spot, "description")
             raise BadInput("a feature has no description", where, "write what must be true") from error
         what = problem["msg"].replace("Input should be", "it should be")
-        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "fix the value") from error
+        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *position), "fix the value") from error
     if "\0" in made.test_command:
         where = located.where(*spot, "test_command")
         raise BadInput("test_command has a NUL character in it", where, "leave it out")
@@ -196,22 +196,24 @@ def is_id(name: str) -> bool:
     return sound and len(name) <= ID_LIMIT
 
 
-def _with_ids(found: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
+def _with_ids(parsed: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
     first: dict[str, Feature] = {}
-    for number, one in enumerate(found):
+    for number, feature in enumerate(parsed):
         where = located.where(*spot, number, "id")
-        if one.id and not is_id(one.id):
-            raise BadInput(f"{one.id[:ID_LIMIT]!r} is not a valid id", where, "use letters, digits, '.', '_' and '-'")
-        if one.id in first:
-            line = first[one.id].line
-            raise BadInput(f"feature {one.id} appears twice, first on line {line}", where, "give it another id")
-        if one.id:
-            first[one.id] = one
+        if feature.id and not is_id(feature.id):
+            raise BadInput(
+                f"{feature.id[:ID_LIMIT]!r} is not a valid id", where, "use letters, digits, '.', '_' and '-'"
+            )
+        if feature.id in first:
+            line = first[feature.id].line
+            raise BadInput(f"feature {feature.id} appears twice, first on line {line}", where, "give it another id")
+        if feature.id:
+            first[feature.id] = feature
     taken, features = set(first), list[Feature]()
-    for number, one in enumerate(found, 1):
-        name = one.id or next(made for made in _id_candidates(number) if made not in taken)
+    for number, feature in enumerate(parsed, 1):
+        name = feature.id or next(made for made in _id_candidates(number) if made not in taken)
         taken.add(name)
-        features.append(one if one.id else one.model_copy(update={"id": name}))
+        features.append(feature if feature.id else feature.model_copy(update={"id": name}))
     return features
 
 
@@ -224,15 +226,15 @@ def _id_candidates(number: int) -> Iterator[str]:
 
 
 def _check_dependencies(features: list[Feature], located: Located, spot: tuple[str | int, ...]) -> None:
-    names = {one.id: number for number, one in enumerate(features)}
-    for number, one in enumerate(features):
-        for place, name in enumerate(one.depends_on):
+    names = {feature.id: number for number, feature in enumerate(features)}
+    for number, feature in enumerate(features):
+        for position, name in enumerate(feature.depends_on):
             if name not in names:
-                where = located.where(*spot, number, "depends_on", place)
+                where = located.where(*spot, number, "depends_on", position)
                 then = nearest(name, list(names)[:20])
-                raise BadInput(f"feature {one.id} depends on {name!r}, which is not in the list", where, then)
+                raise BadInput(f"feature {feature.id} depends on {name!r}, which is not in the list", where, then)
     try:
-        TopologicalSorter({one.id: one.depends_on for one in features}).prepare()
+        TopologicalSorter({feature.id: feature.depends_on for feature in features}).prepare()
     except CycleError as error:
         ring = list(reversed(error.args[1]))  # reversed: graphlib lists a dependency before the feature that needs it
         where = located.where(*spot, names[ring[0]], "depends_on")
@@ -247,7 +249,7 @@ def _check_dependencies(features: list[Feature], located: Located, spot: tuple[s
 def render(features: FeatureList) -> str:
     """The file's text. The same list always gives the same bytes."""
     whole = {**_others(features.more, ("features", *TOTALS)), **features.totals}
-    whole["features"] = [_entry(one) for one in features.features]
+    whole["features"] = [_entry(feature) for feature in features.features]
     text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
     return text.encode("utf-8", "replace").decode() + "\n"
 
@@ -283,15 +285,15 @@ def schema() -> dict[str, Any]:
     feature = Feature.model_json_schema()
     properties = {name: feature["properties"][name] for name in _KNOWN}
     properties["status"] = {**properties["status"], "enum": list(STATES)}
-    for name, one in properties.items():
-        kinds = one.pop("anyOf", None)
+    for name, schema in properties.items():
+        kinds = schema.pop("anyOf", None)
         if kinds is not None:
-            one["type"] = [kind["type"] for kind in kinds if kind["type"] != "null"]
-            one |= {key: part for kind in kinds for key, part in kind.items() if key not in ("type", "enum")}
+            schema["type"] = [kind["type"] for kind in kinds if kind["type"] != "null"]
+            schema |= {key: part for kind in kinds for key, part in kind.items() if key not in ("type", "enum")}
         if name not in NOT_NULL:
-            one["type"] = [*([one["type"]] if isinstance(one["type"], str) else one["type"]), "null"]
-            one |= {"enum": [*one["enum"], None]} if "enum" in one else {}
-        one["title"] = name.replace("_", " ")
+            schema["type"] = [*([schema["type"]] if isinstance(schema["type"], str) else schema["type"]), "null"]
+            schema |= {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+        schema["title"] = name.replace("_", " ")
     features = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/feature"}}
     totals = {name: {"description": "counted by the engine, never read"} for name in TOTALS}
     whole = {"type": "object", "properties": {**totals, "features": features}, "required": ["features"]}
@@ -321,28 +323,32 @@ def upcoming(features: FeatureList, holding: Collection[str] = (), *, aside: Col
     `holding`: built features that wait only for a person; other features may depend on them as if they passed. `aside`:
     features to skip, because they are built and cannot be judged yet.
     """
-    done = {one.id for one in features.features if one.passes} | set(holding)
-    open_ = [one for one in features.features if one.id not in {*done, *aside} and one.state != "failed"]
-    ready = [one for one in open_ if all(name in done for name in one.depends_on)]
-    return min(ready, key=lambda one: one.rank, default=None)
+    done = {feature.id for feature in features.features if feature.passes} | set(holding)
+    open_ = [
+        feature for feature in features.features if feature.id not in {*done, *aside} and feature.state != "failed"
+    ]
+    ready = [feature for feature in open_ if all(name in done for name in feature.depends_on)]
+    return min(ready, key=lambda feature: feature.rank, default=None)
 
 
 def blocked(features: FeatureList) -> tuple[Blocked, ...]:
     """Features that depend on a failed one, directly or not."""
-    by_name = {one.id: one for one in features.features}
-    order = TopologicalSorter({one.id: one.depends_on for one in features.features}).static_order()
-    found: dict[str, Blocked] = {}
+    by_name = {feature.id: feature for feature in features.features}
+    order = TopologicalSorter({feature.id: feature.depends_on for feature in features.features}).static_order()
+    blocked_features: dict[str, Blocked] = {}
     for name in order:
-        one = by_name[name]
-        for needed in one.depends_on if one.state not in ("completed", "failed") else ():
-            if needed in found:
-                by = found[needed].by
-                found[name] = Blocked(feature=name, by=by, why=f"it needs {needed}, which waits for {by}, which failed")
+        feature = by_name[name]
+        for needed in feature.depends_on if feature.state not in ("completed", "failed") else ():
+            if needed in blocked_features:
+                by = blocked_features[needed].by
+                blocked_features[name] = Blocked(
+                    feature=name, by=by, why=f"it needs {needed}, which waits for {by}, which failed"
+                )
                 break
             if by_name[needed].state == "failed":
-                found[name] = Blocked(feature=name, by=needed, why=f"it needs {needed}, which failed")
+                blocked_features[name] = Blocked(feature=name, by=needed, why=f"it needs {needed}, which failed")
                 break
-    return tuple(found[one.id] for one in features.features if one.id in found)
+    return tuple(blocked_features[feature.id] for feature in features.features if feature.id in blocked_features)
 
 
 # -- proving

@@ -19,8 +19,10 @@ def init_script(
 ) -> str:
     """The text of the script. It installs what the manifests among `paths` name, and runs the commands in `more`, each
     in a shell of its own. It only prints `start` and `test`."""
-    found = projects(paths, read)
-    body = "\n".join(_body(found, _short_line(start), _short_line(test), [one for one in map(_command, more) if one]))
+    in_paths = projects(paths, read)
+    body = "\n".join(
+        _body(in_paths, _short_line(start), _short_line(test), [command for command in map(_command, more) if command])
+    )
     return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"
 
 
@@ -35,12 +37,15 @@ def _digest(body: str) -> str:
     return hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
 
 
-def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
-    languages, tools = {one.language for one in found}, {one.tool for one in found if one.tool}
+def _body(in_paths: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
+    languages, tools = (
+        {project.language for project in in_paths},
+        {project.tool for project in in_paths if project.tool},
+    )
     yield _functions("head")
     if tools:
         yield _functions("installing")
-    if any(one.language == "python" and one.tool for one in found):
+    if any(project.language == "python" and project.tool for project in in_paths):
         yield _functions("python")
     if "python" in languages:
         yield _functions("importable")
@@ -49,11 +54,11 @@ def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> I
     if tools:
         folders = (*((".venv/", "*.egg-info/") if "python" in languages else ()), "node_modules/")
         yield f"ignored {shlex.join(folders)}\n"
-    for one in found:
-        yield "\n".join((*(_python(one, test) if one.language == "python" else _node(one)), ""))
-    if not found and not more:
+    for project in in_paths:
+        yield "\n".join((*(_python(project, test) if project.language == "python" else _node(project)), ""))
+    if not in_paths and not more:
         yield "say 'There is nothing to set up yet: no manifest of a Python or Node project was found.'\n"
-    yield "\n".join(_closing(found, start, test, more)) + "\n"
+    yield "\n".join(_closing(in_paths, start, test, more)) + "\n"
 
 
 def _functions(name: str) -> str:
@@ -61,30 +66,30 @@ def _functions(name: str) -> str:
     return files(__package__).joinpath("init_script_parts", f"{name}.sh").read_text(encoding="utf-8")
 
 
-def _python(one: Project, test: str) -> Iterator[str]:
-    yield _print_statement(f"Python{_in_folder(one)}: {one.tool or 'no manifest, nothing to install'}")
+def _python(project: Project, test: str) -> Iterator[str]:
+    yield _print_statement(f"Python{_in_folder(project)}: {project.tool or 'no manifest, nothing to install'}")
     yield "need python3 'Python 3 with its venv module'"
-    if not one.tool:
+    if not project.tool:
         yield "importable python3"
-        if "pytest" in (test or one.test):
+        if "pytest" in (test or project.test):
             missing = (
                 "  pytest is not installed for python3: add a requirements.txt that names it, and run init.sh again"
             )
             yield f"python3 -c 'import pytest' 2>/dev/null || {_print_statement(missing)}"
         return
     yield "("
-    yield f"  cd -- {shlex.quote(one.folder)}"
+    yield f"  cd -- {shlex.quote(project.folder)}"
     yield "  own .venv"
-    if one.tool != "pip":
-        yield f'  {one.tool}() {{ command "${{brought:-{one.tool}}}" "$@"; }}'
-    yield f'  now="$(stamp "$(python3 --version)" {shlex.join(one.files)})"'
+    if project.tool != "pip":
+        yield f'  {project.tool}() {{ command "${{brought:-{project.tool}}}" "$@"; }}'
+    yield f'  now="$(stamp "$(python3 --version)" {shlex.join(project.files)})"'
     yield "  settled"
     yield '  if [ "$(kept .venv)" != "$now" ]; then'
-    yield f"    {'venv' if one.tool == 'pip' else f'bring {one.tool}'}"
-    for arguments in one.commands:
-        yield f"    {_install_command(one.tool)} {shlex.join(arguments)}"
+    yield f"    {'venv' if project.tool == 'pip' else f'bring {project.tool}'}"
+    for arguments in project.commands:
+        yield f"    {_install_command(project.tool)} {shlex.join(arguments)}"
     # Install it: projects often do not declare their test runner.
-    if "pytest" in (test or one.test) and one.tool == "pip":
+    if "pytest" in (test or project.test) and project.tool == "pip":
         yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
         yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"
         yield "      say '  pytest is not among the dependencies, and could not be installed'"
@@ -107,22 +112,22 @@ def _install_command(tool: str) -> str:
     }[tool]
 
 
-def _node(one: Project) -> Iterator[str]:
-    yield _print_statement(f"Node{_in_folder(one)}: {one.tool}")
+def _node(project: Project) -> Iterator[str]:
+    yield _print_statement(f"Node{_in_folder(project)}: {project.tool}")
     yield "need node 'Node.js'"
-    if one.tool in ("pnpm", "yarn"):
-        yield f"works {one.tool} || works corepack || fail '{one.tool} is missing: install it or corepack'"
+    if project.tool in ("pnpm", "yarn"):
+        yield f"works {project.tool} || works corepack || fail '{project.tool} is missing: install it or corepack'"
     else:
-        yield f"need {one.tool} '{'Node.js with npm' if one.tool == 'npm' else one.tool}'"
+        yield f"need {project.tool} '{'Node.js with npm' if project.tool == 'npm' else project.tool}'"
     yield "("
-    yield f"  cd -- {shlex.quote(one.folder)}"
+    yield f"  cd -- {shlex.quote(project.folder)}"
     yield "  own node_modules"
-    yield f'  now="$(stamp "$(node --version)" {shlex.join(one.files)})"'
+    yield f'  now="$(stamp "$(node --version)" {shlex.join(project.files)})"'
     yield '  if [ "$(kept node_modules)" != "$now" ]; then'
-    for arguments in one.commands:
-        call = f"{one.tool} {shlex.join(arguments)} >&2"
-        by_corepack = one.tool in ("pnpm", "yarn")
-        yield f"    if works {one.tool}; then {call}; else corepack {call}; fi" if by_corepack else f"    {call}"
+    for arguments in project.commands:
+        call = f"{project.tool} {shlex.join(arguments)} >&2"
+        by_corepack = project.tool in ("pnpm", "yarn")
+        yield f"    if works {project.tool}; then {call}; else corepack {call}; fi" if by_corepack else f"    {call}"
     yield "    mkdir -p node_modules"
     yield "    printf '%s\\n' \"$now\" >node_modules/.init-stamp"
     yield "  else"
@@ -132,22 +137,22 @@ def _node(one: Project) -> Iterator[str]:
     yield ")"
 
 
-def _closing(found: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
-    places = [one for one in found if one.tool]
-    for one in reversed(places if more else []):
-        inside = "" if one.folder == "." else f"/{one.folder}"
-        programs = f"{inside}/.venv/bin" if one.language == "python" else f"{inside}/node_modules/.bin"
+def _closing(in_paths: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
+    places = [project for project in in_paths if project.tool]
+    for project in reversed(places if more else []):
+        inside = "" if project.folder == "." else f"/{project.folder}"
+        programs = f"{inside}/.venv/bin" if project.language == "python" else f"{inside}/node_modules/.bin"
         yield f'PATH="$PWD"{shlex.quote(programs)}":$PATH"'
     for command in more:
         yield _print_statement(f"Also: {_short_line(command)}")
         failed = shlex.quote(f"this failed: {_short_line(command)}")
         yield f"bash -euo pipefail -c {shlex.quote(command)} || fail {failed}"
-    tests = [test] if test else [one.test for one in found if one.test]
-    starts = [start] if start else [one.start for one in found if one.start]
+    tests = [test] if test else [project.test for project in in_paths if project.test]
+    starts = [start] if start else [project.start for project in in_paths if project.start]
     yield _print_statement("Ready.")
-    for one in places:
-        if one.language == "python":
-            inside = ".venv" if one.folder == "." else f"{one.folder}/.venv"
+    for project in places:
+        if project.language == "python":
+            inside = ".venv" if project.folder == "." else f"{project.folder}/.venv"
             yield _print_statement(
                 f"Enter the environment, once in each shell: . {shlex.quote(f'{inside}/bin/activate')}"
             )
@@ -155,16 +160,16 @@ def _closing(found: Sequence[Project], start: str, test: str, more: list[str]) -
     yield _print_statement(f"Start the app: {' and '.join(starts) or 'it is not known yet how'}")
 
 
-def _in_folder(one: Project) -> str:
-    return "" if one.folder == "." else f" in {one.folder}"
+def _in_folder(project: Project) -> str:
+    return "" if project.folder == "." else f" in {project.folder}"
 
 
-def _print_statement(words: str) -> str:
-    return f"say {shlex.quote(_short_line(words))}"
+def _print_statement(text: str) -> str:
+    return f"say {shlex.quote(_short_line(text))}"
 
 
-def _short_line(words: str) -> str:
-    return line_without_controls(words, COMMAND_LIMIT)
+def _short_line(text: str) -> str:
+    return line_without_controls(text, COMMAND_LIMIT)
 
 
 def _command(text: str) -> str:

@@ -72,7 +72,7 @@ class HandoffProject(Value):
             tasks=self.tasks,
             unread=prose,
             source=goal.source,
-            requirements=tuple(requirement_of(one, self.file) for one in features),
+            requirements=tuple(requirement_of(feature, self.file) for feature in features),
             author=self.author,
             text=goal.text,
         )
@@ -83,33 +83,35 @@ class HandoffProject(Value):
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        return tuple(task_of(one) for one in self.features.features)
+        return tuple(task_of(feature) for feature in self.features.features)
 
     @property
     def claimed(self) -> frozenset[str]:
         """Features that the file marks as passed."""
-        return frozenset(one.id for one in self.features.features if one.passes)
+        return frozenset(feature.id for feature in self.features.features if feature.passes)
 
     @property
     def awaited(self) -> frozenset[str]:
         """Features that are built, according to the file, whether or not they are marked as passed."""
         built = (HOLDS, KEPT, UNJUDGED)
-        return frozenset(one.id for one in self.features.features if one.passes or one.agent_notes.startswith(built))
+        return frozenset(
+            feature.id for feature in self.features.features if feature.passes or feature.agent_notes.startswith(built)
+        )
 
     @property
     def unproven(self) -> "HandoffProject":
         """The same project with every feature open, because the status in the file is not trusted."""
         fresh = {"passes": False, "status": None, "tests_passing": 0, "tests_total": 0, "coverage": None}
-        features = tuple(one.model_copy(update=fresh) for one in self.features.features)
+        features = tuple(feature.model_copy(update=fresh) for feature in self.features.features)
         return self.model_copy(update={"features": self.features.model_copy(update={"features": features})})
 
     @property
     def finished(self) -> tuple[str, ...]:
-        return tuple(one.id for one in self.features.features if one.passes or one.id in self.holding)
+        return tuple(feature.id for feature in self.features.features if feature.passes or feature.id in self.holding)
 
     @property
     def failed(self) -> tuple[str, ...]:
-        return tuple(one.id for one in self.features.features if one.state == "failed")
+        return tuple(feature.id for feature in self.features.features if feature.state == "failed")
 
     def status_of(self, name: str) -> str:
         """A feature's state, for a commit message."""
@@ -120,7 +122,7 @@ class HandoffProject(Value):
         return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
 
     def other_tasks(self, feature: Feature) -> tuple[Task, ...]:
-        return tuple(task_of(one) for one in self.features.features if one.id != feature.id)
+        return tuple(task_of(other) for other in self.features.features if other.id != feature.id)
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
@@ -146,9 +148,9 @@ class HandoffProject(Value):
             if figures
             else {}
         )
-        words = [f"{gap.what} ({gap.where})" if gap.where and gap.requirement else gap.what for gap in gaps]
-        words += [figures.said] if figures and not figures.good and figures.said else []
-        notes = trimmed("\n".join(dict.fromkeys(words)))
+        reasons = [f"{gap.what} ({gap.where})" if gap.where and gap.requirement else gap.what for gap in gaps]
+        reasons += [figures.said] if figures and not figures.good and figures.said else []
+        notes = trimmed("\n".join(dict.fromkeys(reasons)))
         return self._with(
             self.features[feature.id].model_copy(
                 update={**counted, "last_tested": utc_timestamp(when), "agent_notes": notes}
@@ -159,9 +161,17 @@ class HandoffProject(Value):
         """A copy with the verdict on this feature, for which no check found a gap. The feature passes if it is proven
         or attested. Otherwise it waits for a person, and its notes say what is missing."""
         judged = verdict.requirements
-        met = verdict.holds and bool(judged) and all(one.grade.is_met() or one.id in attested for one in judged)
-        lacking = [one.why[0] for one in judged if one.lacks or not one.holds] if not met else []
-        accepted = "; ".join(dict.fromkeys(one.why[0] for one in judged if one.grade is Grade.ATTESTED))
+        met = (
+            verdict.holds
+            and bool(judged)
+            and all(judgement.grade.is_met() or judgement.id in attested for judgement in judged)
+        )
+        lacking = (
+            [judgement.why[0] for judgement in judged if judgement.lacks or not judgement.holds] if not met else []
+        )
+        accepted = "; ".join(
+            dict.fromkeys(judgement.why[0] for judgement in judged if judgement.grade is Grade.ATTESTED)
+        )
         notes = f"{HOLDS if verdict.holds else KEPT}: {'; '.join(dict.fromkeys(lacking))}" if lacking else accepted
         now = self.features[feature.id].model_copy(
             update={"passes": met, "status": "completed" if met else "in_progress", "agent_notes": notes}
@@ -175,7 +185,7 @@ class HandoffProject(Value):
     def _command_for(self, judged: Iterable[Judged]) -> str:
         """The command by which a person accepts these requirements. It names each requirement that needs an approval of
         its own. If only the contract's approval is missing, it names none, and so approves the contract."""
-        names = [one.id for one in judged if not one.grade.is_met() and one.lacks != "approve"]
+        names = [judgement.id for judgement in judged if not judgement.grade.is_met() and judgement.lacks != "approve"]
         return f"trued approve {' '.join(map(quote, (self.state.run, *names)))} --as NAME --reason TEXT"
 
     def with_feature_unjudged(self, feature: Feature, why: Iterable[str], command: str) -> "HandoffProject":
@@ -193,34 +203,36 @@ class HandoffProject(Value):
         """A copy in which the feature has failed; `branch` has its work. Features that depend on it are blocked, and
         their notes say why."""
         failed = self.features[feature.id].model_copy(update={"status": "failed", "passes": False})
-        kept = (*self.side_branches.get(feature.id, ()), *([branch] if branch else []))
-        found = self._with(failed, side_branches={**self.side_branches, feature.id: kept})
-        for one in blocked(found.features):
-            found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"{BLOCKED}{one.why}"}))
-        return found
+        branches = (*self.side_branches.get(feature.id, ()), *([branch] if branch else []))
+        project = self._with(failed, side_branches={**self.side_branches, feature.id: branches})
+        for block in blocked(project.features):
+            project = project._with(
+                project.features[block.feature].model_copy(update={"agent_notes": f"{BLOCKED}{block.why}"})
+            )
+        return project
 
     def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
         """A copy in which these features are open again."""
-        found, gone = self, set(names)
-        for one in self.features.features:
-            if one.id in gone:
-                found = found._with(one.model_copy(update={"passes": False, "status": "not_started"}))
-            elif one.agent_notes.startswith(BLOCKED):
-                found = found._with(one.model_copy(update={"agent_notes": ""}))
-        left = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}
-        return found.model_copy(
-            update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
+        project, gone = self, set(names)
+        for feature in self.features.features:
+            if feature.id in gone:
+                project = project._with(feature.model_copy(update={"passes": False, "status": "not_started"}))
+            elif feature.agent_notes.startswith(BLOCKED):
+                project = project._with(feature.model_copy(update={"agent_notes": ""}))
+        remaining = {"holding": self.holding, "green": self.green, "unjudged": self.unjudged}
+        return project.model_copy(
+            update={key: tuple(name for name in names if name not in gone) for key, names in remaining.items()}
         )
 
     def with_set_up(self, commands: Iterable[str]) -> "HandoffProject":
         """A copy with further commands for `init.sh` to run."""
-        more = tuple(dict.fromkeys((*self.state.set_up, *(one.strip() for one in commands if one.strip()))))
+        more = tuple(dict.fromkeys((*self.state.set_up, *(command.strip() for command in commands if command.strip()))))
         return self.model_copy(update={"state": self.state.model_copy(update={"set_up": more})})
 
-    def with_log(self, words: str, when: float) -> "HandoffProject":
+    def with_log(self, text: str, when: float) -> "HandoffProject":
         """A copy with one more entry in the running log. `when`: a recorded time, so that a replay writes the same
         entry."""
-        entry = f"[{utc_timestamp(when).replace('T', ' ').rstrip('Z')}] {words}"
+        entry = f"[{utc_timestamp(when).replace('T', ' ').rstrip('Z')}] {text}"
         return self.model_copy(update={"log": (*self.log, entry)[-LOG_LIMIT:], "when": when})
 
     def with_result_logged(self, feature: Feature, when: float) -> "HandoffProject":
@@ -253,14 +265,17 @@ class HandoffProject(Value):
 
     def list_event(self, attempt: int = 0, of: int = 0) -> FeatureListWritten:
         """The feature list as an event; during an attempt, also the feature and the attempt's number."""
-        rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
+        rows = [
+            {**_row(feature), "holds": feature.passes or feature.id in self.holding}
+            for feature in self.features.features
+        ]
         if not attempt:
             return FeatureListWritten(features=tuple(rows))
         return FeatureListWritten(features=tuple(rows), feature=self.state.feature, attempt=attempt, of=of)
 
     @property
     def handoff_note(self) -> HandoffNote:
-        current = next((one for one in self.features.features if one.id == self.state.feature), None)
+        current = next((feature for feature in self.features.features if feature.id == self.state.feature), None)
         upcoming_one, totals = self.next_feature, self.features.totals
         failed, waiting = tuple(self._failed()), tuple(self._waiting())
         person = bool(failed or waiting) and not upcoming_one
@@ -289,12 +304,12 @@ class HandoffProject(Value):
 
     def _failed(self) -> Iterator[str]:
         """Failed features: the last error, the branch with the work, and how to continue."""
-        for one in self.features.features:
-            if one.state == "failed":
-                error = _first_line(one.agent_notes) or "its attempts are used up"
-                branches = " and ".join(self.side_branches.get(one.id, ()))
-                yield f"{one.id}: {error}; {f'its work is on {branches}' if branches else 'no work is left'}"
-                yield f"{one.id}: to try again with a hint for the next coder: {self.reopening(one.id)}"
+        for feature in self.features.features:
+            if feature.state == "failed":
+                error = _first_line(feature.agent_notes) or "its attempts are used up"
+                branches = " and ".join(self.side_branches.get(feature.id, ()))
+                yield f"{feature.id}: {error}; {f'its work is on {branches}' if branches else 'no work is left'}"
+                yield f"{feature.id}: to try again with a hint for the next coder: {self.reopening(feature.id)}"
         if self.failed:
             yield f"more attempts at all of these: trued resume {quote(self.state.run)} --rounds {ATTEMPTS}"
 
@@ -312,15 +327,18 @@ class HandoffProject(Value):
     def _waiting(self) -> Iterator[str]:
         """Features that wait for a person, each with the command to run. Then features that cannot be started, because
         they depend on a feature that has failed or is not judged yet."""
-        for one in self.features.features:
-            if one.id in self.holding:
-                yield f"{one.id}: {_first_line(one.agent_notes)}: {self.commands.get(one.id, '')}".rstrip(": ")
-            elif one.id in self.unjudged:
-                yield f"{one.id}: {_first_line(one.agent_notes)}; then: {self.commands[one.id]}"
-            elif one.state != "failed" and not one.passes:
-                aside = [name for name in one.depends_on if name in self.unjudged]
-                if aside or one.agent_notes.startswith(BLOCKED):
-                    yield f"{one.id}: {_first_line(one.agent_notes) or f'it needs {aside[0]}, which is not judged yet'}"
+        for feature in self.features.features:
+            if feature.id in self.holding:
+                yield f"{feature.id}: {_first_line(feature.agent_notes)}: {self.commands.get(feature.id, '')}".rstrip(
+                    ": "
+                )
+            elif feature.id in self.unjudged:
+                yield f"{feature.id}: {_first_line(feature.agent_notes)}; then: {self.commands[feature.id]}"
+            elif feature.state != "failed" and not feature.passes:
+                aside = [name for name in feature.depends_on if name in self.unjudged]
+                if aside or feature.agent_notes.startswith(BLOCKED):
+                    reason = _first_line(feature.agent_notes) or f"it needs {aside[0]}, which is not judged yet"
+                    yield f"{feature.id}: {reason}"
 
 
 def _row(feature: Feature) -> dict[str, object]:
@@ -331,8 +349,8 @@ def _row(feature: Feature) -> dict[str, object]:
 
 def _measured(features: FeatureList) -> float | None:
     """The coverage that was measured last."""
-    found = [one for one in features.features if one.coverage is not None]
-    return max(found, key=lambda one: one.last_tested).coverage if found else None
+    covered = [feature for feature in features.features if feature.coverage is not None]
+    return max(covered, key=lambda feature: feature.last_tested).coverage if covered else None
 
 
 def _first_line(notes: str) -> str:
@@ -355,8 +373,8 @@ def task_of(feature: Feature) -> Task:
 def message_of(feature: Feature, run: str) -> str:
     """The commit message of a feature, with its id and the run in trailers."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
-    words = printable_line(feature.description)
-    return f"{kind}: {cut_title(words).rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
+    title = printable_line(feature.description)
+    return f"{kind}: {cut_title(title).rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 
 def _to_do(feature: Feature) -> Iterator[str]:

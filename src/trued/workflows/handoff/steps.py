@@ -74,10 +74,10 @@ class Attempt:
     def gaps(self) -> tuple[Finding, ...]:
         """The gaps of the attempt. Something that only the environment lacks is not a gap."""
         idle = () if self.changed or is_met(self.verdict) else (NOTHING_CHANGED,)
-        own = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
-        refuted = [one for one in self.verdict.requirements if one.grade is Grade.REFUTED]
-        found = self.verdict.gaps or tuple(one.as_gap for one in refuted)
-        return (*found, *own, *idle)
+        test_gaps = self.tests.gaps if self.tests and not unjudged(self.verdict) else ()
+        refuted = [judgement for judgement in self.verdict.requirements if judgement.grade is Grade.REFUTED]
+        requirement_gaps = self.verdict.gaps or tuple(judgement.as_gap for judgement in refuted)
+        return (*requirement_gaps, *test_gaps, *idle)
 
 
 # file that only the engine writes → how an agent can add to it
@@ -88,8 +88,10 @@ NOTHING_CHANGED = Finding(what="nothing was changed for this feature", where="th
 def unjudged(verdict: Verdict) -> tuple[str, ...]:
     """Why requirements or existing tests could not be judged, each with its fix; () if all were judged. No agent could
     fix these causes."""
-    held_up = [one for one in (*verdict.requirements, *verdict.suites) if _is_unjudged(one)]
-    return tuple(dict.fromkeys(words for one in held_up for words in map(str, one.missing or one.why)))
+    held_up = [judgement for judgement in (*verdict.requirements, *verdict.suites) if _is_unjudged(judgement)]
+    return tuple(
+        dict.fromkeys(reason for judgement in held_up for reason in map(str, judgement.missing or judgement.why))
+    )
 
 
 def _is_unjudged(judged: Judged) -> bool:
@@ -127,16 +129,16 @@ async def _refuse_folders(run: Run) -> None:
             raise BadInput(f"{name} is a folder, but handoff writes a file of that name", then="rename the folder")
 
 
-def _with_status_of(features: FeatureList, left: str) -> FeatureList:
+def _with_status_of(features: FeatureList, branch_list: str) -> FeatureList:
     """The user's own list, with the status that the list on the branch has for each feature."""
     try:
-        known = {one.id: one for one in parse_feature_list(left).features}
+        known = {feature.id: feature for feature in parse_feature_list(branch_list).features}
     except BadInput:
         return features
-    for one in features.features:
-        if one.id in known:
-            status = {name: getattr(known[one.id], name) for name in STATUS}
-            features = features.with_feature(one.model_copy(update=status))
+    for feature in features.features:
+        if feature.id in known:
+            status = {name: getattr(known[feature.id], name) for name in STATUS}
+            features = features.with_feature(feature.model_copy(update=status))
     return features
 
 
@@ -152,8 +154,8 @@ async def _with_branch_state(run: Run, goal: Goal, project: HandoffProject) -> H
 
 async def with_notes(run: Run, project: HandoffProject) -> HandoffProject:
     """The project with the notes that the progress file already has; they stay below the dividing line."""
-    there = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
-    note = there[0] if there else run.settings.progress
+    existing = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
+    note = existing[0] if existing else run.settings.progress
     text = await run.branch.read(note) or ""
     return project.model_copy(update={"note": note, "below": notes_below(text), "log": log_entries(text)})
 
@@ -170,8 +172,8 @@ def project_of_reply(
 
     `again`: whether the initializer can be asked once more. If not, unusable features raise `AgentFailed`.
     """
-    given = [one.model_dump(mode="json") for one in reply.features]
-    text = json.dumps({"features": [{key: part for key, part in one.items() if part} for one in given]})
+    planned = [feature.model_dump(mode="json") for feature in reply.features]
+    text = json.dumps({"features": [{key: part for key, part in fields.items() if part} for fields in planned]})
     try:
         features = parse_feature_list(text, feature_list.NAME)
     except BadInput as error:
@@ -210,7 +212,7 @@ async def write_first_files(run: Run, project: HandoffProject) -> None:
         run.branch.count_as_work(SCRIPT)  # the user's own
     listed = project.unproven  # nothing passes before it is proven
     files = {**listed.files, **await _new_script(run, project)}
-    if any(one.verification_method == "e2e" for one in project.features.features):
+    if any(feature.verification_method == "e2e" for feature in project.features.features):
         tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
     await run.branch.write(
@@ -233,8 +235,11 @@ async def _new_script(run: Run, project: HandoffProject) -> dict[str, str]:
 def with_requirements(run: Run, project: HandoffProject) -> HandoffProject:
     """The project with the names of the requirements that stand for each feature in the contract."""
     contract = run.judgement.contract()
-    names = {one.id: tuple(each.id for each in contract.serving(one.id)) for one in project.features.features}
-    return project.model_copy(update={"requirements": {key: found for key, found in names.items() if found}})
+    names = {
+        feature.id: tuple(requirement.id for requirement in contract.serving(feature.id))
+        for feature in project.features.features
+    }
+    return project.model_copy(update={"requirements": {key: ids for key, ids in names.items() if ids}})
 
 
 def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | None) -> HandoffProject:
@@ -244,10 +249,12 @@ def with_unmet_reopened(run: Run, project: HandoffProject, amended: Verdict | No
         return project.with_features_reopened(project.failed)
     project, unmet = with_requirements(run, project), list[str]()
     for feature in project.features.features:
-        judged = [one for one in run.judgement.verdict_on(feature.id, amended).requirements if not one.holds]
+        judged = [
+            judgement for judgement in run.judgement.verdict_on(feature.id, amended).requirements if not judgement.holds
+        ]
         if judged:
             unmet.append(feature.id)
-            run.people.pass_on(feature.id, (gap for one in judged for gap in one.gaps))
+            run.people.pass_on(feature.id, (gap for judgement in judged for gap in judgement.gaps))
     return project.with_features_reopened((*project.failed, *unmet))
 
 
@@ -275,12 +282,12 @@ async def set_up_clone(
     return await run.branch.set_up(coder, SCRIPT)
 
 
-def set_up_gaps(found: SetUp) -> tuple[Finding, ...]:
-    return () if found.works else (Finding(what=f"./{SCRIPT} fails, and ends with:\n{found.said}", where=SCRIPT),)
+def set_up_gaps(set_up: SetUp) -> tuple[Finding, ...]:
+    return () if set_up.works else (Finding(what=f"./{SCRIPT} fails, and ends with:\n{set_up.said}", where=SCRIPT),)
 
 
-def last_line(found: SetUp) -> str:
-    return next((line.strip() for line in reversed(found.said.splitlines()) if line.strip()), "no message")
+def last_line(set_up: SetUp) -> str:
+    return next((line.strip() for line in reversed(set_up.said.splitlines()) if line.strip()), "no message")
 
 
 async def broken_features(run: Run, project: HandoffProject) -> tuple[Finding, ...]:
@@ -304,7 +311,7 @@ async def count_tests(run: Run, feature: Feature, changed: Sequence[str] = ()) -
     `changed`: files of the work for the feature. Coverage is measured only for them, because the feature need not test
     what others built.
     """
-    checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
+    checks = [check for check in requirement_of(feature).checks if isinstance(check, TestsCheck)]
     return await run.judgement.count_named_tests(checks[0], of=changed) if checks else None
 
 
@@ -312,12 +319,12 @@ def is_shown(verdict: Verdict, by: Grade = SHOWN) -> bool:
     """Whether each requirement holds with at least the grade `by`. The default means that a check of the requirement
     went from red to green, or that the requirement was already satisfied."""
     judged = verdict.requirements
-    return bool(judged) and all(one.holds and one.grade >= by for one in judged)
+    return bool(judged) and all(judgement.holds and judgement.grade >= by for judgement in judged)
 
 
 def is_met(verdict: Verdict) -> bool:
     """Whether each requirement is proven or attested."""
-    return bool(verdict.requirements) and all(one.grade.is_met() for one in verdict.requirements)
+    return bool(verdict.requirements) and all(judgement.grade.is_met() for judgement in verdict.requirements)
 
 
 async def changes_of_work(run: Run, since: str) -> tuple[str, ...]:
@@ -335,17 +342,19 @@ async def judge_unbuilt(
     accepted it yet, or because it cannot be judged here. For a feature that is not `awaited`, coders' own tests do not
     count: they were written for another feature.
     """
-    own = run.judgement.verdict_on(feature.id, verdict)
-    if awaited and (why := unjudged(own)) and not own.gaps:
+    feature_verdict = run.judgement.verdict_on(feature.id, verdict)
+    if awaited and (why := unjudged(feature_verdict)) and not feature_verdict.gaps:
         return project.with_feature_unjudged(feature, why, command_to_judge_again(run)), False
     by_hand = feature.verification_method == "manual"
-    holds = own.holds and (is_shown(own, SHOWN if awaited else Grade.TESTED) or (awaited and by_hand))
+    holds = feature_verdict.holds and (
+        is_shown(feature_verdict, SHOWN if awaited else Grade.TESTED) or (awaited and by_hand)
+    )
     tests = await count_tests(run, feature) if holds else None
-    gaps = (*own.gaps, *(tests.gaps if tests else ()))
+    gaps = (*feature_verdict.gaps, *(tests.gaps if tests else ()))
     project = project.with_test_results(feature, tests.figures if tests else None, gaps, run.branch.when)
     if not holds or gaps:
         return project, False
-    return project.with_verdict(feature, own), True
+    return project.with_verdict(feature, feature_verdict), True
 
 
 async def wait_for_environment(run: Run, project: HandoffProject) -> None:
@@ -356,9 +365,9 @@ async def wait_for_environment(run: Run, project: HandoffProject) -> None:
     notes = {name: project.features[name].agent_notes.partition(": ")[2] for name in project.unjudged}
     why = "; ".join(dict.fromkeys(notes.values()))
     if run.is_live:
-        kept = f"the work for {', '.join(notes)} is kept on {run.branch.name}"
+        notice = f"the work for {', '.join(notes)} is kept on {run.branch.name}"
         raise CannotJudge(
-            f"{why}. No check failed, and {kept}: fix the environment, then `{command_to_judge_again(run)}`"
+            f"{why}. No check failed, and {notice}: fix the environment, then `{command_to_judge_again(run)}`"
         )
     await run.record(StepRepeated(why=why))
 
@@ -369,7 +378,9 @@ def command_to_judge_again(run: Run) -> str:
     If checks could not be judged on the base either, the contract was sealed without their results. Then the command
     starts a new run from the same branch, which seals again.
     """
-    blind = any(one.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for one in fact.tried)
+    blind = any(
+        tried.outcome is Outcomes.UNJUDGED for fact in run.judgement.contract().base_facts for tried in fact.tried
+    )
     file = run.context.goal.source.file
     return f"trued run {quote(file)} --from {run.branch.name}" if blind and file else f"trued resume {run.id}"
 
@@ -377,44 +388,44 @@ def command_to_judge_again(run: Run) -> str:
 async def judge_again(run: Run, project: HandoffProject, feature: Feature, verdict: Verdict) -> HandoffProject:
     """Judge again a built feature that could not be judged before. By the new verdict it stays unjudged, gets its
     result, or is reopened."""
-    own = run.judgement.verdict_on(feature.id, verdict)
-    gaps, why = own.gaps, unjudged(own)
+    feature_verdict = run.judgement.verdict_on(feature.id, verdict)
+    gaps, why = feature_verdict.gaps, unjudged(feature_verdict)
     if why and not gaps:
         return project.with_feature_unjudged(feature, why, command_to_judge_again(run))
     tests = await count_tests(run, feature)
     gaps = (*gaps, *(tests.gaps if tests else ()))
     project = project.with_test_results(feature, tests.figures if tests else None, gaps, run.branch.when)
-    return project.with_features_reopened([feature.id]) if gaps else project.with_verdict(feature, own)
+    return project.with_features_reopened([feature.id]) if gaps else project.with_verdict(feature, feature_verdict)
 
 
 def regressions(run: Run, project: HandoffProject, verdict: Verdict) -> tuple[Finding, ...]:
     """A gap for each requirement of a finished feature that does not hold in this verdict."""
     finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
-        Finding(what=f"{name} was finished, and this work breaks it: {one.reason}", requirement=one.id)
+        Finding(what=f"{name} was finished, and this work breaks it: {judgement.reason}", requirement=judgement.id)
         for name, judged in finished.items()
-        for one in judged
-        if not one.holds and not _is_unjudged(one)
+        for judgement in judged
+        if not judgement.holds and not _is_unjudged(judgement)
     )
 
 
 async def damaged_tests(run: Run, project: HandoffProject, since: str) -> tuple[Finding, ...]:
     """A gap for each finished feature whose own tests were changed after the commit `since` and no longer pass."""
-    changed, found = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
+    changed, gaps = await run.context.workspace.changed_files(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
-        words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
-        if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):
+        test_paths = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
+        if any(path == word or path.startswith(f"{word}/") for path in changed for word in test_paths if word):
             tests = await count_tests(run, feature)
             failing = tests.gaps if tests else ()
-            found += [one.model_copy(update={"what": f"{feature.id} was finished: {one.what}"}) for one in failing]
-    return tuple(found)
+            gaps += [gap.model_copy(update={"what": f"{feature.id} was finished: {gap.what}"}) for gap in failing]
+    return tuple(gaps)
 
 
 def newly_green(run: Run, project: HandoffProject, attempt: Attempt) -> tuple[str, ...]:
     """Other features that this commit turned green: checks show that they are built, and they were neither finished nor
     green before."""
     known = {*project.finished, *project.green, attempt.feature.id}
-    others = [one.id for one in project.features.features if one.id not in known]
+    others = [feature.id for feature in project.features.features if feature.id not in known]
     verdicts = {name: run.judgement.verdict_on(name, attempt.verdict) for name in others}
     return tuple(name for name, verdict in verdicts.items() if is_shown(verdict, Grade.TESTED))
 
@@ -432,17 +443,19 @@ async def record_attempt(
         event = FAILURE_MODES[mode.name](feature=mode.feature or attempt.feature.id, evidence=mode.evidence)
         await run.record(event)
     if broken:
-        await run.record(FinishedFeatureBroken(feature=attempt.feature.id, broken=tuple(one.what for one in broken)))
+        await run.record(FinishedFeatureBroken(feature=attempt.feature.id, broken=tuple(gap.what for gap in broken)))
     for proposed in reply.proposed:
         await run.record(FeatureProposed(feature=attempt.feature.id, proposed=str(proposed)))
-    left = attempt.left.undone
-    undone = [f"changes to {path} were undone: {OWNERS.get(path, 'only the engine writes it')}" for path in left]
-    if project.note in left and not _is_forged(project, left[project.note]):
+    undone_files = attempt.left.undone
+    undone = [
+        f"changes to {path} were undone: {OWNERS.get(path, 'only the engine writes it')}" for path in undone_files
+    ]
+    if project.note in undone_files and not _is_forged(project, undone_files[project.note]):
         undone.remove(f"changes to {project.note} were undone: only the engine writes it")
-    elif project.note in left:
+    elif project.note in undone_files:
         await run.record(SealedFileEdited(role="coder", files=(project.note,), put_back=(project.note,)))
     modes_said = [f"{mode.name}: {mode.evidence}" for mode in modes]
-    below = left.get(project.note)
+    below = undone_files.get(project.note)
     project = project.model_copy(
         update={
             "did": (*reply.implemented, *reply.notes, *undone, *modes_said),
@@ -464,11 +477,11 @@ def _is_forged(project: HandoffProject, text: str | None) -> bool:
 
 
 async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, gaps: Sequence[Finding]) -> list[Mode]:
-    feature, left, list_file = attempt.feature.id, attempt.left, feature_list.NAME
+    feature, answer, list_file = attempt.feature.id, attempt.left, feature_list.NAME
     modes: list[Mode] = []
-    if list_file in left.undone:
-        modes += meddling(project.files[list_file], left.undone[list_file], list_file, feature)
-    modes += guesswork(left.commands, await run.branch.read(SCRIPT) or "", feature)
+    if list_file in answer.undone:
+        modes += meddling(project.files[list_file], answer.undone[list_file], list_file, feature)
+    modes += guesswork(answer.commands, await run.branch.read(SCRIPT) or "", feature)
     reply = attempt.reply
     claims = CoderClaims(
         passes=reply.passes,
@@ -477,11 +490,11 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
         tests=reply.tests,
         files=reply.files,
     )
-    there = frozenset(await run.branch.paths())
+    paths = frozenset(await run.branch.paths())
     named = {test.partition("::")[0].removeprefix("./") for test in claims.tests}
-    texts = await run.branch.texts(sorted(named & there))
-    found = attempt.figures or Figures()
-    counts = EngineCounts(passes=not gaps, tests_passing=found.passing, tests_total=found.total, files=there)
+    texts = await run.branch.texts(sorted(named & paths))
+    figures = attempt.figures or Figures()
+    counts = EngineCounts(passes=not gaps, tests_passing=figures.passing, tests_total=figures.total, files=paths)
     if attempt.figures is None or unjudged(attempt.verdict):  # nothing was counted, so no claimed count is refuted
         claims = claims.model_copy(update={"tests_passing": 0, "tests_total": 0})
     return [*modes, *premature_victory(feature, claims, counts, texts.get)]
@@ -490,15 +503,15 @@ async def _failure_modes(run: Run, project: HandoffProject, attempt: Attempt, ga
 async def count_what_may_install(run: Run, project: HandoffProject) -> None:
     """If the user asks for no new dependencies, have the final verdict judge `init.sh` and the example test as part of
     the work, because both can bring in a package. A file to which no agent has added anything is left out."""
-    checks = [check for one in run.judgement.contract().requirements for check in one.checks]
+    checks = [check for requirement in run.judgement.contract().requirements for check in requirement.checks]
     if not any(isinstance(check, DependenciesCheck) for check in checks):
         return
     example, text = e2e_example(project.state.start)
-    found = await run.branch.texts((SCRIPT, example))
-    script = found[SCRIPT]
+    texts = await run.branch.texts((SCRIPT, example))
+    script = texts[SCRIPT]
     if project.state.set_up or (script is not None and not is_untouched(script)):
         run.branch.count_as_work(SCRIPT)
-    if found[example] not in (None, text):
+    if texts[example] not in (None, text):
         run.branch.count_as_work(example)
 
 
@@ -507,14 +520,14 @@ async def correct_list(run: Run, project: HandoffProject, outcome: Outcome) -> H
     feature that a person has accepted since is marked as passed."""
     verdict, wrong, corrected = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
-        own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
-        met = is_met(own)
-        if feature.passes and unjudged(own):
-            corrected = corrected.with_feature_unjudged(feature, unjudged(own), command_to_judge_again(run))
+        feature_verdict = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
+        met = is_met(feature_verdict)
+        if feature.passes and unjudged(feature_verdict):
+            corrected = corrected.with_feature_unjudged(feature, unjudged(feature_verdict), command_to_judge_again(run))
         elif feature.passes and not met:
             wrong.append(feature.id)
         elif met and feature.id in project.holding:
-            corrected = corrected.with_verdict(feature, own).with_result_logged(feature, run.branch.when)
+            corrected = corrected.with_verdict(feature, feature_verdict).with_result_logged(feature, run.branch.when)
     if wrong:
         await run.record(PassUndone(features=tuple(wrong), why="the proof of the last commit found otherwise"))
         reopened = corrected.with_features_reopened(wrong)

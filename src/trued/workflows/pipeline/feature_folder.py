@@ -29,13 +29,13 @@ class Acceptance(Value):
 
 def with_distinct_ids(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
     """The criteria under distinct ids: if two have the same id, the second gets a number."""
-    found: dict[str, Acceptance] = {}
-    for one in criteria:
-        name, number = one.id, 2
-        while name in found:
-            name, number = f"{one.id}-{number}", number + 1
-        found[name] = one.model_copy(update={"id": name})
-    return tuple(found.values())
+    by_id: dict[str, Acceptance] = {}
+    for criterion in criteria:
+        name, number = criterion.id, 2
+        while name in by_id:
+            name, number = f"{criterion.id}-{number}", number + 1
+        by_id[name] = criterion.model_copy(update={"id": name})
+    return tuple(by_id.values())
 
 
 class FeatureFolder(Value):
@@ -75,13 +75,13 @@ def artifact_of(agent: str) -> str:
     return {"spec": FEATURE, "designer": DESIGN}.get(agent, "")
 
 
-def slug_of(words: str) -> str:
+def slug_of(text: str) -> str:
     """A folder name made of the first words of the request."""
-    first = next((line for line in words.splitlines() if line.strip(" #*->`\t")), "")
+    first = next((line for line in text.splitlines() if line.strip(" #*->`\t")), "")
     plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode().lower()
-    said = [one for one in re.findall(r"[a-z0-9]+", plain) if one not in STOP_WORDS]
+    words = [word for word in re.findall(r"[a-z0-9]+", plain) if word not in STOP_WORDS]
     slug = ""
-    for word in said:
+    for word in words:
         longer = f"{slug}-{word}" if slug else word[:SLUG_LIMIT]
         if len(longer) > SLUG_LIMIT:
             break
@@ -91,8 +91,8 @@ def slug_of(words: str) -> str:
 
 def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
     """A new folder, so that no file of the user is overwritten."""
-    there = {path.casefold() for path in paths}
-    taken = {path.removeprefix(PLACE).partition("/")[0] for path in there if path.startswith(PLACE)}
+    existing = {path.casefold() for path in paths}
+    taken = {path.removeprefix(PLACE).partition("/")[0] for path in existing if path.startswith(PLACE)}
     slug, number = slug_of(goal.text), 2
     name = slug
     while name in taken:
@@ -113,19 +113,19 @@ def plan_page(
     title: str, works: Sequence[Work], criteria: Iterable[Acceptance], notes: Mapping[str, Sequence[str]]
 ) -> str:
     """The text of `plan.md`: the planner's tasks, with their waves."""
-    wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
+    wave_of = {work.id: number for number, wave in enumerate(waves(works), 1) for work in wave}
     rows = [
-        f"| {one.id} | {wave_of.get(one.id, '')} | {_cell_text(one.title)} | {one.kind} | {_names(one.depends_on)} "
-        f"| {_names(one.criteria)} |"
-        for one in works
+        f"| {work.id} | {wave_of.get(work.id, '')} | {_cell_text(work.title)} | {work.kind} "
+        f"| {_names(work.depends_on)} | {_names(work.criteria)} |"
+        for work in works
     ]
     parts = [
         f"# Plan: {_cell_text(title)}",
         "One file for each task: `tasks/`. The engine wrote this from the planner's answer.",
         "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
     ]
-    said = {"Acceptance criteria": [f"{one.id}: {one.text}" for one in criteria], **notes}
-    for heading, points in said.items():
+    notes_by_title = {"Acceptance criteria": [f"{criterion.id}: {criterion.text}" for criterion in criteria], **notes}
+    for heading, points in notes_by_title.items():
         parts += [f"## {heading}", "\n".join(f"- {_cell_text(point)}" for point in points)] if points else []
     return "\n\n".join(parts) + "\n"
 
@@ -137,7 +137,11 @@ def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
         f"- Wave: {wave}",
         f"- After: {_names(work.depends_on) or 'nothing'}",
         f"- Files: {_names(work.files) or 'not named'}",
-        *(f"- Serves {one.id}: {_cell_text(one.text)}" for one in criteria if one.id in work.criteria),
+        *(
+            f"- Serves {criterion.id}: {_cell_text(criterion.text)}"
+            for criterion in criteria
+            if criterion.id in work.criteria
+        ),
     ]
     shown = ["## Shown by", code_block(work.tests)] if work.tests else []
     parts = [
@@ -158,15 +162,15 @@ def plan_files(
     notes: Mapping[str, Sequence[str]],
 ) -> dict[str, str]:
     """Path → text of `plan.md` and every `tasks/*.md`."""
-    wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
-    pages = {folder.task(one.id): task_page(one, wave_of.get(one.id, 0), criteria) for one in works}
+    wave_of = {work.id: number for number, wave in enumerate(waves(works), 1) for work in wave}
+    pages = {folder.task(work.id): task_page(work, wave_of.get(work.id, 0), criteria) for work in works}
     return {folder.path(PLAN): plan_page(title, works, criteria, notes), **pages}
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(_cell_text(one) for one in names)
+    return ", ".join(_cell_text(name) for name in names)
 
 
-def _cell_text(words: str) -> str:
+def _cell_text(text: str) -> str:
     """A text on one line, escaped so that it cannot make a table cell, link or tag."""
-    return re.sub(r"([\\|<>\[\]`])", r"\\\1", plain_line(words, LONGEST) or "…")
+    return re.sub(r"([\\|<>\[\]`])", r"\\\1", plain_line(text, LONGEST) or "…")

@@ -86,7 +86,7 @@ async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Crit
 async def check(lead: Orchestrator, plan: Plan) -> tuple[Outcome, CheckEnd]:
     """Verify in rounds, then review. Findings that a reviewer calls Major are fixed once; then everything is checked
     again."""
-    verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda found: replan(lead, found))
+    verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda result: replan(lead, result))
     return await conclude(lead, plan, verified, await review(lead, plan))
 
 
@@ -121,7 +121,7 @@ async def conclude(
     await ask_critics_again(lead)
     verification.note_unchecked_criteria(lead)
     await verification.record_open_objections(lead, verified, reviewed)
-    critiques = tuple(one for one in lead.critiques.values() if one.severity >= Severity.CRITICAL)
+    critiques = tuple(critique for critique in lead.critiques.values() if critique.severity >= Severity.CRITICAL)
     end = CheckEnd(verified, reviewed, critiques, was_resumed=not lead.run.is_live)
     return await lead.run.finish(plan), end
 
@@ -129,7 +129,7 @@ async def conclude(
 async def ask_critics_again(lead: Orchestrator) -> None:
     """Ask critics about the finished work if their critique was still Critical after the revision. Such a critique
     stays open until its critic withdraws it."""
-    names = {one.by for one in lead.critiques.values() if one.severity >= Severity.CRITICAL}
+    names = {critique.by for critique in lead.critiques.values() if critique.severity >= Severity.CRITICAL}
     if not names:
         return
     more = {**await lead.changes_context(), **lead.critique_context}
@@ -141,13 +141,13 @@ async def ask_critics_again(lead: Orchestrator) -> None:
     )
     await lead.end_step("critique", decision, sorted(names))
     settled = verification.withdrawn_by(returned)
-    lead.critiques = {name: one for name, one in lead.critiques.items() if one.by not in settled}
+    lead.critiques = {name: critique for name, critique in lead.critiques.items() if critique.by not in settled}
 
 
-async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
+async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern B: if the work does not build, no other verifier is asked. The engine checks, too, and the worse result
     counts. `kept`: answers on the same work that are not asked for again."""
-    known = dict(kept or {})
+    known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
     gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
     more = {**await lead.changes_context(), **lead.critique_context}
@@ -155,40 +155,40 @@ async def verify(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = Non
     await lead.begin_step("verification", VERIFIERS)
     builds = build is None or build.ok
     if GATE in known and builds:
-        found = {**known, **await lead.run.clusters.send_all(others)}
+        answers = {**known, **await lead.run.clusters.send_all(others)}
     else:
-        found = await lead.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and builds)
-        found = {**known, **found} if len(found) > 1 else found
-    returned = {name: found[name] for name in VERIFIERS if name in found}
+        answers = await lead.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and builds)
+        answers = {**known, **answers} if len(answers) > 1 else answers
+    returned = {name: answers[name] for name in VERIFIERS if name in answers}
     gaps = await verification.proof_gaps(lead, plan, returned) if len(returned) > 1 else ()
     return await verification.decide_verification(lead, returned, build, gaps)
 
 
-async def replan(lead: Orchestrator, found: CheckResult) -> bool:
+async def replan(lead: Orchestrator, result: CheckResult) -> bool:
     """Have the planner read the verification files and assign every failure to a task, and have those tasks fixed.
     Returns whether to verify again: something was fixed, or an agent that gave no answer is to be asked again."""
     reads = (FEATURE, DESIGN, PLAN, *lead.task_files, *VERIFICATION)
     before = lead.tasks
-    reply = await lead.make_plan(lead.errand("planner", TasksPlanned, reads, gaps=found.gaps), again=True)
-    assigned = [(one.task, one.what) for one in reply.failures] if reply else []
-    return await fix(lead, verification.gaps_by_task(lead, found.findings, assigned, before)) or bool(found.silent)
+    reply = await lead.make_plan(lead.errand("planner", TasksPlanned, reads, gaps=result.gaps), again=True)
+    assigned = [(failure.task, failure.what) for failure in reply.failures] if reply else []
+    return await fix(lead, verification.gaps_by_task(lead, result.findings, assigned, before)) or bool(result.silent)
 
 
 async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
     """Implement again the tasks that have gaps. Returns whether there were any."""
-    await implement(lead, [one for one in lead.tasks if one.id in gaps], gaps)
+    await implement(lead, [work for work in lead.tasks if work.id in gaps], gaps)
     return bool(gaps)
 
 
-async def review(lead: Orchestrator, plan: Plan, kept: AgentAnswers | None = None) -> CheckResult:
+async def review(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
     """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give. `kept`:
     answers on the same work that are not asked for again."""
-    known = dict(kept or {})
+    known = dict(answered or {})
     await lead.begin_step("review", REVIEWERS)
     reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)
     more = {**await lead.changes_context(), **lead.critique_context}
     errands = [lead.errand(name, Reviewed, reads, **more) for name in REVIEWERS if name not in known]
-    found = {**known, **await lead.run.clusters.send_all(errands)}
-    returned = {name: found[name] for name in REVIEWERS}
+    answers = {**known, **await lead.run.clusters.send_all(errands)}
+    returned = {name: answers[name] for name in REVIEWERS}
     gaps = await verification.proof_gaps(lead, plan, returned) if verification.runnable_objections(returned) else ()
     return await verification.decide_review(lead, returned, gaps)

@@ -37,14 +37,14 @@ _MARKUP = re.compile(r"([\\\[\]<>])")
 _BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")
 
 
-def _flat(words: object) -> str:
+def _flat(text: object) -> str:
     """A text on one line of bounded length, without control or hidden characters."""
-    return plain_line(str(words)[: 20 * LINE], LINE)
+    return plain_line(str(text)[: 20 * LINE], LINE)
 
 
-def inert_line(words: str) -> str:
+def inert_line(text: str) -> str:
     """A text on one line, escaped for Markdown, so that it stays one item of its list."""
-    quiet = _MARKUP.sub(r"\\\1", _flat(words))
+    quiet = _MARKUP.sub(r"\\\1", _flat(text))
     starts = _BLOCK.match(quiet)
     return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
 
@@ -57,21 +57,21 @@ def _few(most: int) -> Any:
     return BeforeValidator(first_lines)
 
 
-def _safe_name(words: Any) -> str:
+def _safe_name(text: Any) -> str:
     """The name of an agent, made safe as a file name, because a task's name may be anything."""
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(words))).strip(".-")[:80] or "nobody"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(text))).strip(".-")[:80] or "nobody"
 
 
-def _path(words: object) -> str:
-    return plain_line(str(words)).replace("`", "'")[:LINE]
+def _path(text: object) -> str:
+    return plain_line(str(text)).replace("`", "'")[:LINE]
 
 
-def _paths(said: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, map(_path, said or ()))))
+def _paths(paths: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(_path, paths or ()))))
 
 
-def _status(said: Any) -> Any:
-    return said if said in list(Status) else Status.ERROR
+def _status(status: Any) -> Any:
+    return status if status in list(Status) else Status.ERROR
 
 
 class Memory(Value):
@@ -138,8 +138,8 @@ class SharedMemory(Value):
 
     def render(self) -> str:
         title = f"# Memory of {inert_line(self.slug)}" if self.slug else "# Memory"
-        index = (f"`{one.text}`: {one.by}" for one in self.artifacts)
-        decided = (f"{one.by}: {inert_line(one.text)}" for one in self.decisions)
+        index = (f"`{artifact.text}`: {artifact.by}" for artifact in self.artifacts)
+        decided = (f"{decision.by}: {inert_line(decision.text)}" for decision in self.decisions)
         lines = [
             title,
             "",
@@ -149,7 +149,7 @@ class SharedMemory(Value):
             "",
             "## Recent updates",
             *filter(None, [_older(self.older_updates)]),
-            *(line for one in self.updates for line in _updated(one)),
+            *(line for update in self.updates for line in _updated(update)),
         ]
         return "\n".join(lines) + "\n"
 
@@ -163,22 +163,22 @@ def _older(number: int) -> str:
     return f"{number} older: `{FOLDER}/*.mem.md`" if number else ""
 
 
-def _updated(one: Update) -> Iterator[str]:
-    severity = f", {inert_line(one.severity)}" if one.severity else ""
-    yield f"### {one.agent}: {one.status}{severity}"
-    yield from (f"- {inert_line(finding)}" for finding in one.findings)
+def _updated(update: Update) -> Iterator[str]:
+    severity = f", {inert_line(update.severity)}" if update.severity else ""
+    yield f"### {update.agent}: {update.status}{severity}"
+    yield from (f"- {inert_line(finding)}" for finding in update.findings)
 
 
 # -- merging -----------------------------------------------------------------------------------------------------------
 
 
 def merge_memories(
-    shared: SharedMemory, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
+    shared: SharedMemory, memories: Mapping[str, Memory | None], documents: Mapping[str, Sequence[str]] | None = None
 ) -> SharedMemory:
     """The shared memory with these memories added, in the order of the flow, whichever agent finished first.
     Contradictory lines are all kept. An agent without a memory (None) is listed with the documents that it `left`."""
     for name in sorted(memories, key=_sort_key):
-        shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
+        shared = _with(shared, name, memories[name], (documents or {}).get(name, ()))
     return shared
 
 
@@ -190,17 +190,17 @@ def _sort_key(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
     return known, [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts], agent
 
 
-def _with(shared: SharedMemory, name: str, memory: Memory | None, left: Sequence[str]) -> SharedMemory:
+def _with(shared: SharedMemory, name: str, memory: Memory | None, documents: Sequence[str]) -> SharedMemory:
     by = memory.agent if memory else _safe_name(name)
     if memory:
         update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings[:FINDINGS])
     else:
         update = Update(agent=by, status=MISSING, findings=("no reply, and so no memory",))
-    said = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
-    updates, decisions = (*shared.updates, update), (*shared.decisions, *said)
+    new_decisions = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
+    updates, decisions = (*shared.updates, update), (*shared.decisions, *new_decisions)
     # A path that is written again keeps its place and gets the new author.
-    paths = {one.text: one for one in shared.artifacts}
-    for path in _brief(memory.artifacts if memory else _paths(left), by):
+    paths = {artifact.text: artifact for artifact in shared.artifacts}
+    for path in _brief(memory.artifacts if memory else _paths(documents), by):
         paths[path] = Kept(by=by, text=path)
     return shared.model_copy(
         update={

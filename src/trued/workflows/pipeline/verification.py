@@ -74,24 +74,26 @@ class CheckResult:
     def findings(self) -> tuple[Finding, ...]:
         """All open issues, found by the engine or by agents. If there are none: what the memories of objecting agents
         say. Empty if nobody objects, even if answers are missing: then there is nothing to fix."""
-        said = (
-            one
+        objections = (
+            finding
             for name, back in self.returned.items()
-            for each in _replies_of(back)
-            for one in _findings_of(name, each)
+            for reply in _replies_of(back)
+            for finding in _findings_of(name, reply)
         )
-        return (*self.gaps, *said) or tuple(
-            one.model_copy(update={"by": name})
+        return (*self.gaps, *objections) or tuple(
+            finding.model_copy(update={"by": name})
             for name, back in self.returned.items()
-            for one in (_open_findings(name, self) if back.good and name != KNOWLEDGE else ())
+            for finding in (_open_findings(name, self) if back.good and name != KNOWLEDGE else ())
         )
 
     def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
         """Ids of critiques of the design that agents found again in the work. All ids if it is unclear which critique
         an agent means."""
-        replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
-        words = {word for reply in replies for word in reply.repeats if word.strip()}
-        return {name for word in words for name in _critiques_named(word, known)}
+        replies = [
+            returned.reply for returned in self.returned.values() if isinstance(returned.reply, Verified | Reviewed)
+        ]
+        terms = {word for reply in replies for word in reply.repeats if word.strip()}
+        return {name for word in terms for name in _critiques_named(word, known)}
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]
     number = re.match(r"\W*c?(\d{1,4})\b", word, re.IGNORECASE)
     if number and f"C{int(number[1])}" in known:
         return (f"C{int(number[1])}",)
-    return [name for name, one in known.items() if one.what.casefold() in word.casefold()] or known
+    return [name for name, critique in known.items() if critique.what.casefold() in word.casefold()] or known
 
 
 def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
@@ -135,11 +137,11 @@ def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
     else its summary. Empty for the knowledge role, which decides nothing."""
     if name == KNOWLEDGE:
         return ()
-    found: list[Finding] = [one.model_copy(update={"by": name}) for one in reply.findings]
-    found += [Finding(what=f"{one.task}: {one.state}: {one.what}", by=name) for one in unfinished_tasks(reply)]
-    if not found and reply.status is not Status.DONE:
-        found = [Finding(what=what, by=name) for what in reply.key_findings or (reply.summary,) if what]
-    return tuple(found)
+    findings: list[Finding] = [finding.model_copy(update={"by": name}) for finding in reply.findings]
+    findings += [Finding(what=f"{task.task}: {task.state}: {task.what}", by=name) for task in unfinished_tasks(reply)]
+    if not findings and reply.status is not Status.DONE:
+        findings = [Finding(what=what, by=name) for what in reply.key_findings or (reply.summary,) if what]
+    return tuple(findings)
 
 
 # -- the engine's own checks -------------------------------------------------------------------------------------------
@@ -149,8 +151,8 @@ async def build_project(lead: Orchestrator) -> CommitBuild | None:
     """Build the project with the user's command, else with the commands found on the base and the head; None if there
     is no command."""
     run = lead.run
-    if own := run.settings.commands.build:
-        return await run.judgement.build(own)
+    if configured := run.settings.commands.build:
+        return await run.judgement.build(configured)
     base, head = await detect_project(run.branch, run.branch.base), await detect_project(run.branch)
     return await run.judgement.build(*build_commands(base.build, head.build))
 
@@ -159,20 +161,24 @@ def build_commands(base: str, head: str) -> list[str]:
     """The build commands to run: the base's, then the head's, because what could be built on the base must still build.
     The base's command is left out if the head's command includes it."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
-    return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
+    return [command for command in dict.fromkeys(("" if base and more else base, head)) if command]
 
 
 def _compiles(command: str) -> set[str]:
     """The paths that a command compiles, if it does nothing else; for any other command, the command itself."""
-    words = shlex.split(command)
-    return {*words[len(COMPILING) :]} if words[: len(COMPILING)] == COMPILING and "&&" not in words else {command}
+    arguments = shlex.split(command)
+    return (
+        {*arguments[len(COMPILING) :]}
+        if arguments[: len(COMPILING)] == COMPILING and "&&" not in arguments
+        else {command}
+    )
 
 
-def build_in_words(found: CommitBuild | None) -> str:
+def build_in_words(build: CommitBuild | None) -> str:
     """The result of the engine's own build, for v-build's brief."""
-    if found is None:
+    if build is None:
         return "the engine knows no build command for it"
-    return f"the engine built it with `{found.command}`: {found.outcome}\n{found.said}"
+    return f"the engine built it with `{build.command}`: {build.outcome}\n{build.said}"
 
 
 async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
@@ -182,7 +188,7 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
     for work in lead.tasks:
         if work.tests.strip():
             named.setdefault(work.tests.strip(), []).append(work)
-    found, unsure = list[Finding](), [NOT_RUN.format(command=one[:LINE]) for one in list(named)[COMMANDS:]]
+    gaps, unsure = list[Finding](), [NOT_RUN.format(command=command[:LINE]) for command in list(named)[COMMANDS:]]
     for command, works in list(named.items())[:COMMANDS]:
         if not await is_countable(lead.run.branch, command):  # only a warning: no implementer could fix the command
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
@@ -194,19 +200,23 @@ async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
             figures.skipped and figures.good_beside(await lead.run.judgement.count_tests(check, lead.run.branch.base))
         ):
             continue
-        found += [Finding(what=f"{one.id}: {tests.problem}", where="run by the engine") for one in works]
+        gaps += [Finding(what=f"{work.id}: {tests.problem}", where="run by the engine") for work in works]
     lead.run.judgement.set_unverified("tests", unsure)
-    return tuple(found)
+    return tuple(gaps)
 
 
 async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
     """Prove the work, with the agents' objections. Returns what does not hold, and the objections whose case failed."""
-    own = runnable_objections(returned)
-    lead.objected = own if GATE in returned else (*lead.objected, *own)
+    objections = runnable_objections(returned)
+    lead.objected = objections if GATE in returned else (*lead.objected, *objections)
     verdict = await lead.run.prove(plan, lead.objected, disputes=lead.disputes)
     lead.disputes = []
-    shown = (one for one in verdict.objections if one.case is not None)  # the case was run and failed
-    return (*verdict.remarks, *(gap for one in (*verdict.suites, *verdict.requirements) for gap in one.gaps), *shown)
+    shown = (objection for objection in verdict.objections if objection.case is not None)  # the case was run and failed
+    return (
+        *verdict.remarks,
+        *(gap for judgement in (*verdict.suites, *verdict.requirements) for gap in judgement.gaps),
+        *shown,
+    )
 
 
 # -- what agents object to ---------------------------------------------------------------------------------------------
@@ -215,14 +225,14 @@ async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Retu
 def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
     """The findings that count as objections in a proof: findings with a case, which the engine runs, and grave findings
     that name a requirement."""
-    found = list[Finding]()
+    objections = list[Finding]()
     for name, back in returned.items():
         for reply in _replies_of(back) if name != KNOWLEDGE else ():
-            for one in reply.findings:
-                grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
-                if one.case is not None or (one.requirement and grave):
-                    found.append(Finding.model_validate({**one.model_dump(), "by": name}))
-    return tuple(found)
+            for finding in reply.findings:
+                grave = reply.status is not Status.DONE or finding.severity >= Severity.MAJOR
+                if finding.case is not None or (finding.requirement and grave):
+                    objections.append(Finding.model_validate({**finding.model_dump(), "by": name}))
+    return tuple(objections)
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------
@@ -234,41 +244,41 @@ async def decide_verification(
     """Decide by the table twice: from what the agents say, and with what the engine saw. The worse decision counts."""
     counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
-    said = {name: None for name in VERIFIERS} | lead.memories(returned)
-    _keep_objections(lead, said)
-    seen = dict(said)
+    own_words = {name: None for name in VERIFIERS} | lead.memories(returned)
+    _keep_objections(lead, own_words)
+    seen = dict(own_words)
     if build is not None and not build.ok:
         why = f"the engine's own build (`{build.command}`) ends with {build.outcome}"
-        seen[GATE] = overruled(said[GATE], GATE, Status.ERROR, (why,))
+        seen[GATE] = overruled(own_words[GATE], GATE, Status.ERROR, (why,))
         beyond = (Finding(what=why, where=build.said[-LINE:]),)
         gaps = (*beyond, *gaps)
     if gaps and len(returned) > 1:
-        lines = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps)
-        seen[TESTS] = overruled(said[TESTS], TESTS, Status.NEEDS_REVISION, lines)
+        lines = tuple(f"the engine found: {gap.what}"[:LINE] for gap in gaps)
+        seen[TESTS] = overruled(own_words[TESTS], TESTS, Status.NEEDS_REVISION, lines)
     if unfinished_ones:
-        lines = tuple(f"the engine knows: {one.what}" for one in unfinished_ones)
-        seen[TASKS] = overruled(said[TASKS], TASKS, Status.NEEDS_REVISION, lines)
+        lines = tuple(f"the engine knows: {task.what}" for task in unfinished_ones)
+        seen[TASKS] = overruled(own_words[TASKS], TASKS, Status.NEEDS_REVISION, lines)
         gaps, beyond = (*gaps, *unfinished_ones), (*beyond, *unfinished_ones)
-    asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
+    memories = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
     notes = {GATE: build.said.splitlines()[-SHOWN:]} if build is not None and not build.ok else {}
-    notes |= {TESTS: [one.what for one in gaps if one not in unfinished_ones]} if len(returned) > 1 else {}
-    notes |= {TASKS: [one.what for one in unfinished_ones]}
-    await lead.write_files("verification", returned, asked, notes=notes)
-    decision = max(map(VERIFICATION_TABLE.decide, (seen, said)), key=lambda one: RANK.index(one.status))
-    result = CheckResult(_with_engine_notes(decision, said, seen), said, returned, gaps, beyond)
+    notes |= {TESTS: [gap.what for gap in gaps if gap not in unfinished_ones]} if len(returned) > 1 else {}
+    notes |= {TASKS: [task.what for task in unfinished_ones]}
+    await lead.write_files("verification", returned, memories, notes=notes)
+    decision = max(map(VERIFICATION_TABLE.decide, (seen, own_words)), key=lambda decision: RANK.index(decision.status))
+    result = CheckResult(_with_engine_notes(decision, own_words, seen), own_words, returned, gaps, beyond)
     await lead.end_step("verification", result.decision, VERIFIERS, result.silent)
     return result
 
 
 def _with_engine_notes(
-    decision: ClusterDecision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]
+    decision: ClusterDecision, own_words: Mapping[str, Memory | None], with_engine: Mapping[str, Memory | None]
 ) -> ClusterDecision:
     """Mark the reasons in which the engine contradicts the agent's own reply."""
 
     def with_note(line: str) -> str:
         name = line.partition(":")[0]
-        own = said.get(name)
-        better = own is not None and own != seen.get(name) and own.status is Status.DONE
+        memory = own_words.get(name)
+        better = memory is not None and memory != with_engine.get(name) and memory.status is Status.DONE
         return f"{line} (by the engine's own run; {name} said DONE)" if better else line
 
     return decision.model_copy(update={"why": tuple(map(with_note, decision.why))})
@@ -282,7 +292,7 @@ async def decide_review(
     _keep_objections(lead, memories)
     decision = REVIEW_TABLE.decide(memories)
     if gaps and decision.status is Status.DONE:  # the reviewers are content, but the engine found a gap
-        why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
+        why = tuple(f"the engine found: {gap.what}"[:LINE] for gap in gaps[:SHOWN])
         decision = ClusterDecision(status=Status.NEEDS_REVISION, why=why)
     result = CheckResult(decision, memories, returned, gaps)
     await lead.end_step("review", decision, REVIEWERS, result.silent)
@@ -321,22 +331,28 @@ async def record_open_objections(lead: Orchestrator, verification: CheckResult, 
     again = verification.repeated_critiques(lead.critiques) | review.repeated_critiques(lead.critiques)
     feature = verification.returned.get("v-feature")
     looked = (feature and feature.good) or review.decision.status is not Status.ERROR
-    left = {name: one for name, one in lead.critiques.items() if name in again or not looked}
-    left |= {name: one for name, one in lead.critiques.items() if one.severity >= Severity.CRITICAL}
-    lead.run.judgement.set_unverified("critiques", [_as_note(*one) for one in lead.critiques.items()])
+    remaining = {name: critique for name, critique in lead.critiques.items() if name in again or not looked}
+    remaining |= {name: critique for name, critique in lead.critiques.items() if critique.severity >= Severity.CRITICAL}
+    lead.run.judgement.set_unverified("critiques", [_as_note(*critique) for critique in lead.critiques.items()])
     for critic in CRITICS:
-        lead.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
-    closed = sorted(lead.critiques.keys() - left.keys())
+        lead.run.judgement.object(critic, [critique for critique in remaining.values() if critique.by == critic])
+    closed = sorted(lead.critiques.keys() - remaining.keys())
     if lead.critiques:
-        await lead.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
+        await lead.run.record(CritiqueClosed(stands=tuple(sorted(remaining)), closed=tuple(closed)))
 
 
 def note_unchecked_criteria(lead: Orchestrator) -> None:
     """Record a warning for each criterion of `feature.md` that is not in the contract, for example because the user's
     file covers the whole request."""
-    held = {name for one in lead.run.judgement.contract().requirements for name in (one.id, *one.covers)}
+    held = {
+        name
+        for requirement in lead.run.judgement.contract().requirements
+        for name in (requirement.id, *requirement.covers)
+    }
     notes = [
-        f"{one.id} of {FEATURE} has no check of its own: {one.text}" for one in lead.criteria if one.id not in held
+        f"{criterion.id} of {FEATURE} has no check of its own: {criterion.text}"
+        for criterion in lead.criteria
+        if criterion.id not in held
     ]
     lead.run.judgement.set_unverified("criteria", notes)
 
@@ -352,7 +368,7 @@ def withdrawn_by(returned: Mapping[str, Returned[Any]]) -> set[str]:
     return {
         name
         for name, back in returned.items()
-        if back.good and not any(_is_grave(worst_severity(name, one), one.status) for one in _replies_of(back))
+        if back.good and not any(_is_grave(worst_severity(name, reply), reply.status) for reply in _replies_of(back))
     }
 
 
@@ -368,9 +384,9 @@ def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)
 
 
-def _keep_objections(lead: Orchestrator, said: Mapping[str, Memory | None]) -> None:
+def _keep_objections(lead: Orchestrator, own_words: Mapping[str, Memory | None]) -> None:
     """Remember which agents object. Only the agent itself can withdraw an objection; silence or failure does not."""
-    for name, memory in said.items():
+    for name, memory in own_words.items():
         if memory is None or memory.status is Status.ERROR or name == KNOWLEDGE:
             continue
         lead.objecting.pop(name, None)
@@ -383,8 +399,10 @@ def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[F
     now, before = checked.said.get(name), lead.objecting.get(name)
     if before is None or (now is not None and now.status is not Status.ERROR):
         return ()
-    words = before.findings or (f"{name}: {before.status}",)
-    return tuple(Finding(what=f"{line} (said before the last change; {name} gave no answer since)") for line in words)
+    findings = before.findings or (f"{name}: {before.status}",)
+    return tuple(
+        Finding(what=f"{line} (said before the last change; {name} gave no answer since)") for line in findings
+    )
 
 
 def grave_critiques(
@@ -392,15 +410,16 @@ def grave_critiques(
 ) -> dict[str, Finding]:
     """Critiques that are High or worse after the revision, by id. If a critic gave no second answer, its answer
     `before` counts."""
-    found = list[Finding]()
+    critiques = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
         for reply in _replies_of(back):
             if _is_grave(worst_severity(name, reply), reply.status):
-                found += [
-                    one.model_copy(update={"by": name}) for one in _grave_lines(reply, worst_severity(name, reply))
+                critiques += [
+                    finding.model_copy(update={"by": name})
+                    for finding in _grave_lines(reply, worst_severity(name, reply))
                 ]
-    return {f"C{number}": one for number, one in enumerate(found, 1)}
+    return {f"C{number}": finding for number, finding in enumerate(critiques, 1)}
 
 
 def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
@@ -408,14 +427,17 @@ def _grave_lines(reply: PipelineReply, worst: str) -> list[Finding]:
     are High or worse, only those are returned, and only the gravest of them get that severity. Otherwise all get it. A
     reply without findings gives its key findings, else its summary."""
     whole = Severity.CRITICAL if worst == Concern.CRITICAL else Severity.HIGH
-    grave = [one for one in reply.findings if one.severity >= Severity.HIGH]
+    grave = [finding for finding in reply.findings if finding.severity >= Severity.HIGH]
     if grave:
-        most = max(one.severity for one in grave)
+        most = max(finding.severity for finding in grave)
         return [
-            Finding(what=one.what[:LINE], severity=whole if one.severity == most else one.severity) for one in grave
+            Finding(what=finding.what[:LINE], severity=whole if finding.severity == most else finding.severity)
+            for finding in grave
         ]
-    lines = [one.what for one in reply.findings] or list(reply.key_findings) or [reply.summary or reply.severity]
-    return [Finding(what=one[:LINE], severity=whole) for one in lines]
+    lines = (
+        [finding.what for finding in reply.findings] or list(reply.key_findings) or [reply.summary or reply.severity]
+    )
+    return [Finding(what=line[:LINE], severity=whole) for line in lines]
 
 
 def _is_grave(severity: str, status: Status) -> bool:
@@ -438,31 +460,33 @@ def gaps_by_task(
     The engine assigns findings by requirement, file and task id, and adds a gap for each unfinished task. Findings
     about no particular task go to every task in the result; if the result is empty, to all tasks of the plan.
     """
-    found: dict[str, list[Finding]] = {}
-    known = {one.id for one in lead.tasks}
+    gaps_of: dict[str, list[Finding]] = {}
+    known = {work.id for work in lead.tasks}
     for task, what in assigned:
         if task in known:
-            found.setdefault(task, []).append(Finding(what=what, where="the planner"))
-    for one in lead.tasks if before else ():
-        if one not in before:
-            found.setdefault(one.id, [])
-    findings, left = tuple(findings), list[Finding]()
-    for finding in (*(one for one in open_task_gaps(lead) if one not in findings), *findings):
+            gaps_of.setdefault(task, []).append(Finding(what=what, where="the planner"))
+    for planned in lead.tasks if before else ():
+        if planned not in before:
+            gaps_of.setdefault(planned.id, [])
+    findings, unassigned = tuple(findings), list[Finding]()
+    for finding in (*(gap for gap in open_task_gaps(lead) if gap not in findings), *findings):
         served = [work.id for work in lead.tasks if _concerns(work, finding)]
-        left += [finding] if not served else []
+        unassigned += [finding] if not served else []
         for task in served:
-            found.setdefault(task, []).append(finding)
-    for task in found or (sorted(known) if left else ()):
-        found.setdefault(task, []).extend(left)
-    return {task: gaps[:SHOWN] for task, gaps in found.items()}
+            gaps_of.setdefault(task, []).append(finding)
+    for task in gaps_of or (sorted(known) if unassigned else ()):
+        gaps_of.setdefault(task, []).extend(unassigned)
+    return {task: gaps[:SHOWN] for task, gaps in gaps_of.items()}
 
 
 def open_task_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
     """A gap for each task that no agent has finished, whatever the verifiers say."""
-    ids = (one.id for one in lead.tasks if one.id in lead.unfinished)
-    return tuple(Finding(what=f"{one} is open: nobody has finished it") for one in ids)
+    ids = (task.id for task in lead.tasks if task.id in lead.unfinished)
+    return tuple(Finding(what=f"{task} is open: nobody has finished it") for task in ids)
 
 
-def _concerns(work: Work, one: Finding) -> bool:
-    where, named = one.where.partition(":")[0].removeprefix("./"), (f"{work.id}:", f"{work.id} is open")
-    return one.requirement in work.criteria or (bool(where) and where in work.files) or one.what.startswith(named)
+def _concerns(work: Work, finding: Finding) -> bool:
+    where, named = finding.where.partition(":")[0].removeprefix("./"), (f"{work.id}:", f"{work.id} is open")
+    return (
+        finding.requirement in work.criteria or (bool(where) and where in work.files) or finding.what.startswith(named)
+    )

@@ -86,7 +86,7 @@ class Stages:
 
     @property
     def has_begun(self) -> bool:
-        return any(one.times or one.result for one in list(self.all.values()))
+        return any(stage.times or stage.result for stage in list(self.all.values()))
 
     @property
     def rounds(self) -> int:
@@ -126,9 +126,9 @@ class Stages:
     def end(self, name: str = "", result: str = "", why: tuple[str, ...] = ()) -> None:
         stage = self.all.get(name or self.current)
         if stage and (stage.state == "running" or result):
-            said = result or stage.result or DONE
+            final = result or stage.result or DONE
             self.all[stage.name] = replace(
-                stage, state="ended", result=said, why=why or stage.why, times=max(1, stage.times)
+                stage, state="ended", result=final, why=why or stage.why, times=max(1, stage.times)
             )
 
 
@@ -138,15 +138,15 @@ def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
     return {
         "steps": [
             {
-                "step": one.name,
-                "number": one.number,
-                "state": one.state or "open",
-                "result": one.result,
-                "why": list(one.why),
-                "times": one.times,
-                "agents": agents(one, calls),
+                "step": stage.name,
+                "number": stage.number,
+                "state": stage.state or "open",
+                "result": stage.result,
+                "why": list(stage.why),
+                "times": stage.times,
+                "agents": agents(stage, calls),
             }
-            for one in stages.all.values()
+            for stage in stages.all.values()
         ],
         "waves": stages.wave,
         "tasks": len(stages.tasks),
@@ -162,11 +162,11 @@ def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
 
 def agents(stage: PipelineStage, calls: Iterable[CallRow]) -> list[dict[str, Any]]:
     """The agents of a step: the state of their last call, what they said, and how often they were asked."""
-    own: dict[str, list[CallRow]] = {name: [] for name in stage.agents}
-    for one in calls:
-        name = step_name(one.key)
-        if name in own or step_of(one.role) == stage.name:
-            own.setdefault(name, []).append(one)
+    calls_of: dict[str, list[CallRow]] = {name: [] for name in stage.agents}
+    for row in calls:
+        name = step_name(row.key)
+        if name in calls_of or step_of(row.role) == stage.name:
+            calls_of.setdefault(name, []).append(row)
     return [
         {
             "name": name,
@@ -174,7 +174,7 @@ def agents(stage: PipelineStage, calls: Iterable[CallRow]) -> list[dict[str, Any
             "claim": theirs[-1].claim if theirs else "",
             "calls": len(theirs),
         }
-        for name, theirs in own.items()
+        for name, theirs in calls_of.items()
     ]
 
 
@@ -264,12 +264,12 @@ def _task(stages: Stages, part: str) -> str:
 def continuations(run: str, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
     """How to continue a pipeline that ended: agents that gave no answer are asked again; if all answered, their
     findings are fixed, and everything is checked again."""
-    last = {one.cluster: one for _, one in of_kind(events, ClusterDecided)}
+    last = {event.cluster: event for _, event in of_kind(events, ClusterDecided)}
     checks = [last[name] for name in ("verification", "review") if name in last]
-    critiques = [one.stands for _, one in of_kind(events, CritiqueClosed)]
-    if silent := [name for one in checks for name in one.silent]:
+    critiques = [event.stands for _, event in of_kind(events, CritiqueClosed)]
+    if silent := [name for check in checks for name in check.silent]:
         yield f"trued resume {run}", f"asks {', '.join(silent)} again (no answer so far)"
-    elif any(one.result != Status.DONE for one in checks) or (critiques and critiques[-1]):
+    elif any(check.result != Status.DONE for check in checks) or (critiques and critiques[-1]):
         yield f"trued resume {run}", "fixes what was found, then checks everything again"
 
 
@@ -344,7 +344,7 @@ class PipelineView(WorkflowView):
             return f" {stages.merged}/{len(stages.tasks)}" if stages.tasks else ""
         if len(stage.agents) < 2:
             return ""
-        ended = {step_name(one.key): one.state != "running" for one in calls}
+        ended = {step_name(call.key): call.state != "running" for call in calls}
         return f" {sum(ended.get(name, False) for name in stage.agents)}/{len(stage.agents)}"
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterator[StyledLine]:

@@ -136,8 +136,8 @@ class ChunkSection(Value):
         chunks get them, too."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
-        for one in self.iterations:
-            lines += [f"- asked by a person: {text}" for text in one.asked]
+        for iteration in self.iterations:
+            lines += [f"- asked by a person: {text}" for text in iteration.asked]
         if last:
             lines += [f"- files: {', '.join(path for path, _ in last.files)}"] if last.files else []
             lines += [f"- note: {text}" for text in last.notes]
@@ -156,7 +156,8 @@ def status_of(verdict: Verdict) -> ChunkStatus:
 def reasons_of(verdict: Verdict) -> tuple[str, ...]:
     """The reasons for a verdict that an implementer may know: nothing about held-out cases."""
     states = (
-        f"{one.id} is {one.grade}{f': {one.why[0]}' if one.holds and one.why else ''}" for one in verdict.requirements
+        f"{judgement.id} is {judgement.grade}{f': {judgement.why[0]}' if judgement.holds and judgement.why else ''}"
+        for judgement in verdict.requirements
     )
     return (*states, *(located(gap.what, gap.where) for gap in verdict.gaps))
 
@@ -218,11 +219,11 @@ def excerpt(existing: str, sections: Iterable[ChunkSection], chunk: str) -> str:
     """What the next agent on the chunk should read of MEMORY.md: people's own sections, what earlier runs
     wrote about this chunk, and what this run has learned so far. Long texts are cut; "" if there is nothing."""
     before, log, after = _split(existing)
-    own = "\n\n".join(part.strip() for part in (before, after) if part.strip())
+    persons_text = "\n\n".join(part.strip() for part in (before, after) if part.strip())
     earlier = next((text.strip() for name, text in log if name == chunk), "")
     learnt = "\n\n".join(section.memory for section in sections)
     parts = (
-        ("People wrote:", own[:OWN_LIMIT], len(own) > OWN_LIMIT),
+        ("People wrote:", persons_text[:OWN_LIMIT], len(persons_text) > OWN_LIMIT),
         (f"Earlier runs on chunk {chunk}:", earlier[-EARLIER_LIMIT:], len(earlier) > EARLIER_LIMIT),
         ("This run so far:", learnt[-LEARNT_LIMIT:], len(learnt) > LEARNT_LIMIT),
     )
@@ -239,28 +240,30 @@ def _chunk_heading(section: ChunkSection) -> str:
 
 
 def _body(section: ChunkSection, before: int = 0) -> Iterator[str]:
-    for number, one in enumerate(section.iterations, before + 1):
+    for number, iteration in enumerate(section.iterations, before + 1):
         yield f"#### Team A – Iteration {number}\n"
-        if one.asked:
-            yield from _list("Asked by a person", map(_escaped, one.asked))
-        yield from _list("Implemented", map(_escaped, one.implemented))
-        yield from _list("Files", (f"`{path}`{f' – {_escaped(what)}' if what else ''}" for path, what in one.files))
-        if one.refuted:
-            yield from _list("Claim refuted: git has no change of", map(_escaped, one.refuted))
-        yield from _list("Notes", map(_escaped, one.notes))
+        if iteration.asked:
+            yield from _list("Asked by a person", map(_escaped, iteration.asked))
+        yield from _list("Implemented", map(_escaped, iteration.implemented))
+        yield from _list(
+            "Files", (f"`{path}`{f' – {_escaped(what)}' if what else ''}" for path, what in iteration.files)
+        )
+        if iteration.refuted:
+            yield from _list("Claim refuted: git has no change of", map(_escaped, iteration.refuted))
+        yield from _list("Notes", map(_escaped, iteration.notes))
         yield f"#### Team B – Iteration {number}\n"
-        if one.assessed:
-            yield from _list("Requirements", map(_escaped, one.assessed))
-        yield from _list("Steel-man", map(_escaped, one.steel_man))
-        yield from _list("Gaps", map(_escaped, one.gaps))
-        yield from _list("Fixed", map(_escaped, one.fixed))
-        yield f"**Status:** {one.status}\n"
-        if one.verdict:
+        if iteration.assessed:
+            yield from _list("Requirements", map(_escaped, iteration.assessed))
+        yield from _list("Steel-man", map(_escaped, iteration.steel_man))
+        yield from _list("Gaps", map(_escaped, iteration.gaps))
+        yield from _list("Fixed", map(_escaped, iteration.fixed))
+        yield f"**Status:** {iteration.status}\n"
+        if iteration.verdict:
             yield f"#### Engine – Iteration {number}\n"
-            yield f"**Verdict:** {_escaped(one.verdict)}\n"
-            yield from _list("Reasons", map(_escaped, one.reasons))
-        if one.put_back:
-            yield from _list("Put back", map(_escaped, one.put_back))
+            yield f"**Verdict:** {_escaped(iteration.verdict)}\n"
+            yield from _list("Reasons", map(_escaped, iteration.reasons))
+        if iteration.put_back:
+            yield from _list("Put back", map(_escaped, iteration.put_back))
     yield f"**Chunk status:** {MARKS[section.status]}\n"
     if section.gaps:
         yield from _list("Remaining gaps", map(_escaped, section.gaps))
@@ -297,9 +300,9 @@ def _unescaped(text: str) -> str:
 
 def _chunk_of(line: str) -> str:
     """The chunk that a heading of the log names; "" if it names none."""
-    _, found, rest = line.strip().partition("Chunk ")
+    _, marker, rest = line.strip().partition("Chunk ")
     chunk = re.split(r"(?<!\\):", rest, maxsplit=1)[0]
-    return _unescaped(chunk).strip() if found else ""
+    return _unescaped(chunk).strip() if marker else ""
 
 
 def memory_files(plan: str) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ def requirements_for(contract: Contract, goal: Goal, criterion: AcceptanceItem) 
         requirement
         for requirement in every
         for texts in [{_comparable(requirement.text), *(_entry(entry, goal) for entry in requirement.covers)}]
-        if text in texts or any(each != whole and _quotes(text, each) for each in texts)
+        if text in texts
+        or any(requirement_text != whole and _quotes(text, requirement_text) for requirement_text in texts)
     )
 
 

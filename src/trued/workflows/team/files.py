@@ -211,7 +211,7 @@ class Records(Value):
             "dev/progress.md": _progress(self.working.values()),
             "qa/results.md": _results(self.results, self.logs.get("tests", Log()).count),
         }
-        files |= {ARCHIVE: kept} if (archived := archive(backlog)) else {}
+        files |= {ARCHIVE: archived} if (archived := archive(backlog)) else {}
         for name, (path, title) in LOGS.items():
             files |= self.logs.get(name, Log()).files(path, title)
         for role in ROLES:

@@ -26,4 +26,4 @@ def calls(work: SealedWork) -> Mapping[str, CallRange]:
     looks = 1 + -(-tasks // FEATURE_TASKS)
     whole = {"pm": (0, cycles * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, cycles * looks)}
     every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
-    return {role: each for role, each in every.items() if role not in team.off}
+    return {role: calls_of_role for role, calls_of_role in every.items() if role not in team.off}

@@ -55,60 +55,60 @@ async def start_crew(run: Run, goal: Goal) -> Crew:
     run.branch.own(FOLDER)
     kind = with_user_commands(await detect_project(run.branch), run.settings.commands)
     crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
-    left = await _files_left(run)
-    notes = context_notes(left.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
-    if notes and "context.md" not in left:
+    texts = await _files_left(run)
+    notes = context_notes(texts.get("context.md") or await run.branch.read(OLD_CONTEXT, run.branch.base) or "")
+    if notes and "context.md" not in texts:
         moved = f"{counted(len(notes), 'line of it is', 'lines of it are')} in context.md now"
         await run.record(FileTakenOver(file=OLD_CONTEXT, said=(moved,)))
-    records = crew.records.continued(left)
+    records = crew.records.continued(texts)
     notes = tuple(dict.fromkeys((*kind.why, *notes)))
     crew = crew.with_records(records.with_project(kind.name, kind.commands, notes))
     crew = await _take_over_old_plan(run, crew, notes)
-    return _with_earlier_goals(crew, left)
+    return _with_earlier_goals(crew, texts)
 
 
 async def _files_left(run: Run) -> dict[str, str]:
     """The team's files as earlier goals left them on the base, by their path in the folder."""
     base = run.branch.base
-    paths = [one for one in await run.branch.paths(base) if one.startswith(FOLDER)]
-    found = await run.branch.texts(paths, base)
-    return {path.removeprefix(FOLDER): text for path, text in found.items() if text is not None}
+    paths = [name for name in await run.branch.paths(base) if name.startswith(FOLDER)]
+    texts = await run.branch.texts(paths, base)
+    return {path.removeprefix(FOLDER): text for path, text in texts.items() if text is not None}
 
 
-def _with_earlier_goals(crew: Crew, left: Mapping[str, str]) -> Crew:
+def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
     """Continue the backlog of earlier goals, and keep the text of these goals. A backlog that cannot be parsed is
     ignored."""
     try:
-        backlog = with_archive(parse_backlog(left.get(BACKLOG, "")), left.get(ARCHIVE, ""))
+        backlog = with_archive(parse_backlog(texts.get(BACKLOG, "")), texts.get(ARCHIVE, ""))
     except BadInput:
         return crew
     if crew.backlog.features:  # the backlog is an older list of tasks: its completed features belong to an earlier goal
-        done = tuple(one.id for one in crew.backlog.features if one.status == "completed")
+        done = tuple(feature.id for feature in crew.backlog.features if feature.status == "completed")
         return crew if crew.planned_before else crew.model_copy(update={"earlier": done})
     if not backlog.features:
         return crew
-    goals = f"{left.get(EARLIER_GOALS) or '# Earlier goals'}".rstrip()
-    if (goal := left.get("goal.md", "").strip()) and goal != crew.goal.text.strip():
+    goals = f"{texts.get(EARLIER_GOALS) or '# Earlier goals'}".rstrip()
+    if (goal := texts.get("goal.md", "").strip()) and goal != crew.goal.text.strip():
         goals += f"\n\n## Features up to {backlog.features[-1].id}\n\n{quoted(goal)}"
-    kept = {**crew.kept, f"{FOLDER}{EARLIER_GOALS}": f"{goals}\n"}
-    return crew.with_earlier_goals(backlog).model_copy(update={"kept": kept})
+    kept_files = {**crew.kept, f"{FOLDER}{EARLIER_GOALS}": f"{goals}\n"}
+    return crew.with_earlier_goals(backlog).model_copy(update={"kept": kept_files})
 
 
 async def _settings(run: Run) -> TeamSettings:
     """The run's settings. Those left at their default are taken from an older tool's configuration, unless an
     earlier team left its own `config.toml` on the base."""
-    given, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
+    team, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
-        return given
+        return team
     try:
         old, notes = team_settings(text)
     except BadInput as error:
         await run.record(FileNotTakenOver(file=OLD_CONFIG, why=str(error)))
-        return given
+        return team
     await run.record(FileTakenOver(file=OLD_CONFIG, said=tuple(notes)))
     default = TeamSettings()
-    taken = {name: one for name, one in old.items() if getattr(given, name) == getattr(default, name)}
-    return given.model_copy(update=taken)
+    taken = {name: value for name, value in old.items() if getattr(team, name) == getattr(default, name)}
+    return team.model_copy(update=taken)
 
 
 async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -> Crew:
@@ -122,8 +122,8 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
     if await run.branch.read(original, run.branch.base) == text:
         # An earlier run has already taken the list over, so the backlog that it left has the current state.
         try:
-            left = parse_backlog(await run.branch.read(BACKLOG_PATH, run.branch.base) or "")
-            return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
+            earlier = parse_backlog(await run.branch.read(BACKLOG_PATH, run.branch.base) or "")
+            return crew.with_old_plan(earlier, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
     old = migrate(text, file, crew.attempts)
@@ -144,11 +144,11 @@ async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
 async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
     """Write the team's files before anybody works. The commit with these files is not the base: the work is still
     compared with the user's commit."""
-    sealed = tuple(one.id for feature in crew.features for one in feature.criteria)
-    crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(one.id for one in crew.backlog.features)})
+    sealed = tuple(criterion.id for feature in crew.features for criterion in feature.criteria)
+    crew = crew.model_copy(update={"sealed": sealed, "planned": tuple(other.id for other in crew.backlog.features)})
     crew = crew.with_records(crew.records.with_plan(crew.features, decisions, run.branch.when))
     crew = await write_files(run, crew, "docs: what the team has to do")
-    features = tuple(f"{one.id}: {one.name}" for one in crew.features[:FOUND])
+    features = tuple(f"{other.id}: {other.name}" for other in crew.features[:FOUND])
     await report(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
     return crew
 
@@ -170,21 +170,21 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
     backlog = crew.backlog
     name = backlog.feature(task or feature).id if task or feature else ""
     done, every = crew.task_counts
-    one = backlog.task(task) if task else None
+    backlog_task = backlog.task(task) if task else None
     value = TeamReported(
         kind=kind,
         feature=name,
         feature_name=backlog.feature(name).name if name else "",
         task=task,
-        task_name=one.description if one else "",
-        attempt=one.attempts if one else 0,
-        attempts=one.limit if one else 0,
-        features_done=sum(each.status == "completed" for each in crew.features),
+        task_name=backlog_task.description if backlog_task else "",
+        attempt=backlog_task.attempts if backlog_task else 0,
+        attempts=backlog_task.limit if backlog_task else 0,
+        features_done=sum(feature.status == "completed" for feature in crew.features),
         features=len(crew.features),
         tasks_done=done,
         tasks=every,
         recoveries=crew.recoveries,
-        state=one.state if one else backlog.feature(name).status if name else "",
+        state=backlog_task.state if backlog_task else backlog.feature(name).status if name else "",
         **more,
     )
     await run.record(value)
@@ -284,7 +284,7 @@ async def record_attempt(run: Run, crew: Crew, work: TaskInProgress, gaps: Seque
         crew = crew.with_idle_done(work.task) if work.shown and work.due else crew
     task = crew.backlog.task(work.task)
     crew = crew.with_records(_with_test(crew.records, work, task, run.branch.when))
-    why = tuple(one.what for one in gaps)
+    why = tuple(gap.what for gap in gaps)
     why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=why)
     if task.state == "failed":
@@ -303,7 +303,7 @@ async def _put_off(run: Run, crew: Crew, work: TaskInProgress) -> Crew:
     crew = crew.with_idle(work.task)
     task = crew.backlog.task(work.task)
     crew = crew.with_records(_with_test(crew.records, work, task, run.branch.when))
-    await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=tuple(one.what for one in work.gaps))
+    await report(run, crew, "task", task=work.task, qa=_qa_result(work), why=tuple(gap.what for gap in work.gaps))
     _show_progress(run, crew)
     return await write_files(run, crew, f"docs: {work.task} put off")
 
@@ -314,7 +314,7 @@ def _without_questions(work: TaskInProgress) -> tuple[Finding, ...]:
     asks = work.developed.asks if work.developed else None
     if asks is None:
         return work.gaps
-    return tuple(Finding(what="a question") if asks.text in one.what else one for one in work.gaps)
+    return tuple(Finding(what="a question") if asks.text in gap.what else gap for gap in work.gaps)
 
 
 def _qa_result(work: TaskInProgress) -> str:
@@ -331,8 +331,8 @@ def _qa_result(work: TaskInProgress) -> str:
 def _with_test(records: Records, work: TaskInProgress, task: BacklogTask, when: float) -> Records:
     """The team's records with this attempt added: QA's failures, the engine's findings and, if the task is done, what
     was done."""
-    own = {one.finding.what: one for one in work.failures}
-    failures = [own.get(gap.what, gap.what) for gap in work.gaps]
+    failures_by_text = {failure.finding.what: failure for failure in work.failures}
+    failures = [failures_by_text.get(gap.what, gap.what) for gap in work.gaps]
     tried = [*work.tested.tried] if work.tested else []
     tried.append(f"the engine's own checks: {counted(len(work.judged), 'requirement')}")
     summary = work.developed.summary if work.developed else ""
@@ -366,7 +366,7 @@ async def record_specification(run: Run, crew: Crew, feature: str, specified: Fe
     """Record the tech lead's specification and decisions, and the tests that will show the feature."""
     crew = crew.with_spec(feature, specified.spec, specified.tests, specified.needs)
     crew = _with_planner_doubt(crew, "techlead", feature, feature, specified)
-    commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[feature]]
+    commands = [f"{test.command}{f' (after {test.task})' if test.task else ''}" for test in crew.tests[feature]]
     records = crew.records.with_spec(
         crew.backlog.feature(feature), specified.spec, commands, specified.decisions, run.branch.when
     )
@@ -375,11 +375,11 @@ async def record_specification(run: Run, crew: Crew, feature: str, specified: Fe
 
 async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues: Sequence[Finding]) -> Crew:
     """Add the PM's fix tasks to the backlog. `feature`: the validated feature; "" for all features together."""
-    about, titles, when = feature or "all features", [one.title for one in fixes.tasks], run.branch.when
+    about, titles, when = feature or "all features", [task.title for task in fixes.tasks], run.branch.when
     crew = crew.with_fixes(feature, fixes.tasks, issues)
     crew = _with_planner_doubt(crew, "pm", feature, f"fix tasks for {about}", fixes)
     await run.record(FixTasksMade(about=about, tasks=tuple(run.context.redact(titles))))
-    wanted = "\n".join(one.what for one in issues)
+    wanted = "\n".join(issue.what for issue in issues)
     request = f"{about} failed:\n{wanted}"
     records = crew.records.with_message("pm", "uat", request, when, kind="request", priority="high")
     records = records.with_answer("pm", counted(len(titles), "fix task"), when)
@@ -402,10 +402,10 @@ async def find_issues(
     name, objections = subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
     proven = not objections and name in crew.proven
-    found = () if proven else verdict_gaps(await run.prove(subject, objections, by=uat))
+    gaps = () if proven else verdict_gaps(await run.prove(subject, objections, by=uat))
     if uat:
         await uat.close()
-    return found
+    return gaps
 
 
 async def record_validation(
@@ -414,7 +414,7 @@ async def record_validation(
     """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
     replies, the second one after it saw the evidence; empty if nobody validates."""
     validated = replies[0] if replies else None
-    name, why = subject_name(subject), tuple(one.what for one in issues)
+    name, why = subject_name(subject), tuple(issue.what for issue in issues)
     crew = crew if issues else crew.with_proven(name)
     result = "failed" if issues else "passed"
     if isinstance(subject, Plan):
@@ -429,23 +429,23 @@ async def record_validation(
 
 
 def _with_validation(
-    records: Records, feature: str, replies: Sequence[Validated], found: Sequence[Finding], when: float
+    records: Records, feature: str, replies: Sequence[Validated], gaps: Sequence[Finding], when: float
 ) -> Records:
     """The team's records with a validation added: what was tried, the issues left after evidence, and requirements not
     met."""
     validated = replies[0] if replies else None
-    own = {one.finding.what: one for reply in replies for one in reply.issues}
+    own_issues = {issue.finding.what: issue for reply in replies for issue in reply.issues}
     tried = validated.tried if validated else ("nobody validated it, because UAT is off; only the engine's checks ran",)
-    unmet = tuple(dict.fromkeys(one for reply in replies for one in reply.not_met)) if found else ()
+    unmet = tuple(dict.fromkeys(requirement for reply in replies for requirement in reply.not_met)) if gaps else ()
     if len(replies) > 1:  # what UAT withdrew after seeing the evidence is not listed
-        unmet = tuple(one for one in unmet if any(one in each.what for each in found))
-    listed = {f"not met: {one}" for one in unmet}
-    left = [own.get(one.what, one.what) for one in found if one.what not in listed]
+        unmet = tuple(requirement for requirement in unmet if any(requirement in gap.what for gap in gaps))
+    listed = {f"not met: {requirement}" for requirement in unmet}
+    remaining = [own_issues.get(gap.what, gap.what) for gap in gaps if gap.what not in listed]
     if validated:
         records = records.with_message("uat", "pm", f"Validate {feature or 'all features'}", when, kind="request")
-        records = records.with_answer("uat", "failed" if found else "passed", when)
-    decision = "failed" if found else ", ".join(("passed", *_overruled(validated)))
-    return records.with_validation(feature, decision, when, tried=tried, issues=left, not_met=unmet)
+        records = records.with_answer("uat", "failed" if gaps else "passed", when)
+    decision = "failed" if gaps else ", ".join(("passed", *_overruled(validated)))
+    return records.with_validation(feature, decision, when, tried=tried, issues=remaining, not_met=unmet)
 
 
 def _overruled(validated: Validated | None) -> tuple[str, ...]:
@@ -477,7 +477,7 @@ async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
 
 def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
     """Yield (feature, reasons) for people's rejections; feature "" if the same reasons reject several features."""
-    features, reasons = {one.id for one in crew.features}, dict[tuple[Finding, ...], list[str]]()
+    features, reasons = {feature.id for feature in crew.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
         gaps = run.take_feedback(task).gaps
         if task.id in features and gaps:
@@ -487,5 +487,5 @@ def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[t
 
 
 def _first_criterion(crew: Crew, feature: str) -> str:
-    own = crew.backlog.feature(feature).criteria if feature else ()
-    return own[0].id if own else ""
+    criteria = crew.backlog.feature(feature).criteria if feature else ()
+    return criteria[0].id if criteria else ""

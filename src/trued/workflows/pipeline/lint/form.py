@@ -44,80 +44,80 @@ def _front(page: PromptPage) -> Iterator[Found]:
 
 
 def _sections(page: PromptPage) -> Iterator[Found]:
-    headings = [one for one in page.sections if one.level == 1 or one.words in SECTIONS]
-    titles = [one for one in headings if one.level == 1]
+    headings = [section for section in page.sections if section.level == 1 or section.words in SECTIONS]
+    titles = [heading for heading in headings if heading.level == 1]
     if not titles:
         yield Found(page.shown, page.line, "TS-15.2", f"{page.name} has no title")
     elif headings[0] is not titles[0]:
         yield Found(page.shown, titles[0].line, "TS-15.3", "the title is below a section")
-    found = [one for one in headings if one.level > 1]
-    words = [one.words for one in found]
+    below = [heading for heading in headings if heading.level > 1]
+    present = [heading.words for heading in below]
     for title in SECTIONS:
-        if title not in words and not page.section(title) and not _is_opened_with(title, page):
+        if title not in present and not page.section(title) and not _is_opened_with(title, page):
             yield Found(
                 page.shown,
-                _line_of_missing(title, found) or page.line,
+                _line_of_missing(title, below) or page.line,
                 "TS-15.2",
                 f"the section {title.capitalize()!r} is missing",
             )
-    for number, one in enumerate(found):
-        if one.words in words[:number]:
-            yield Found(page.shown, one.line, "TS-15.2", f"the section {one.title!r} is there twice")
-    yield from _order(page, [one for number, one in enumerate(found) if one.words not in words[:number]])
+    for number, heading in enumerate(below):
+        if heading.words in present[:number]:
+            yield Found(page.shown, heading.line, "TS-15.2", f"the section {heading.title!r} is there twice")
+    yield from _order(page, [heading for number, heading in enumerate(below) if heading.words not in present[:number]])
 
 
 def _is_opened_with(title: str, page: PromptPage) -> bool:
     """Whether the opening text replaces this section: the role and the prohibitions may be there without a heading."""
     if title == "role":
         return bool(page.opening)
-    return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
+    return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", piece.text, re.I) for piece in page.opening)
 
 
-def _line_of_missing(title: str, found: Sequence[PromptSection]) -> int:
+def _line_of_missing(title: str, below: Sequence[PromptSection]) -> int:
     """The line to report for a missing section: the line of the section that should follow it, or of the last
     section."""
-    later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
-    return min(later) if later else max((one.line for one in found), default=0)
+    later = [section.line for section in below if section.words in SECTIONS[SECTIONS.index(title) :]]
+    return min(later) if later else max((section.line for section in below), default=0)
 
 
-def _order(page: PromptPage, found: Sequence[PromptSection]) -> Iterator[Found]:
+def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Found]:
     """Report each section that is below a section which it should precede. The report names the first such section."""
-    wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
-    left = list(found)
+    wanted = sorted(sections, key=lambda section: SECTIONS.index(section.words))
+    remaining = list(sections)
     for section in wanted:
-        if left[0] is not section and left.index(section) > 0:
-            above = left[0]
-            said = f"the section {section.title!r} is below {above.title!r} but belongs above it"
-            yield Found(page.shown, section.line, "TS-15.3", said)
-        left.remove(section)
+        if remaining[0] is not section and remaining.index(section) > 0:
+            above = remaining[0]
+            message = f"the section {section.title!r} is below {above.title!r} but belongs above it"
+            yield Found(page.shown, section.line, "TS-15.3", message)
+        remaining.remove(section)
 
 
 def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
     rules = {page.shown: _rules(page) for page in pages if page.section("operating rules")}
     for number in range(SAME):
-        known = Counter(_flat(own[number]) for own in rules.values() if len(own) > number)
+        known = Counter(_flat(rule_texts[number]) for rule_texts in rules.values() if len(rule_texts) > number)
         usual = known.most_common(1)[0][0] if known else ""
-        for shown, own in rules.items():
-            if len(own) > number and _flat(own[number]) != usual:
-                said = f"operating rule {number + 1} is not the same as in the other files"
-                yield Found(shown, own[number][0].line, "TS-15.4", said)
+        for shown, rule_texts in rules.items():
+            if len(rule_texts) > number and _flat(rule_texts[number]) != usual:
+                message = f"operating rule {number + 1} is not the same as in the other files"
+                yield Found(shown, rule_texts[number][0].line, "TS-15.4", message)
     for page in pages:
         section = page.section("operating rules")
         if section and len(rules[page.shown]) < SAME:
-            said = f"{len(rules[page.shown])} operating rules, but every file must begin with the same {SAME}"
-            yield Found(page.shown, section.line, "TS-15.4", said)
+            message = f"{len(rules[page.shown])} operating rules, but every file must begin with the same {SAME}"
+            yield Found(page.shown, section.line, "TS-15.4", message)
 
 
 def _rules(page: PromptPage) -> list[list[TextBlock]]:
     """The numbered items of the section "operating rules", each with the blocks below it."""
     section = page.section("operating rules")
-    own: list[list[TextBlock]] = []
-    for piece in takewhile(lambda one: one.kind != "heading", section.pieces if section else ()):
+    rules: list[list[TextBlock]] = []
+    for piece in takewhile(lambda piece: piece.kind != "heading", section.pieces if section else ()):
         if piece.kind == "item" and piece.number and not piece.inner:
-            own.append([piece])
-        elif own and piece.inner:
-            own[-1].append(piece)
-    return own
+            rules.append([piece])
+        elif rules and piece.inner:
+            rules[-1].append(piece)
+    return rules
 
 
 def _flat(rule: Sequence[TextBlock]) -> str:
@@ -135,25 +135,25 @@ def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
                 page.shown, section.line, "TS-16.1", f"the completion contract does not say when to reply {status}"
             )
     if in_pipeline and page.name in CHECKERS and "NEEDS_REVISION" not in offered:
-        said = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
-        yield Found(page.shown, section.line, "TS-16.2", said)
+        message = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
+        yield Found(page.shown, section.line, "TS-16.2", message)
     if in_pipeline and page.name not in REVISING and "NEEDS_REVISION" in offered:
-        said = f"{page.name} says DONE or ERROR, never NEEDS_REVISION"
-        yield Found(page.shown, offered["NEEDS_REVISION"], "TS-16.2", said)
+        message = f"{page.name} says DONE or ERROR, never NEEDS_REVISION"
+        yield Found(page.shown, offered["NEEDS_REVISION"], "TS-16.2", message)
     yield from _more_fields(page, section)
 
 
 def _offered(section: PromptSection) -> Iterator[tuple[str, int]]:
     """The statuses that an agent may end with, and their lines. If a line begins with statuses, only these count, and
     those that begin a quoted reply such as `ERROR: …`; the line only mentions any others."""
-    for piece in reversed([one for one in section.statements() if one.kind != "header"]):
+    for piece in reversed([statement for statement in section.statements() if statement.kind != "header"]):
         for start, text in _block_parts(piece):
-            yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
+            yield from ((status[1], piece.line_at(start + status.start())) for status in _statuses(text))
 
 
 def _statuses(text: str) -> Iterator[re.Match[str]]:
     if not LINE.match(text):
-        yield from (one for one in STATUS.finditer(text) if not is_denied(text, one.start(), one.end()))
+        yield from (match for match in STATUS.finditer(text) if not is_denied(text, match.start(), match.end()))
         return
     head = JOINED.match(text)
     end = head.end() if head else 0
@@ -180,8 +180,8 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
                 continue
             for literal in _literals(text, is_code=piece.kind == "code"):
                 if FIELD.search(PLACEHOLDERS.sub("", literal)):
-                    said = "the completion line has a field besides the status and its text"
-                    yield Found(page.shown, piece.line_at(start), "TS-16.3", said)
+                    message = "the completion line has a field besides the status and its text"
+                    yield Found(page.shown, piece.line_at(start), "TS-16.3", message)
                     break
 
 

@@ -29,8 +29,8 @@ def removed(files: Set) -> Iterator[Found]:
     for page in files.pages:
         if _is_aggregator(page):
             if not page.is_deprecated or follows_convention(page) or any(piece.number for piece in page.pieces):
-                said = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
-                yield Found(page.shown, page.line, "TS-1.1", said)
+                message = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
+                yield Found(page.shown, page.line, "TS-1.1", message)
         elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):
             yield from _aggregators(page)
             yield from _combined(page)
@@ -47,13 +47,13 @@ def _aggregators(page: PromptPage) -> Iterator[Found]:
     anchored = frozenset(anchor.pieces if anchor else ())
     steps = steps_by_line(page) if page.kind == "orchestrator" else {}
     for piece in active(page):
-        for found in AGGREGATOR.finditer(piece.text):
-            named = NAMED_AGGREGATOR.fullmatch(found[0])
+        for match in AGGREGATOR.finditer(piece.text):
+            named = NAMED_AGGREGATOR.fullmatch(match[0])
             spoken_of = page.kind != "agent" or piece in anchored
-            if named or (spoken_of and not is_denied(piece.text, found.start(), found.end())):
-                line = piece.line_at(found.start())
+            if named or (spoken_of and not is_denied(piece.text, match.start(), match.end())):
+                line = piece.line_at(match.start())
                 rule = "TS-13.2" if piece in anchored else _aggregator_rule(page, piece, steps)
-                yield Found(page.shown, line, rule, f"{found[0]!r}: there are no aggregators")
+                yield Found(page.shown, line, rule, f"{match[0]!r}: there are no aggregators")
 
 
 def _aggregator_rule(page: PromptPage, piece: TextBlock, steps: Mapping[int, str]) -> str:
@@ -65,7 +65,7 @@ def _aggregator_rule(page: PromptPage, piece: TextBlock, steps: Mapping[int, str
 
 
 def _combined(page: PromptPage) -> Iterator[Found]:
-    structure = next((one for one in page.sections if "documentation structure" in one.words), None)
+    structure = next((section for section in page.sections if "documentation structure" in section.words), None)
     lines = {
         line
         for piece in (structure.pieces if structure and page.kind == "orchestrator" else ())
@@ -83,8 +83,8 @@ def _synthesis(page: PromptPage) -> Iterator[Found]:
         return
     rule = "TS-3.2" if page.kind == "orchestrator" else "TS-3.1"
     for piece in active(page):
-        for found in SYNTHESIS.finditer(piece.text):
-            if rule == "TS-3.1" or not is_denied(piece.text, found.start(), found.end()):
-                yield Found(page.shown, piece.line_at(found.start()), rule, f"{found[0]!r}: research is not combined")
-        for found in re.finditer(r"\bstep\s+1\.2\b", piece.text, re.I) if rule == "TS-3.2" else ():
-            yield Found(page.shown, piece.line_at(found.start()), rule, "there is no step 1.2")
+        for match in SYNTHESIS.finditer(piece.text):
+            if rule == "TS-3.1" or not is_denied(piece.text, match.start(), match.end()):
+                yield Found(page.shown, piece.line_at(match.start()), rule, f"{match[0]!r}: research is not combined")
+        for match in re.finditer(r"\bstep\s+1\.2\b", piece.text, re.I) if rule == "TS-3.2" else ():
+            yield Found(page.shown, piece.line_at(match.start()), rule, "there is no step 1.2")

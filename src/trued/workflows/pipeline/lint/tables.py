@@ -24,7 +24,7 @@ DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
 # agent → its answer as one word: a status, or the severity that goes with DONE
 StatusByAgent: TypeAlias = Mapping[str, str]
 
-SCALES = ([str(one) for one in Concern], [str(one) for one in Flaw])
+SCALES = ([str(word) for word in Concern], [str(word) for word in Flaw])
 WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
 WORSE = re.compile(r"\b(\w+) or (?:worse|above|higher)\b")
 RESULT = re.compile(r"[`*_\s]*(DONE|NEEDS_REVISION|ERROR)[`*_\s.]*")
@@ -66,7 +66,10 @@ CRITIQUE = (
 VERIFICATION = (
     Probe("TS-7.1", "all are DONE", _all(VERIFIERS), DONE),
     Probe("TS-7.1", f"{GATE} is ERROR", _all(VERIFIERS) | {GATE: ERROR}, ERROR),
-    *(Probe("TS-7.1", f"{one} is NEEDS_REVISION", _all(VERIFIERS) | {one: REVISE}, REVISE) for one in CHECKERS),
+    *(
+        Probe("TS-7.1", f"{checker} is NEEDS_REVISION", _all(VERIFIERS) | {checker: REVISE}, REVISE)
+        for checker in CHECKERS
+    ),
     Probe("TS-7.1", "two of the others are ERROR", _all(VERIFIERS) | dict.fromkeys(CHECKERS[:2], ERROR), ERROR),
 )
 REVIEW = (
@@ -103,10 +106,10 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
         if piece.kind != "header":
             continue
         rows = []
-        for one in pieces[number + 1 :]:
-            if one.kind != "row":
+        for later in pieces[number + 1 :]:
+            if later.kind != "row":
                 break
-            rows.append(one)
+            rows.append(later)
         titles = [normal(cell) for cell in piece.cells]
         if all(name in titles for name in names):
             yield piece.line, _by_column(titles, rows, names)
@@ -117,31 +120,31 @@ def _tables(pieces: Sequence[TextBlock], names: Sequence[str]) -> Iterator[tuple
 def _by_column(titles: Sequence[str], rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
     """The rules of a table with one column for each agent. A row such as "two or more …" comes first in the result,
     because people write it last but mean it as an exception to the other rows."""
-    found: list[RuleRow] = []
+    rules: list[RuleRow] = []
     for row in rows:
         condition, _, last = row.cells[-1].rpartition("→")
         result = _result(last)
         if not result:
             continue
         if MANY.search(row.text):
-            found.insert(0, RuleRow(row.line, _status_condition(condition, names), result))
+            rules.insert(0, RuleRow(row.line, _status_condition(condition, names), result))
             continue
         cells = dict(zip(titles, row.cells, strict=False))
-        found.append(RuleRow(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
-    return found
+        rules.append(RuleRow(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
+    return rules
 
 
 def _by_words(rows: Sequence[TextBlock], names: Sequence[str]) -> list[RuleRow]:
     """The rules of a table with a condition in words and a cell with the result; empty if a row cannot be parsed."""
-    found: list[RuleRow] = []
+    rules: list[RuleRow] = []
     for row in rows:
-        at = next((n for n, cell in enumerate(row.cells) if n and RESULT.fullmatch(cell)), 0)
-        condition = " ".join(row.cells[:at])
-        if not at or not (WORD.search(condition) or ALWAYS.search(condition)):
+        position = next((n for n, cell in enumerate(row.cells) if n and RESULT.fullmatch(cell)), 0)
+        condition = " ".join(row.cells[:position])
+        if not position or not (WORD.search(condition) or ALWAYS.search(condition)):
             return []
         fits = _always if ALWAYS.search(condition) else _status_condition(condition, names)
-        found.append(RuleRow(row.line, fits, _result(row.cells[at])))
-    return found
+        rules.append(RuleRow(row.line, fits, _result(row.cells[position])))
+    return rules
 
 
 def _always(case: StatusByAgent) -> bool:
@@ -151,12 +154,12 @@ def _always(case: StatusByAgent) -> bool:
 def _status_condition(condition: str, cluster: Sequence[str]) -> Callable[[StatusByAgent], bool]:
     named = [name for name in cluster if name in condition.lower()]
     names = named or [name for name in cluster if name not in (GATE, KNOWLEDGE)]
-    words = set(WORD.findall(condition))
+    terms = set(WORD.findall(condition))
     for word in WORSE.findall(condition):
-        words |= {one for scale in SCALES if word in scale for one in scale[scale.index(word) :]}
+        terms |= {grade for scale in SCALES if word in scale for grade in scale[scale.index(word) :]}
     many = MANY.search(condition)
     least = _count_from(next(group for group in many.groups() if group)) if many else 1
-    return lambda case: sum(case[name] in words for name in names) >= least
+    return lambda case: sum(case[name] in terms for name in names) >= least
 
 
 def _count_from(word: str) -> int:
@@ -164,8 +167,8 @@ def _count_from(word: str) -> int:
 
 
 def _result(cell: str) -> str:
-    found = RESULT.fullmatch(cell)
-    return found[1] if found else DONE if PROCEED.search(cell) else ""
+    match = RESULT.fullmatch(cell)
+    return match[1] if match else DONE if PROCEED.search(cell) else ""
 
 
 def _all_meet(cells: Mapping[str, str], case: StatusByAgent) -> bool:
@@ -173,7 +176,7 @@ def _all_meet(cells: Mapping[str, str], case: StatusByAgent) -> bool:
 
 
 def _meets(cell: str, status: str) -> bool:
-    words = WORD.findall(cell)
-    if not words:
+    terms = WORD.findall(cell)
+    if not terms:
         return True  # the cell is empty or says "any", "*" or "—"
-    return (status not in words) if re.search(r"\bnot\b|≠|!=", cell, re.I) else status in words
+    return (status not in terms) if re.search(r"\bnot\b|≠|!=", cell, re.I) else status in terms

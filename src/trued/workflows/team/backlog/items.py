@@ -40,8 +40,8 @@ _NEVER_BACK = ("title", "feature", "tasks")  # lines that the engine does not wr
 
 def limited_line(text: str) -> str:
     """The text on one line, without control characters, cut to a length."""
-    words = plain_line(text)
-    return words if len(words) <= TEXT_LIMIT else f"{words[: TEXT_LIMIT - 4].rstrip()} […]"
+    plain = plain_line(text)
+    return plain if len(plain) <= TEXT_LIMIT else f"{plain[: TEXT_LIMIT - 4].rstrip()} […]"
 
 
 def _name_or_placeholder(text: str) -> str:
@@ -226,11 +226,11 @@ class BacklogFeature(Part):
     def last(self, kind: str) -> int:
         """The highest number ever given to a criterion (C), story (S) or task (T) of the feature."""
         held: Sequence[Part] = {"C": self.criteria, "S": self.stories, "T": tuple(self.tasks)}[kind]
-        own = [_number_in_series(str(getattr(part, "id", "")), f"{self.id}-{kind}") for part in held]
-        return max([self.given["CST".index(kind)], *own])
+        numbers = [_number_in_series(str(getattr(part, "id", "")), f"{self.id}-{kind}") for part in held]
+        return max([self.given["CST".index(kind)], *numbers])
 
     def with_story(self, story: Story) -> "BacklogFeature":
-        stories = tuple(story if one.id == story.id else one for one in self.stories)
+        stories = tuple(story if other.id == story.id else other for other in self.stories)
         return self.changed(stories=stories if story in stories else (*stories, story))
 
     @staticmethod
@@ -262,7 +262,7 @@ class Backlog(Part):
         return next(task for task in self.feature(name).tasks if task.id == name)
 
     def story_of(self, task: str) -> Story:
-        return next(story for story in self.feature(task).stories if any(one.id == task for one in story.tasks))
+        return next(story for story in self.feature(task).stories if any(other.id == task for other in story.tasks))
 
     def holds(self, name: str) -> bool:
         return self._home(name) is not None
@@ -287,8 +287,8 @@ class Backlog(Part):
     def _home(self, name: str) -> BacklogFeature | None:
         """The feature that has this id, or that has a story or task with this id. A part's id usually begins with the
         id of its feature, but a person may have moved the part."""
-        at = self.place(name.partition("-")[0])
-        for feature in (*self.features[at : at + 1], *self.features):
+        position = self.place(name.partition("-")[0])
+        for feature in (*self.features[position : position + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
                 return feature
         return None
@@ -296,10 +296,12 @@ class Backlog(Part):
     def place(self, feature: str) -> int:
         """The index of a feature in the list; the length of the list if there is no such feature. `F3` is looked for in
         the third place first, where it usually is."""
-        at = _number_in_series(feature, "F") - 1
-        if 0 <= at < len(self.features) and self.features[at].id == feature:
-            return at
-        return next((at for at, one in enumerate(self.features) if one.id == feature), len(self.features))
+        position = _number_in_series(feature, "F") - 1
+        if 0 <= position < len(self.features) and self.features[position].id == feature:
+            return position
+        return next(
+            (position for position, other in enumerate(self.features) if other.id == feature), len(self.features)
+        )
 
     # -- what is added -------------------------------------------------------------------------------------------------
 
@@ -307,17 +309,17 @@ class Backlog(Part):
         self, name: str, criteria: Sequence[str] = (), *, priority: Priority = "medium"
     ) -> tuple["Backlog", str]:
         """The backlog with a new feature at its end, and the id of that feature."""
-        number = max([self.given, *(_number_in_series(one.id, "F") for one in self.features)]) + 1
-        own = f"F{number}"
-        rows = tuple(AcceptanceItem(id=f"{own}-C{at}", text=text) for at, text in enumerate(criteria, 1))
-        feature = BacklogFeature(id=own, name=name, criteria=rows, priority=priority)
-        return self.changed(features=(*self.features, feature)), own
+        number = max([self.given, *(_number_in_series(feature.id, "F") for feature in self.features)]) + 1
+        new_id = f"F{number}"
+        rows = tuple(AcceptanceItem(id=f"{new_id}-C{number}", text=text) for number, text in enumerate(criteria, 1))
+        feature = BacklogFeature(id=new_id, name=name, criteria=rows, priority=priority)
+        return self.changed(features=(*self.features, feature)), new_id
 
     def with_new_story(self, feature: str, name: str) -> tuple["Backlog", str]:
         home = self.feature(feature)
-        own = f"{home.id}-S{home.last('S') + 1}"
-        story = Story(id=own, name=name, feature=home.id)
-        return self.with_part(home.changed(stories=(*home.stories, story))), own
+        new_id = f"{home.id}-S{home.last('S') + 1}"
+        story = Story(id=new_id, name=name, feature=home.id)
+        return self.with_part(home.changed(stories=(*home.stories, story))), new_id
 
     def with_new_task(
         self,
@@ -330,24 +332,26 @@ class Backlog(Part):
         note: str = "",
     ) -> tuple["Backlog", str]:
         home = self.feature(story)
-        own = f"{home.id}-T{self.last_task(home) + 1}"
+        new_id = f"{home.id}-T{self.last_task(home) + 1}"
         new = BacklogTask(
-            id=own, description=description, depends_on=depends_on, files=tuple(files), limit=limit, note=note
+            id=new_id, description=description, depends_on=depends_on, files=tuple(files), limit=limit, note=note
         )
-        there = home.story(story)
-        return self.with_part(home.with_story(there.changed(tasks=(*there.tasks, new)).settled())), own
+        target = home.story(story)
+        return self.with_part(home.with_story(target.changed(tasks=(*target.tasks, new)).settled())), new_id
 
     def last_task(self, home: BacklogFeature) -> int:
         """The highest task number of a feature, including tasks that a person moved to another feature."""
         series = f"{home.id}-T"
-        moved = [task.id for one in self.features if one is not home for task in one.tasks if series in task.id]
+        moved = [
+            task.id for feature in self.features if feature is not home for task in feature.tasks if series in task.id
+        ]
         return max([home.last("T"), *(_number_in_series(name, series) for name in moved)])
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
     def with_part(self, feature: BacklogFeature) -> "Backlog":
-        at = self.place(feature.id)
-        features = (*self.features[:at], feature, *self.features[at + 1 :])
+        position = self.place(feature.id)
+        features = (*self.features[:position], feature, *self.features[position + 1 :])
         return self.model_copy(update={"features": features})  # not validated again: the other features are unchanged
 
     def with_feature(self, name: str, **fields: Any) -> "Backlog":
@@ -356,7 +360,7 @@ class Backlog(Part):
     def with_task(self, name: str, **fields: Any) -> "Backlog":
         """The backlog with these fields of a task changed, and the status of its story updated."""
         home, story = self.feature(name), self.story_of(name)
-        tasks = tuple(one.changed(**fields) if one.id == name else one for one in story.tasks)
+        tasks = tuple(task.changed(**fields) if task.id == name else task for task in story.tasks)
         return self.with_part(home.with_story(story.changed(tasks=tasks).settled()))
 
 
@@ -374,7 +378,7 @@ def escaped(text: str) -> str:
     """The text escaped for a line: it cannot make a link, HTML or a part of the backlog. Code stays as it is."""
     if not _SPECIAL.search(text):
         return text
-    return _outside_code(text, lambda part: _SPECIAL.sub(lambda found: f"\\{found[0]}", part))
+    return _outside_code(text, lambda part: _SPECIAL.sub(lambda match: f"\\{match[0]}", part))
 
 
 def unescaped(text: str) -> str:
@@ -382,11 +386,11 @@ def unescaped(text: str) -> str:
 
 
 def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    parts, at = [], 0
+    parts, position = [], 0
     for code in CODE.finditer(text):
-        parts += [change(text[at : code.start()]), code[0]]
-        at = code.end()
-    return "".join((*parts, change(text[at:])))
+        parts += [change(text[position : code.start()]), code[0]]
+        position = code.end()
+    return "".join((*parts, change(text[position:])))
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------
@@ -400,14 +404,14 @@ def is_new(name: str) -> bool:
 def line(part: "Part", name: str, lead: str = "") -> str:
     """The line `name` of this part as the engine writes it; "" if there is nothing to write. `lead`: indentation and
     bullet to begin with."""
-    said = _LINES[type(part).__name__](part, name)
-    if not said or said.startswith(("\n", "#", "<")) or not lead:
-        return said
-    return lead + said.lstrip(" ").removeprefix(BULLET)
+    text = _LINES[type(part).__name__](part, name)
+    if not text or text.startswith(("\n", "#", "<")) or not lead:
+        return text
+    return lead + text.lstrip(" ").removeprefix(BULLET)
 
 
-def _item_heading(level: int, kind: str, name: str, words: str) -> str:
-    return f"\n{'#' * level} {kind if is_new(name) else name}: {escaped(words)}".rstrip() + "\n\n"
+def _item_heading(level: int, kind: str, name: str, title: str) -> str:
+    return f"\n{'#' * level} {kind if is_new(name) else name}: {escaped(title)}".rstrip() + "\n\n"
 
 
 def _feature(feature: "BacklogFeature", name: str) -> str:
@@ -427,9 +431,9 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
 
 
 def _criterion(criterion: "AcceptanceItem", name: str) -> str:
-    own = "" if is_new(criterion.id) else f"**{criterion.id}**: "
+    label = "" if is_new(criterion.id) else f"**{criterion.id}**: "
     added = f" {ADDED}" if criterion.added else ""
-    return f"- {own}{escaped(criterion.text)}{added}\n" if name == "line" else ""
+    return f"- {label}{escaped(criterion.text)}{added}\n" if name == "line" else ""
 
 
 def _story(story: "Story", name: str) -> str:
@@ -443,10 +447,10 @@ def _story(story: "Story", name: str) -> str:
 
 
 def _task(task: "BacklogTask", name: str) -> str:
-    own = "" if is_new(task.id) else f"**{task.id}**: "
+    label = "" if is_new(task.id) else f"**{task.id}**: "
     files = ", ".join(f"`{path}`" for path in task.files)
     rows = {
-        "line": f"- {MARKS[task.state]} {own}{escaped(task.description)} (attempts: {task.attempts}/{task.limit})\n",
+        "line": f"- {MARKS[task.state]} {label}{escaped(task.description)} (attempts: {task.attempts}/{task.limit})\n",
         "depends_on": f"  - needs: {', '.join(task.depends_on)}\n" if task.depends_on else "",
         "files": f"  - files: {files}\n" if files else "",
         "note": f"  - note: {escaped(task.note)}\n" if task.note else "",
@@ -487,7 +491,7 @@ def children(part: "Part") -> "dict[str, Part]":
         for name in _CHILDREN.get(type(part).__name__, ())
         if not getattr(part, "is_away", False) or name != "stories"
     ]
-    return {f"+{one.id}": one for name in held for one in getattr(part, name)}
+    return {f"+{child.id}": child for name in held for child in getattr(part, name)}
 
 
 def names(part: "Part") -> list[str]:
@@ -505,18 +509,18 @@ def written(part: "Part", indent: int = 0) -> str:
         )
     text, put, below = "", False, ""
     order, loose, close = _order(part, inner), _has_text_between(part), type(part).__name__ == "BacklogTask"
-    for at, (name, piece) in enumerate(order):
+    for position, (name, piece) in enumerate(order):
         if piece is not None or not close:  # in a task, the engine's lines come before a person's text
             text, below = _ended(text) + below, ""
         text = _ended(text)
         if piece is None:
             text += "\n" if loose and not close and not text.endswith("\n\n") else ""
-            far = _next_indentation(order, at, inner)
+            far = _next_indentation(order, position, inner)
             text += written(inner[name], far) if name in inner else line(part, name, _lead(part, name, far))
         else:
-            said = written(inner[name]) if name in inner else piece.head or line(part, name, piece.lead)
-            text += _gap(text, said, put) if name == "section" else ""
-            text, below = text + said, piece.tail
+            section = written(inner[name]) if name in inner else piece.head or line(part, name, piece.lead)
+            text += _gap(text, section, put) if name == "section" else ""
+            text, below = text + section, piece.tail
         put = piece is None
     return _ended(text) + below if below else text
 
@@ -539,10 +543,10 @@ def _lead(part: "Part", name: str, indent: int) -> str:
     return " " * indent + BULLET if indent else ""
 
 
-def _next_indentation(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
+def _next_indentation(order: "_Order", position: int, inner: "dict[str, Part]") -> int:
     """The indentation of the next piece that a person wrote. A piece inserted before it needs the same indentation,
     else the next piece would become part of it."""
-    for name, piece in order[at + 1 :]:
+    for name, piece in order[position + 1 :]:
         lines = inner[name].kept[:1] if name in inner else (piece,)
         if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):
             lead = lines[0].lead if lines and lines[0] else ""
@@ -562,13 +566,13 @@ def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
     order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]
-    there = {name for name, _ in order}
+    present = {name for name, _ in order}
     above: set[str] = set()
     for name in names(part):
-        if name not in there:
+        if name not in present:
             if name in _NEVER_BACK or (name in _OPTIONAL and getattr(part, name) == _OPTIONAL[name]):
                 continue
-            at = max((number for number, (other, _) in enumerate(order) if other in above), default=-1)
-            order.insert(at + 1, (name, None))
+            position = max((number for number, (other, _) in enumerate(order) if other in above), default=-1)
+            order.insert(position + 1, (name, None))
         above.add(name)
     return order

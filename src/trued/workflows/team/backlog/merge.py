@@ -37,29 +37,31 @@ def merge_edit(
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
     """`after` without the new lines (lines without an id) that are in `before`, too. They were added to the backlog
     when `before` was read, and must not be added again."""
-    known = {(one.id, words) for one in before.features for words in _new_lines(one)}
+    known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
-        features=tuple(_without(one, {words for of, words in known if of == one.id}) for one in after.features)
+        features=tuple(
+            _without(feature, {line for of, line in known if of == feature.id}) for feature in after.features
+        )
     )
 
 
 def _new_lines(feature: BacklogFeature) -> Iterable[str]:
-    yield from (f"task {one.description}" for one in feature.tasks if is_new(one.id))
-    yield from (f"criterion {one.text}" for one in feature.criteria if is_new(one.id))
+    yield from (f"task {task.description}" for task in feature.tasks if is_new(task.id))
+    yield from (f"criterion {criterion.text}" for criterion in feature.criteria if is_new(criterion.id))
 
 
 def _without(feature: BacklogFeature, known: Collection[str]) -> BacklogFeature:
     if not known:
         return feature
 
-    def stays(name: str, words: str) -> bool:
-        return not (is_new(name) and words in known)
+    def stays(name: str, line: str) -> bool:
+        return not (is_new(name) and line in known)
 
     stories = tuple(
-        story.changed(tasks=tuple(one for one in story.tasks if stays(one.id, f"task {one.description}")))
+        story.changed(tasks=tuple(task for task in story.tasks if stays(task.id, f"task {task.description}")))
         for story in feature.stories
     )
-    criteria = tuple(one for one in feature.criteria if stays(one.id, f"criterion {one.text}"))
+    criteria = tuple(criterion for criterion in feature.criteria if stays(criterion.id, f"criterion {criterion.text}"))
     return feature.changed(stories=stories, criteria=criteria)
 
 
@@ -67,7 +69,9 @@ class _Merge:
     def __init__(self, before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None) -> None:
         self.before, self.after, self.now = _Index(before), _Index(after), _Index(now)
         self.limit = next((task.limit for task in now.tasks), ATTEMPTS)
-        self.sealed = [name for name, one in self.now.criteria.items() if not one.added] if sealed is None else sealed
+        self.sealed = (
+            [name for name, criterion in self.now.criteria.items() if not criterion.added] if sealed is None else sealed
+        )
         self.said: list[str] = []
         self.made: dict[str, int] = {}  # series, such as "F1-T" → the last number given in it
         self.named: dict[str, str] = {}  # temporary name of a new part → its final name
@@ -89,47 +93,49 @@ class _Merge:
 
     def _next(self, series: str, part: Part | None = None) -> str:
         self.made[series] = self.made.get(series, 0) + 1
-        own = f"{series}{self.made[series]}"
+        name = f"{series}{self.made[series]}"
         if part is not None:
-            self.named[f"+{getattr(part, 'id', '')}"] = f"+{own}"
-        return own
+            self.named[f"+{getattr(part, 'id', '')}"] = f"+{name}"
+        return name
 
     def _with_final_names(self, part: Q) -> Q:
         """A copy whose pieces name new parts by their final ids, so that these stay where the person put them."""
-        kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
-        return part.changed(kept=kept) if kept != part.kept else part
+        pieces = tuple(piece.model_copy(update={"name": self.named.get(piece.name, piece.name)}) for piece in part.kept)
+        return part.changed(kept=pieces) if pieces != part.kept else part
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
     def backlog(self) -> Backlog:
         known = self._in_place("features", self.now.backlog.features, self.after.backlog.features, self.before.features)
-        features = self._without_cycles([self._with_last_numbers(self._feature(one)) for one in known])
+        features = self._without_cycles([self._with_last_numbers(self._feature(feature)) for feature in known])
         self._order()
-        last = max((int(one.id[1:]) for one in features), default=0)
-        given = self.made["F"] if self.made.get("F", 0) > last else self.now.backlog.given
-        return Backlog(features=tuple(features), given=given, kept=self.after.backlog.kept)
+        last = max((int(feature.id[1:]) for feature in features), default=0)
+        highest = self.made["F"] if self.made.get("F", 0) > last else self.now.backlog.given
+        return Backlog(features=tuple(features), given=highest, kept=self.after.backlog.kept)
 
     def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
         """The person's parts in the person's order. A part that was added meanwhile comes after the part that it
         follows in `now`."""
         parts = list(after)
-        there = getattr(self.after, what)
+        in_edit = getattr(self.after, what)
         previous = ""
-        for one in now:
-            if one.id in there or one.id in before:
-                previous = one.id if any(part.id == one.id for part in parts) else previous
+        for known in now:
+            if known.id in in_edit or known.id in before:
+                previous = known.id if any(part.id == known.id for part in parts) else previous
                 continue
-            at = next((number for number, part in enumerate(parts) if part.id == previous), len(parts) - 1)
-            parts.insert(at + 1, one)
-            previous = one.id
-        for one in now:
-            if one.id not in there and one.id in before:
-                self._removed(what, one)
+            position = next((number for number, part in enumerate(parts) if part.id == previous), len(parts) - 1)
+            parts.insert(position + 1, known)
+            previous = known.id
+        for known in now:
+            if known.id not in in_edit and known.id in before:
+                self._removed(what, known)
         return parts
 
     def _removed(self, what: str, part: Part) -> None:
         name = getattr(part, "id", "")
-        if what == "features" and (held := [one.id for one in getattr(part, "criteria", ()) if one.id in self.sealed]):
+        if what == "features" and (
+            held := [criterion.id for criterion in getattr(part, "criteria", ()) if criterion.id in self.sealed]
+        ):
             self.said.append(
                 f"{name} is no longer worked on, because you removed it; {_list(held)} stay in the contract: {AMEND}"
             )
@@ -146,11 +152,11 @@ class _Merge:
         """The feature with `given` updated: the highest numbers of parts that were removed. So no id is used twice."""
         was = self.now.features.get(feature.id)
         last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
-        given = tuple(
-            number if number > feature.changed(given=(0, 0, 0)).last(kind) else (was.given[at] if was else 0)
-            for at, (kind, number) in enumerate(zip("CST", last, strict=True))
+        highest = tuple(
+            number if number > feature.changed(given=(0, 0, 0)).last(kind) else (was.given[position] if was else 0)
+            for position, (kind, number) in enumerate(zip("CST", last, strict=True))
         )
-        return feature.changed(given=given)
+        return feature.changed(given=highest)
 
     # -- a feature -----------------------------------------------------------------------------------------------------
 
@@ -167,10 +173,10 @@ class _Merge:
         return self._with_status(before, after, self._with_final_names(after.changed(**fields)))
 
     def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
-        own = self._next("F")
-        self.said.append(f'{own} is new: "{_short(after.name)}"')
-        feature = after.changed(id=own, status="pending", uat="pending", archived=False, given=(0, 0, 0))
-        bare = BacklogFeature(id=own, name=after.name)
+        name = self._next("F")
+        self.said.append(f'{name} is new: "{_short(after.name)}"')
+        feature = after.changed(id=name, status="pending", uat="pending", archived=False, given=(0, 0, 0))
+        bare = BacklogFeature(id=name, name=after.name)
         return self._with_final_names(
             feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
         )
@@ -196,7 +202,7 @@ class _Merge:
         state = "done" if status == "completed" else "failed"
         shut = {"state": state, "by_person": True}
         stories = tuple(
-            story.changed(tasks=tuple(one.changed(**shut) if one.is_open else one for one in story.tasks)).settled()
+            story.changed(tasks=tuple(task.changed(**shut) if task.is_open else task for task in story.tasks)).settled()
             for story in feature.stories
         )
         ends = "UAT and evidence still decide" if state == "done" else "it counts as failed"
@@ -207,29 +213,29 @@ class _Merge:
 
     def _criteria(self, after: BacklogFeature, now: BacklogFeature) -> tuple[AcceptanceItem, ...]:
         parts = self._in_place("criteria", now.criteria, after.criteria, self.before.criteria)
-        found = [self._criterion(one, now) for one in parts]
-        for number, one in enumerate(now.criteria):
-            if one.id not in self.sealed or one.id in self.after.criteria or one in found:
+        criteria = [self._criterion(criterion, now) for criterion in parts]
+        for number, criterion in enumerate(now.criteria):
+            if criterion.id not in self.sealed or criterion.id in self.after.criteria or criterion in criteria:
                 continue
-            at = {part.id: place for place, part in enumerate(found)}
-            above = [at[other.id] for other in now.criteria[:number] if other.id in at]
-            found.insert(max(above, default=-1) + 1, one)
-            self.said.append(f"{one.id} was restored, because the sealed contract contains it: {AMEND}")
-        return tuple(found)
+            positions = {part.id: position for position, part in enumerate(criteria)}
+            above = [positions[other.id] for other in now.criteria[:number] if other.id in positions]
+            criteria.insert(max(above, default=-1) + 1, criterion)
+            self.said.append(f"{criterion.id} was restored, because the sealed contract contains it: {AMEND}")
+        return tuple(criteria)
 
     def _criterion(self, after: AcceptanceItem, now: BacklogFeature) -> AcceptanceItem:
-        before, there = self.before.criteria.get(after.id), self.now.criteria.get(after.id)
-        if there is after:
+        before, current = self.before.criteria.get(after.id), self.now.criteria.get(after.id)
+        if current is after:
             return after
-        if before is None or there is None:
-            own = self._next(f"{now.id}-C", after)
-            self.said.append(f"{own} is given to the team, but is not in the sealed contract: {AMEND}")
-            return after.changed(id=own, added=True)
-        after = after.changed(added=there.added)
+        if before is None or current is None:
+            name = self._next(f"{now.id}-C", after)
+            self.said.append(f"{name} is given to the team, but is not in the sealed contract: {AMEND}")
+            return after.changed(id=name, added=True)
+        after = after.changed(added=current.added)
         if after.text == before.text:
-            return after.changed(text=there.text)
-        kept = f", but the sealed contract keeps its words: {AMEND}" if after.id in self.sealed else ""
-        self.said.append(f"{after.id} is given to the team in your words{kept}")
+            return after.changed(text=current.text)
+        notice = f", but the sealed contract keeps its words: {AMEND}" if after.id in self.sealed else ""
+        self.said.append(f"{after.id} is given to the team in your words{notice}")
         return after
 
     # -- stories and tasks ---------------------------------------------------------------------------------------------
@@ -238,8 +244,8 @@ class _Merge:
         parts = self._in_place("stories", now.stories, after.stories, self.before.stories)
         stories: list[Story] = []
         loose: list[BacklogTask] = []
-        for one in parts:
-            story = self._story(one, now.id)
+        for part in parts:
+            story = self._story(part, now.id)
             if story.name or not is_new(story.id):
                 stories.append(story)
             else:
@@ -263,7 +269,7 @@ class _Merge:
             fields = {"id": self._next(f"{feature}-S", after)}
             self.said.append(f'{fields["id"]} is new: "{_short(after.name)}"')
         parts = self._in_place("tasks", now.tasks if now else (), after.tasks, self.before.tasks)
-        tasks = tuple(self._task(one, feature) for one in parts)
+        tasks = tuple(self._task(part, feature) for part in parts)
         fields |= {"feature": feature, "tasks": tasks, "status": now.status if now else "pending"}
         return self._with_final_names(after.changed(**fields).settled())
 
@@ -272,11 +278,11 @@ class _Merge:
         if now is after:
             return now
         if before is None or now is None:
-            own = self._next(f"{feature}-T", after)
+            name = self._next(f"{feature}-T", after)
             ticked = "" if after.is_open else ", and not worked on, as you marked it"
-            self.said.append(f'{own} is new: "{_short(after.description)}"{ticked}')
+            self.said.append(f'{name} is new: "{_short(after.description)}"{ticked}')
             limit = after.limit if after.limit != ATTEMPTS else self.limit
-            return after.changed(id=own, limit=limit, by_person=not after.is_open)
+            return after.changed(id=name, limit=limit, by_person=not after.is_open)
         fields = self._theirs(before, after, now, ("description", "depends_on", "files", "note", "limit"))
         fields |= {"state": now.state, "attempts": now.attempts, "by_person": now.by_person}
         if after.state not in (before.state, now.state):
@@ -308,16 +314,16 @@ class _Merge:
 
     def _without_cycles(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
         """The same features; dependencies that cannot be met (on removed parts, or in a cycle) are dropped."""
-        tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
-        whole = _Needs({one.id: one.depends_on for one in features})
-        found = []
-        for one in features:
+        tasks = _Needs({task.id: task.depends_on for feature in features for task in feature.tasks})
+        whole = _Needs({feature.id: feature.depends_on for feature in features})
+        result = []
+        for feature in features:
             stories = tuple(
                 story.changed(tasks=tuple(self._with_possible_needs(task, tasks) for task in story.tasks))
-                for story in one.stories
+                for story in feature.stories
             )
-            found.append(self._with_possible_needs(one.changed(stories=stories), whole))
-        return found
+            result.append(self._with_possible_needs(feature.changed(stories=stories), whole))
+        return result
 
     def _with_possible_needs(self, part: P, needs: "_Needs") -> P:
         wanted: tuple[str, ...] = getattr(part, "depends_on", ())
@@ -355,10 +361,10 @@ class _Index:
 
     def __init__(self, backlog: Backlog) -> None:
         self.backlog = backlog
-        self.features = {one.id: one for one in backlog.features}
-        self.criteria = {each.id: each for one in backlog.features for each in one.criteria}
-        self.stories = {each.id: each for one in backlog.features for each in one.stories}
-        self.tasks = {each.id: each for each in backlog.tasks}
+        self.features = {feature.id: feature for feature in backlog.features}
+        self.criteria = {criterion.id: criterion for feature in backlog.features for criterion in feature.criteria}
+        self.stories = {story.id: story for feature in backlog.features for story in feature.stories}
+        self.tasks = {task.id: task for task in backlog.tasks}
         self.all = [*self.features, *self.criteria, *self.stories, *self.tasks]
 
 

@@ -119,25 +119,25 @@ class _BacklogReading:
             raise self._bad("this block is not closed", block.line, "close a code block with ```, a comment with -->")
 
     def _take_heading(self, heading: Heading, below: list[Any]) -> None:
-        words, where = heading.words.raw, (heading.line, heading.end)
-        if heading.end > heading.line and _FEATURE.fullmatch(words):
-            raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
+        title, where = heading.words.raw, (heading.line, heading.end)
+        if heading.end > heading.line and _FEATURE.fullmatch(title):
+            raise self._bad(f'"{title[:40]}" is underlined', heading.line, "write it as `## F1: name`")
         if heading.end > heading.line and self.feature and self._line_at(heading.line - 1).strip():
-            raise self._bad(f'"{words[:40]}" is directly below another line', heading.line, "leave an empty line")
+            raise self._bad(f'"{title[:40]}" is directly below another line', heading.line, "leave an empty line")
         if heading.level <= 2:
             home, self.story = self.feature, None
             feature = (
                 heading.level == 2
                 and heading.end == heading.line
-                and (_FEATURE.fullmatch(words) or _new(_NEW_FEATURE, words, below, 2))
+                and (_FEATURE.fullmatch(title) or _new(_NEW_FEATURE, title, below, 2))
             )
             self.feature = self._begin_part(self.whole, BacklogFeature, feature, where) if feature else None
             self.area = "feature" if feature else "other" if self.whole.order else "title"
             self._section(home if not feature else None, where)
-        elif heading.level == 3 and self.feature and words.rstrip(": ").casefold() != "tasks":
+        elif heading.level == 3 and self.feature and title.rstrip(": ").casefold() != "tasks":
             self.story = None
-            story = _STORY.fullmatch(words) or _new(_NEW_STORY, words, below, 3)
-            if words.rstrip(": ").casefold() == "acceptance criteria":
+            story = _STORY.fullmatch(title) or _new(_NEW_STORY, title, below, 3)
+            if title.rstrip(": ").casefold() == "acceptance criteria":
                 self._mark(self.feature, "criteria", *self._around(*where))
                 self.area = "criteria"
             elif story:
@@ -145,7 +145,7 @@ class _BacklogReading:
             else:
                 self.area = "other"
                 self._section(self.feature, where)
-        elif self.feature and words.rstrip(": ").casefold() == "tasks":
+        elif self.feature and title.rstrip(": ").casefold() == "tasks":
             self.story = self.story or self._child(self.feature, Story, "", heading.line)
             self._mark(self.story, "tasks", *self._around(*where))
             self.area = "story"
@@ -158,20 +158,20 @@ class _BacklogReading:
         if home is not None:
             self._mark(home, "section", *self._around(*where))
 
-    def _begin_part(self, parent: _Draft, kind: type[Part], found: "re.Match[str]", where: tuple[int, int]) -> _Draft:
-        name, words = found.groups() if len(found.groups()) == 2 else ("", found[1])
-        draft = self._child(parent, kind, name.upper(), where[0], name=unescaped(words.strip()))
+    def _begin_part(self, parent: _Draft, kind: type[Part], match: "re.Match[str]", where: tuple[int, int]) -> _Draft:
+        name, text = match.groups() if len(match.groups()) == 2 else ("", match[1])
+        draft = self._child(parent, kind, name.upper(), where[0], name=unescaped(text.strip()))
         self._mark(draft, "heading", *self._around(*where))
         return draft
 
-    def _child(self, parent: _Draft, kind: type[Part], own: str, number: int, **fields: Any) -> _Draft:
-        if not own:
+    def _child(self, parent: _Draft, kind: type[Part], name: str, number: int, **fields: Any) -> _Draft:
+        if not name:
             self.new += 1
-            own = f"{NEW}{self.new}"
-        elif first := self.seen.get(own):
-            raise self._bad(f"{own} appears twice, first on line {first}", number, "remove the id from the new one")
-        self.seen[own] = number
-        draft = _Draft(kind, {"id": own, **fields})
+            name = f"{NEW}{self.new}"
+        elif first := self.seen.get(name):
+            raise self._bad(f"{name} appears twice, first on line {first}", number, "remove the id from the new one")
+        self.seen[name] = number
+        draft = _Draft(kind, {"id": name, **fields})
         parent.order.append(draft)
         return draft
 
@@ -206,15 +206,15 @@ class _BacklogReading:
                 self._criterion(item, lead[0])
         elif box is not None:
             self._task(item, lead[0], *box)
-        elif found := _FIELD.fullmatch(item.words.raw):
-            self._field(item, lead[0], _FIELDS.get(found[1].casefold(), ""), found[2])
+        elif match := _FIELD.fullmatch(item.words.raw):
+            self._field(item, lead[0], _FIELDS.get(match[1].casefold(), ""), match[2])
 
     def _criterion(self, item: Item, lead: str) -> None:
         raw = item.words.raw if item.checked is None else f"[{'x' if item.checked else ' '}] {item.words.raw}"
-        name, words = _split_name(raw, "C")
-        said, added, rest = words.rpartition(f" {ADDED}")
+        name, rest_of_line = _split_name(raw, "C")
+        unmarked, added, rest = rest_of_line.rpartition(f" {ADDED}")
         added = added if name and not rest else ""
-        text = unescaped(said if added else words)
+        text = unescaped(unmarked if added else rest_of_line)
         draft = self._child(self._in_feature(), AcceptanceItem, name, item.line, text=text, added=bool(added))
         self._mark(draft, "line", item.line, item.words_end, lead)
 
@@ -223,55 +223,55 @@ class _BacklogReading:
             raise self._bad("this is in no feature", 1, "put it below a heading such as `## F1: name`")
         return self.feature
 
-    def _field(self, item: Item, lead: str, name: str, words: str) -> None:
+    def _field(self, item: Item, lead: str, name: str, text: str) -> None:
         draft = self.story if self.area == "story" else self.feature
         if draft is None or name not in draft.kind.model_fields or name in draft.fields:
             return
         if self.area == "feature":
             self.story = None  # tasks below this line do not belong to the story above it
         if name in _WORDS:
-            value = re.sub(r"[\s-]+", "_", words.strip().casefold())
+            value = re.sub(r"[\s-]+", "_", text.strip().casefold())
             if value not in _WORDS[name]:
                 allowed = ", ".join(_WORDS[name])
                 raise self._bad(
-                    f'"{words[:40]}" is not a {name} of {draft.fields["id"]}', item.line, f"write one of: {allowed}"
+                    f'"{text[:40]}" is not a {name} of {draft.fields["id"]}', item.line, f"write one of: {allowed}"
                 )
             draft.fields[name] = value
         elif name == "depends_on":
-            draft.fields[name] = _ids(words)
+            draft.fields[name] = _ids(text)
         elif name == "archived":
             draft.fields[name] = True
         else:
-            draft.fields[name] = unescaped(words)
+            draft.fields[name] = unescaped(text)
         self._mark(draft, name, item.line, item.words_end, lead)
 
-    def _task(self, item: Item, lead: str, mark: str, words: str) -> None:
+    def _task(self, item: Item, lead: str, mark: str, text: str) -> None:
         if mark not in _BOXES:
             raise self._bad(f"[{mark}] is not a mark of a task", item.line, "write [ ], [x] or [!]")
-        words, attempts, limit = self._attempts(words, item.line)
-        name, words = _split_name(words, "T")
+        text, attempts, limit = self._attempts(text, item.line)
+        name, text = _split_name(text, "T")
         if self.story is None:
             self.story = self._child(self._in_feature(), Story, "", item.line)
-        draft = self._child(self.story, BacklogTask, name, item.line, description=unescaped(words.strip()))
+        draft = self._child(self.story, BacklogTask, name, item.line, description=unescaped(text.strip()))
         draft.fields |= {"state": _BOXES[mark], "attempts": attempts, "limit": limit}
         self._mark(draft, "line", item.line, item.words_end, lead)
         for sub in item.items:
             self._sub(draft, sub)
 
-    def _attempts(self, words: str, number: int) -> tuple[str, int, int]:
-        if found := _ATTEMPTS.search(words):
-            return words[: found.start()], int(found[1]), int(found[2])
-        if odd := _ODD_ATTEMPTS.search(words):
+    def _attempts(self, text: str, number: int) -> tuple[str, int, int]:
+        if match := _ATTEMPTS.search(text):
+            return text[: match.start()], int(match[1]), int(match[2])
+        if odd := _ODD_ATTEMPTS.search(text):
             raise self._bad(
                 f'"{odd[0].strip()[:40]}" is not a number of attempts', number, "write it as (attempts: 3/10)"
             )
-        return words, 0, ATTEMPTS
+        return text, 0, ATTEMPTS
 
     def _sub(self, draft: _Draft, item: Item) -> None:
-        found, lead = _SUB.fullmatch(item.words.raw), _LEAD.match(self._line_at(item.line))
-        if found is None or lead is None:
+        match, lead = _SUB.fullmatch(item.words.raw), _LEAD.match(self._line_at(item.line))
+        if match is None or lead is None:
             return
-        name, words = _SUBS[found[1].casefold()], found[2]
+        name, words = _SUBS[match[1].casefold()], match[2]
         if name in draft.fields or (name == "by_person" and words.strip() != "a person"):
             return
         values: dict[str, Callable[[], Any]] = {
@@ -285,13 +285,13 @@ class _BacklogReading:
 
     def _other(self, block: Other) -> None:
         text = "".join(self.lines[block.line - 1 : block.end])
-        given = _GIVEN.fullmatch(text)
+        match = _GIVEN.fullmatch(text)
         draft = self.whole if self.area == "title" else self.feature if self.area == "feature" else None
-        if given and draft is not None and "given" not in draft.fields:
-            last = {word[0]: int(word[1:]) for word in given[1].split() if word[1:].isdigit()}
-            one = draft.kind is Backlog
-            draft.fields["given"] = last.get("F", 0) if one else tuple(last.get(kind, 0) for kind in "CST")
-            before = one and self._line_at(block.line - 1) == "\n"
+        if match and draft is not None and "given" not in draft.fields:
+            last = {word[0]: int(word[1:]) for word in match[1].split() if word[1:].isdigit()}
+            is_backlog = draft.kind is Backlog
+            draft.fields["given"] = last.get("F", 0) if is_backlog else tuple(last.get(kind, 0) for kind in "CST")
+            before = is_backlog and self._line_at(block.line - 1) == "\n"
             self.story = None
             self._mark(draft, "given", block.line - before, block.end)
             return
@@ -308,48 +308,52 @@ class _BacklogReading:
             mark.head = "".join(self.lines[mark.first - 1 : mark.last])
             mark.tail = "".join(self.lines[mark.last : following - 1])
         title = _Mark("title", 1, starts[0] - 1, head="".join(self.lines[: starts[0] - 1]))
-        own: list[Any] = [one for one in self.whole.order if isinstance(one, _Mark)]
+        order: list[Any] = [entry for entry in self.whole.order if isinstance(entry, _Mark)]
         self.whole.fields["features"] = tuple(
-            _value(one, BacklogFeature) for one in self.whole.order if isinstance(one, _Draft)
+            _value(entry, BacklogFeature) for entry in self.whole.order if isinstance(entry, _Draft)
         )
-        return _value(_Draft(Backlog, self.whole.fields, [title if title.head else _Mark("none", 1, 0), *own]), Backlog)
+        return _value(
+            _Draft(Backlog, self.whole.fields, [title if title.head else _Mark("none", 1, 0), *order]), Backlog
+        )
 
 
 def _value(draft: _Draft, kind: type[P]) -> P:
     """The draft as a value. If the engine would have written it differently, the value keeps the person's form."""
     held = {AcceptanceItem: "criteria", Story: "stories", BacklogTask: "tasks"}
     fields, pieces = dict(draft.fields), []
-    for one in draft.order:
-        if isinstance(one, _Draft):
-            if one.kind is Story:
-                one.fields.setdefault("feature", fields["id"])
-            name = held[one.kind]
-            fields[name] = (*fields.get(name, ()), _value(one, one.kind))
-            pieces.append(Piece(name=f"+{one.fields['id']}"))
+    for entry in draft.order:
+        if isinstance(entry, _Draft):
+            if entry.kind is Story:
+                entry.fields.setdefault("feature", fields["id"])
+            name = held[entry.kind]
+            fields[name] = (*fields.get(name, ()), _value(entry, entry.kind))
+            pieces.append(Piece(name=f"+{entry.fields['id']}"))
         else:
-            pieces.append(Piece(name=one.name, lead=one.lead, head=one.head, tail=one.tail))
+            pieces.append(Piece(name=entry.name, lead=entry.lead, head=entry.head, tail=entry.tail))
     value = kind(**fields)
-    kept = [_without_engines_text(piece, line(value, piece.name)) for piece in pieces]
+    stripped = [_without_engines_text(piece, line(value, piece.name)) for piece in pieces]
     below = [piece for child in children(value).values() for piece in child.kept]
-    plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
+    plain = not any(piece.head or piece.tail for piece in stripped) and [piece.name for piece in stripped] == names(
+        value
+    )
     plain = plain and not any(piece.tail or piece.lead for piece in below)  # later insertions must fit these pieces
-    return value if plain else kind(**{**fields, "kept": tuple(kept)})
+    return value if plain else kind(**{**fields, "kept": tuple(stripped)})
 
 
 def _without_engines_text(piece: Piece, engine: str) -> Piece:
-    own = engine and piece.head == engine
+    is_engines = engine and piece.head == engine
     usual = piece.lead.strip(" ") == BULLET.strip() and piece.lead.lstrip(" ") == BULLET
-    lead = "" if own or (usual and engine.startswith(piece.lead)) else piece.lead
-    return Piece(name=piece.name, lead=lead, head="" if own else piece.head, tail=piece.tail)
+    lead = "" if is_engines or (usual and engine.startswith(piece.lead)) else piece.lead
+    return Piece(name=piece.name, lead=lead, head="" if is_engines else piece.head, tail=piece.tail)
 
 
-def _new(pattern: "re.Pattern[str]", words: str, below: list[Any], level: int) -> "re.Match[str] | None":
+def _new(pattern: "re.Pattern[str]", title: str, below: list[Any], level: int) -> "re.Match[str] | None":
     """The match of a heading without an id if the heading begins a new part: its words say so, or checkboxes are below
     it. None otherwise."""
-    if found := pattern.fullmatch(words):
-        return found
+    if match := pattern.fullmatch(title):
+        return match
     return (
-        re.fullmatch(r"(.*)", words) if words and any(_begins(block, level) for block in _until(below, level)) else None
+        re.fullmatch(r"(.*)", title) if title and any(_begins(block, level) for block in _until(below, level)) else None
     )
 
 
@@ -369,16 +373,16 @@ def _begins(block: Any, level: int) -> bool:
 def _box(item: Item) -> tuple[str, str] | None:
     if item.checked is not None:
         return "x" if item.checked else " ", item.words.raw
-    found = _BOX.fullmatch(item.words.raw)
-    return (found[1], found[2] or "") if found else None
+    match = _BOX.fullmatch(item.words.raw)
+    return (match[1], match[2] or "") if match else None
 
 
-def _split_name(words: str, kind: str) -> tuple[str, str]:
-    found = _NAMED.fullmatch(words)
-    if found is None or f"-{kind}" not in found[1]:
-        return "", words
-    return found[1], found[2]
+def _split_name(text: str, kind: str) -> tuple[str, str]:
+    match = _NAMED.fullmatch(text)
+    if match is None or f"-{kind}" not in match[1]:
+        return "", text
+    return match[1], match[2]
 
 
-def _ids(words: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip(" `*") for part in words.split(",") if part.strip(" `*")))
+def _ids(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip(" `*") for part in text.split(",") if part.strip(" `*")))
