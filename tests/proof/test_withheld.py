@@ -119,9 +119,9 @@ async def test_a_file_of_the_base_under_the_same_name_is_there_again_for_everybo
 async def test_a_preview_that_serves_its_whole_checkout_serves_nothing_held_out(tmp_path: Path) -> None:
     page = f"{LOOKS}\n\ndef answer(method, path, body, headers):\n    return 200, everything().encode(), {{}}\n"
     trial, contract = await sealed(tmp_path, base=SHOP, serve=SERVE)
-    async with shown(trial, contract, await trial.head({"shop/pages.py": page})) as showing:
-        assert await showing.up() == ""
-        served = await fetched(showing.show.port, "/")
+    async with shown(trial, contract, await trial.head({"shop/pages.py": page})) as server:
+        assert await server.start() == ""
+        served = await fetched(server.request.port, "/")
     assert "shop/pages.py" in served
     assert SECRET not in served
     assert "test_hidden" not in served

@@ -73,7 +73,7 @@ class SealedWork:
     goal: "Goal"
     settings: "Settings"
     events: "Sequence[Event]"
-    reply: Callable[[str], Mapping[str, Any]]  # role → the last reply of an agent in this role; {} if nobody was asked
+    reply: Callable[[str], Mapping[str, Any]]  # role → the last reply of an agent in this role; {} if none was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class WorkflowDescriptor:
 
     # what it takes
     takes: Input = Input.PLAN  # how a file given to this workflow is read
-    default_for: frozenset[Input] = frozenset()  # kinds of input for which this workflow is the default
+    default_for: frozenset[Input] = frozenset()  # kinds of input that run this workflow by default
     is_baseline: bool = False  # whether `trued compare` compares other workflows with this one
     check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
     takes_parts: bool = False  # whether parts of a plan can be chosen, with --chunk and --phase
@@ -101,7 +101,7 @@ class WorkflowDescriptor:
     # who works
     role_folder: str = ""  # "package:folder" with Markdown files of its own roles
     replies: Reference = ""  # role → the classes of its replies, for the documentation
-    handbook: Reference = ""  # (RoleFormat, folder) → files with which another tool follows it without the engine
+    handbook: Reference = ""  # (RoleFormat, folder) → files that let another tool follow it without the engine
     # Roles that check the work. If an agent in such a role changes code, it counts as an implementer from then on.
     repairing_roles: frozenset[str] = frozenset()
     reviewing_roles: frozenset[str] = frozenset()  # roles that write about code, and never write code
@@ -164,7 +164,7 @@ class WorkflowDescriptor:
         return sorted(place.glob("*.md"))
 
     def handbook_files(self, form: "RoleFormat", top: Path) -> "list[Export]":
-        """The files below `top` with which another tool follows the workflow without the engine; none if the workflow
+        """The files below `top` that let another tool follow the workflow without the engine; none if the workflow
         has no handbook."""
         return cast("list[Export]", self._load("handbook", self.handbook)(form, top)) if self.handbook else []
 

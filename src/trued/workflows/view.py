@@ -50,7 +50,7 @@ class WorkflowView:
         return ""
 
     def planned(self) -> Iterable[StyledLine]:
-        """Lines about what will be built, for `--plan-only`: the contract is sealed, and nobody has worked yet."""
+        """Lines about what will be built, for `--plan-only`: the contract is sealed, and no work has begun."""
         return ()
 
     def ending(self, calls: Sequence[CallRow], branch: str) -> Iterable[StyledLine]:

@@ -37,7 +37,7 @@ UNKNOWN = RANKS["medium"]  # an unknown priority counts as medium
 NOT_NULL = ("description", "passes")  # any other field may be null, which means the same as leaving it out
 NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null if there is no value
 ID_LIMIT = 80
-NOTE_LIMIT = 4000  # at most this many characters of a failed check's output: every coder reads them first
+NOTE_LIMIT = 4000  # characters of a failed check's output: every coder reads them first
 _ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 

@@ -21,7 +21,7 @@ from trued.workflows.view import ReportSection, WorkflowView
 
 SCOPE = "feature "
 ATTEMPTS = 3  # the default number of a feature's attempts
-NAMED = 5  # at most this many features are named in one sentence
+NAMED = 5  # features named in one sentence
 
 
 def summary(written: FeatureListWritten, *, at_work: bool = True) -> str:

@@ -13,7 +13,7 @@ from trued.workflows.pipeline.task_plan import Work, waves
 
 PLACE = "docs/feature/"
 SLUG_LIMIT = 40
-LONGEST = 300  # at most this many characters in a line of text
+LONGEST = 300  # characters in a line of text
 STOP_WORDS = ("a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "please", "should", "that", "the", "to")
 
 REQUEST, FEATURE, DESIGN, PLAN = "initial-request.md", "feature.md", "design.md", "plan.md"

@@ -30,7 +30,7 @@ from trued.workflows.pipeline.replies import (
     TasksPlanned,
     Verified,
 )
-from trued.workflows.pipeline.verification import CONTENT, AgentAnswers, CheckEnd, CheckResult
+from trued.workflows.pipeline.verification import NO_OBJECTION, AgentAnswers, CheckEnd, CheckResult
 from trued.workflows.pipeline.waves import Gaps, implement
 
 
@@ -137,7 +137,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
     await lead.begin_step("critique", sorted(names))
     returned = await lead.run.clusters.send_all([lead.errand(name, Critique, reads, **more) for name in sorted(names)])
     decision = CRITIQUE_TABLE.decide(
-        {**dict.fromkeys(CRITICS, CONTENT), **await lead.write_files("critique", returned)}
+        {**dict.fromkeys(CRITICS, NO_OBJECTION), **await lead.write_files("critique", returned)}
     )
     await lead.end_step("critique", decision, sorted(names))
     settled = verification.withdrawn_by(returned)
@@ -145,7 +145,7 @@ async def ask_critics_again(lead: Orchestrator) -> None:
 
 
 async def verify(lead: Orchestrator, plan: Plan, answered: AgentAnswers | None = None) -> CheckResult:
-    """Pattern B: if the work does not build, no other verifier is asked. The engine checks, too, and the worse result
+    """Pattern B: if the work does not build, no other verifier is asked. The engine also checks, and the worse result
     counts. `kept`: answers on the same work that are not asked for again."""
     known = dict(answered or {})
     reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)

@@ -11,12 +11,12 @@ from trued.support.plurals import counted
 from trued.support.redaction import plain, plain_line
 
 FOLDER, SHARED = "memory", "memory.md"
-MOST_LINES = 30  # at most this many lines in one agent's memory
-FINDINGS = 5  # at most this many key findings of one agent; its artifact has all findings
+MOST_LINES = 30  # lines in one agent's memory
+FINDINGS = 5  # key findings of one agent; its artifact has all findings
 DECISIONS = 5
-ARTIFACTS = 8  # at most this many artifacts in one agent's memory; the index has the others
-INDEXED = 40  # at most this many paths of one agent in the index; the diff has all of them
-LINE = 200  # at most this many characters in a finding or a decision: the details are in the artifact
+ARTIFACTS = 8  # artifacts in one agent's memory; the index has the others
+INDEXED = 40  # paths of one agent in the index; the diff has all of them
+LINE = 200  # characters in a finding or a decision: the details are in the artifact
 RECENT_DECISIONS = 20
 RECENT_UPDATES = 12  # this many updates count as recent: those of three clusters of four agents
 MISSING = "missing"

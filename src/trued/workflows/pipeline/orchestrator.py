@@ -47,9 +47,9 @@ from trued.workflows.pipeline.task_plan import Work, plan_problems
 RESEARCH_FILES = tuple(f"research/{focus}.md" for focus in FOCUSES)
 CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
 VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
-WORDS = 6_000  # at most this many characters of the request in a brief; initial-request.md has all of it
-ARTIFACT = 200_000  # at most this many characters of one artifact; the rest is cut
-FILES = 100  # at most this many changed files are listed in a brief
+WORDS = 6_000  # characters of the request in a brief; initial-request.md has all of it
+ARTIFACT = 200_000  # characters of one artifact; the rest is cut
+FILES = 100  # changed files listed in a brief
 ONLY_ENGINE = "only the engine writes it"
 FOUND_BY_ENGINE = "What the engine found itself"
 IN_ROUNDS = ("ct-review", "verification", "review", "memory")  # folders whose documents each round writes again
@@ -113,8 +113,8 @@ class Orchestrator:
             if artifact not in self.artifacts
         ]
         undone = [
-            f"{path}: you wrote this file before, but it is not yours; the change was undone"
-            for path in self.undone.get(name, ())
+            f"{foreign}: you wrote this file before, but it is not yours; the change was undone"
+            for foreign in self.undone.get(name, ())
         ]
         return {
             "read_first": path(SHARED),

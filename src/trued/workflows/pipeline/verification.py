@@ -30,15 +30,15 @@ from trued.workflows.pipeline.task_plan import Work
 
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
-COMMANDS = 8  # at most this many test commands of a plan are run
+COMMANDS = 8  # test commands of a plan
 NOT_RUN = f"`{{command}}`, which the plan names for its tests, was not run: the engine runs {COMMANDS} such commands"
 NOT_COUNTED = "`{command}`, which the plan names for its tests, belongs to no runner whose tests can be counted"
-SHOWN = 20  # at most this many gaps are listed in a brief; the verification files have them all
+SHOWN = 20  # gaps listed in a brief; the verification files have them all
 LINE = 300
 GRAVE = ("fail", "Major", "Blocker", "Critical")
 AgentAnswers: TypeAlias = Mapping[str, Returned[Any]]  # agent → what it returned
 # The memory of critics that are not asked again, for the decision table: they have no objection.
-CONTENT = Memory(agent="nobody", role="nobody", status=Status.DONE)
+NO_OBJECTION = Memory(agent="nobody", role="nobody", status=Status.DONE)
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -73,7 +73,7 @@ class CheckResult:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All open issues, found by the engine or by agents. If there are none: what the memories of objecting agents
-        say. Empty if nobody objects, even if answers are missing: then there is nothing to fix."""
+        say. Empty if no agent objects, even if answers are missing: then there is nothing to fix."""
         objections = (
             finding
             for name, back in self.returned.items()

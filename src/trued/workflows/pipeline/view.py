@@ -46,7 +46,7 @@ CLUSTERS = {"ct-": "critique", "v-": "verification", "r-": "review"}
 DONE = "DONE"
 APART = ("seal", "finish", "")  # scopes outside the steps
 ORDINALS = {2: "second", 3: "third", 4: "fourth"}
-NAMED = 6  # at most this many tasks of a wave, or files of a conflict, are named; the rest is counted
+NAMED = 6  # tasks of a wave, or files of a conflict, named; the rest is counted
 ROUNDS = 3
 MARKS = {  # result of a step, or its state while it has no result → mark and style
     "running": ("●", "bold cyan"),

@@ -20,7 +20,7 @@ from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
-ATTEMPTS = 3  # at most this many attempts at one task in one wave, including retries after a failure or a conflict
+ATTEMPTS = 3  # attempts at one task in one wave, including retries after a failure or a conflict
 TITLE, NAMED = 60, 5
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # task → what it has to fix
 NO_GAPS: Gaps = {}

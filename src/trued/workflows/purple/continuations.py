@@ -17,9 +17,9 @@ class JudgedChunk:
     """The newest verdict on a chunk, and the chunks whose work is in the judged commit."""
 
     verdict: VerdictReached
-    # Chunks for which files had been changed before this verdict.
+    # Chunks whose work had changed files before this verdict.
     built_before: frozenset[str] = field(default_factory=frozenset)
-    skipped: bool = False  # it was met before anybody worked
+    skipped: bool = False  # it was met before any agent worked
 
     @property
     def rows(self) -> set[str]:

@@ -54,7 +54,7 @@ async def build(
     gaps: Sequence[Finding] = (),
     rounds: int = 0,
 ) -> Verdict:
-    """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up.
+    """Have the same two teams work on one chunk until no gap is left, nothing changes, or the rounds are used up.
 
     `start`: the commit before anybody worked on the chunk; without a change since then, the chunk is not complete.
     `gaps`: known gaps to begin with. `rounds`: overrides the number in the settings.

@@ -59,7 +59,7 @@ class RoundFacts(NamedTuple):
     """What the engine knows about one round besides the replies and the verdict."""
 
     asked: tuple[str, ...] = ()  # what a person asked for before the round
-    refuted: tuple[str, ...] = ()  # files that Team A names although git shows no change
+    refuted: tuple[str, ...] = ()  # files that Team A claims to have changed, although git shows no change
     put_back: tuple[str, ...] = ()  # documents of others that a team changed
 
 

@@ -26,7 +26,7 @@ MARKS: dict[ChunkStatus, str] = {
     "marked done": "❔ marked as done in the plan, and not built again: a person decides",
 }
 ITERATION = re.compile(r"^#### Team A – Iteration (\d+)", re.MULTILINE)
-TEXT_LIMIT = 4000  # at most this many characters in one entry: people are to read the log
+TEXT_LIMIT = 4000  # characters in one entry: people are to read the log
 # At most this many characters of people's sections, of earlier runs and of this run are in a brief; the file has all.
 OWN_LIMIT, EARLIER_LIMIT, LEARNT_LIMIT = 3000, 2500, 5000
 # At the start of a line, these could begin a heading, a list, a rule, a fence or a table.
@@ -109,8 +109,8 @@ class ChunkSection(Value):
         return self._with(iterations=(*self.iterations, iteration), status=status, gaps=gaps)
 
     def without_work(self, verdict: Verdict) -> "ChunkSection":
-        """The section of a chunk that nobody builds: its checks pass, or the plan marks it as done and nothing
-        contradicts that."""
+        """The section of a chunk that is skipped, because its checks pass, or because the plan marks it as done and
+        nothing contradicts that."""
         status: ChunkStatus = "already met" if verdict.grade >= Grade.TESTED else "marked done"
         return self._with(status=status)
 
@@ -133,7 +133,7 @@ class ChunkSection(Value):
     @cached_property
     def memory(self) -> str:
         """What the next agent should know about this chunk, in a few lines; cached, because the agents of all later
-        chunks get them, too."""
+        chunks also get them."""
         last = self.iterations[-1] if self.iterations else None
         lines = [f"Chunk {self.chunk}: {self.scope} ({MARKS[self.status]})"]
         for iteration in self.iterations:

@@ -41,7 +41,7 @@ class Review(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """All objections of Team B to the chunk; a refusal without a reason is an objection, too."""
+        """All objections of Team B to the chunk; a refusal without a reason also counts as an objection."""
         unmet = tuple(
             Finding(what=f"{assessed.judgement}: {assessed.requirement}", where=assessed.where)
             for assessed in self.requirements

@@ -9,8 +9,8 @@ from trued.workflows.team.files import FOLDER, LOGS, NOTES, context_notes
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 
-WORDS = 8_000  # at most this many characters of one text; the brief names the file with the whole text
-ROWS = 40  # at most this many entries of a list
+WORDS = 8_000  # characters of one text; the brief names the file with the whole text
+ROWS = 40  # entries of a list
 LAST = 6  # how many decisions count as recent
 
 
@@ -42,7 +42,7 @@ def _context(crew: Crew) -> str:
 
 
 def _listed_work(crew: Crew) -> str:
-    """The features and tasks that are planned already, so that nobody plans them twice."""
+    """The features and tasks that are planned already, so that none is planned twice."""
     lines = []
     for feature in crew.backlog.features:
         lines.append(f"{feature.id}: {feature.name} ({feature.status})")

@@ -19,7 +19,7 @@ from trued.workflows.team.reply_parts import Failure
 FOLDER = ".trued/team/"
 ROLES = ("pm", "techlead", "dev", "qa", "uat")
 NOTES = "To be known"  # the heading above what people and older tools say about the project
-RESULTS = 20  # at most this many results are shown in full, the newest; the history has all of them
+RESULTS = 20  # results shown in full, the newest; the history has all of them
 LOGS = {
     "decisions": ("pm/decisions.md", "Decisions of the PM"),
     "breakdown": ("pm/feature-breakdown.md", "How the goal was broken down"),

@@ -41,7 +41,7 @@ def is_flat_plan(text: str) -> bool:
 
 
 def is_list_of_tasks(text: str) -> bool:
-    """Whether a goal is a flat plan whose checkboxes are the work, so that nobody has to break it down. At least one
+    """Whether a goal is a flat plan whose checkboxes are the work, so that no agent has to break it down. At least one
     checkbox must be a task and not a criterion. Every chunk that the text names must be a checkbox, not a table row or
     a heading."""
     if not is_flat_plan(text):

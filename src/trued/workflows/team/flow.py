@@ -9,7 +9,7 @@ from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
 from trued.workflows.team.task_in_progress import TaskInProgress
 
-QUESTIONS = 3  # at most this many questions in one attempt: an agent that asks more is not working
+QUESTIONS = 3  # questions in one attempt: an agent that asks more is not working
 
 
 async def team(run: Run, goal: Goal) -> Outcome:
@@ -96,7 +96,7 @@ async def work_on_tasks(run: Run, plan: Plan, crew: Crew, feature: str) -> Crew:
 async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
     """Let developers work concurrently, and merge their work in the order of the tasks.
 
-    Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes any more,
+    Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes,
     or the attempts are used up.
     """
     in_progress = [TaskInProgress.open(run, crew, task) for task in wave]

@@ -8,7 +8,7 @@ from trued.workflows.team.backlog.items import Line, Priority, escaped
 from trued.workflows.team.quoting import Text, quoted
 
 KEPT = 20  # this many messages stay in the inbox, the newest; older ones stay only while they are pending
-PAGE = 100  # at most this many messages in one file of the archive
+PAGE = 100  # messages in one file of the archive
 TITLES = {"pm": "PM", "techlead": "Tech lead", "dev": "Developer", "qa": "QA", "uat": "UAT"}
 FIELDS = ("Time", "From", "Type", "Priority", "Status")
 MessageKind: TypeAlias = Literal["question", "request", "notification"]

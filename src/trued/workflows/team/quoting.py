@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from trued.support.redaction import plain, unix_lines
 from trued.workflows.team.backlog.items import escaped, limited_line
 
-LINES = 400  # at most this many lines of one text; the rest is cut
+LINES = 400  # lines of one text; the rest is cut
 WIDTH = 4000
 CUT = "[… cut here …]"
 

@@ -71,7 +71,7 @@ class Tested(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each failure; a refusal without one is an objection, too, and so is an unanswered question."""
+        """Each failure; a refusal without one also counts as an objection, and so does an unanswered question."""
         objections = tuple(failure.finding for failure in self.failures if failure.severity is not Severity.NONE)
         objections += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
@@ -89,7 +89,7 @@ class Validated(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each issue and each requirement that is not met; a refusal without any is an objection, too."""
+        """Each issue and each requirement that is not met; a refusal without any also counts as an objection."""
         objections = [issue.finding for issue in self.issues if issue.severity is not Severity.NONE]
         objections += [Finding(what=f"not met: {requirement}") for requirement in self.not_met]
         refused = self.decision == "failed" or self.status is not Status.DONE

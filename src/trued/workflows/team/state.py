@@ -286,7 +286,7 @@ class Crew(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_new_attempts(self, tasks: Sequence[str]) -> "Crew":
-        """A copy with one more attempt for each task; none of them is idle any more."""
+        """A copy with one more attempt for each task; none of them is still idle."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
@@ -294,7 +294,7 @@ class Crew(Value):
         return self.model_copy(update={"backlog": backlog, "idle": idle})
 
     def with_idle(self, name: str) -> "Crew":
-        """A copy in which the task is idle: nothing was changed for it, so it waits for the others of its feature."""
+        """A copy in which the task is idle: nothing was changed for it, so it waits for its feature's other tasks."""
         return self.model_copy(update={"idle": (*self.idle, name)})
 
     def with_idle_done(self, task: str) -> "Crew":
@@ -335,7 +335,7 @@ class Crew(Value):
         return self.model_copy(update={"held": tuple(sorted(held)), "proven": proven})
 
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
-        """A gap for each requirement that held before this work and does not any more."""
+        """A gap for each requirement that held before this work and no longer does."""
         lost = [judgement for judgement in judged if not judgement.holds and judgement.id in self.held]
         with_gaps = [(judgement, judgement.gaps or (Finding(what=judgement.reason),)) for judgement in lost]
         return tuple(

@@ -44,7 +44,7 @@ from trued.workflows.team.task_in_progress import TaskInProgress, verdict_gaps
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
 BACKLOG_PATH = f"{FOLDER}{BACKLOG}"
 EARLIER_GOALS = "earlier-goals.md"
-FOUND = 50  # at most this many features are named in the first report; the backlog has all of them
+FOUND = 50  # features named in the first report; the backlog has all of them
 
 
 # -- the beginning -----------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ async def apply_edits(run: Run, crew: Crew) -> Crew:
 
 
 async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
-    """Apply a person's edit of the backlog after the end of the run; None if nobody has edited the backlog since."""
+    """Apply a person's edit of the backlog after the end of the run; None if the backlog has not been edited since."""
     edit = await run.branch.read_new_edit(BACKLOG_PATH, _problem_in)
     return None if edit is None else await _with_edit(run, crew, edit)
 
@@ -412,7 +412,7 @@ async def record_validation(
     run: Run, crew: Crew, subject: Task | Plan, replies: Sequence[Validated], issues: Sequence[Finding]
 ) -> Crew:
     """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue. `replies`: UAT's
-    replies, the second one after it saw the evidence; empty if nobody validates."""
+    replies, the second one after it saw the evidence; empty if no agent validates."""
     validated = replies[0] if replies else None
     name, why = subject_name(subject), tuple(issue.what for issue in issues)
     crew = crew if issues else crew.with_proven(name)

@@ -18,8 +18,8 @@ from trued.workflows.team.replies import Developed, Tested
 from trued.workflows.team.reply_parts import Failure
 from trued.workflows.team.state import Crew
 
-COMMAND = 1_500  # at most this many characters of a command in a warning
-NAMED = 5  # at most this many files are named in one sentence
+COMMAND = 1_500  # characters of a command in a warning
+NAMED = 5  # files named in one sentence
 
 
 @dataclass

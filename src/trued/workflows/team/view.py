@@ -21,12 +21,12 @@ from trued.workflows.tree import CallRow, RunTree
 from trued.workflows.view import HeadFigure, ReportSection, StyledLine, WorkflowView
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
-BESIDE = 4  # at most this many tasks are named if several are tried at once
-FEATURES = 12  # at most this many features are named with `--plan-only`; the rest is counted
-FAILED = 8  # at most this many failed tasks are named at the end; the rest is counted
-SHOWN = 12  # at most this many features are named at the start; the rest is counted
-LENGTH = 300  # at most this many characters of a question or an answer
-WHY = 160  # at most this many characters of a finding; QA's file has all of it
+BESIDE = 4  # tasks named if several are tried at once
+FEATURES = 12  # features named with `--plan-only`; the rest is counted
+FAILED = 8  # failed tasks named at the end; the rest is counted
+SHOWN = 12  # features named at the start; the rest is counted
+LENGTH = 300  # characters of a question or an answer
+WHY = 160  # characters of a finding; QA's file has all of it
 FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # status in the backlog → as shown
 
 
@@ -42,7 +42,7 @@ class TaskSeen:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the task ended early, because nothing was changed any more."""
+        """Whether the task ended early, because nothing changed between attempts."""
         return self.state == "failed" and 0 < self.attempt < self.attempts
 
 
@@ -82,7 +82,7 @@ class Team:
 
 
 def team_of(team: Team) -> dict[str, Any]:
-    """The team for `show --json`: counts, and what was worked on; tasks that nobody has begun are only in
+    """The team for `show --json`: counts, and what was worked on; tasks that have not begun are only in
     backlog.md."""
     rows = {name: _row(seen, team) for name, seen in team.features.items()}
     return {

@@ -117,7 +117,7 @@ def _normalized(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-# -- failed checks are issues, too -------------------------------------------------------------------------------------
+# -- failed checks are also issues ------------------------------------------------------------------------------------
 
 
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:

@@ -29,8 +29,8 @@ CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
 NAMES = (*ALONE, *CLUSTERED)
 ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
 NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
-LONGEST = 400_000  # at most this many characters in a file: no agent reads more
-MOST = 2000  # at most this many Markdown files in one folder
+LONGEST = 400_000  # characters in a file: no agent reads more
+MOST = 2000  # Markdown files in one folder
 SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
 

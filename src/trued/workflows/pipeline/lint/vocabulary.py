@@ -14,7 +14,7 @@ FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 ENDING = re.compile(r"\.md\b")
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # a path without the ending .md
-LENGTH = 300  # at most this many characters in a path
+LENGTH = 300  # characters in a path
 REACH = 400  # this many characters before a word are searched for a negation
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)

@@ -3,8 +3,8 @@ the rest."""
 
 from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 
-SHOWN = 30  # at most this many tasks of the current feature are listed
-WIDTH = 300  # at most this many characters in one line
+SHOWN = 30  # tasks of the current feature listed
+WIDTH = 300  # characters in one line
 
 
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:

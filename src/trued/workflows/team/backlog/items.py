@@ -16,7 +16,7 @@ Accepted: TypeAlias = Literal["pending", "passed", "failed"]  # result of the us
 TaskStatus: TypeAlias = Literal["open", "done", "failed"]
 
 ATTEMPTS = 10
-TEXT_LIMIT = 2000  # at most this many characters in one entry: people do not read a longer line
+TEXT_LIMIT = 2000  # characters in one entry: people do not read a longer line
 NEW = "new-"  # prefix of the temporary id of something that a person added
 NO_NAME = "(no name)"
 TITLE = """\

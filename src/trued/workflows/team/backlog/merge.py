@@ -16,7 +16,7 @@ from trued.workflows.team.backlog.items import (
 
 P = TypeVar("P", AcceptanceItem, BacklogTask, Story, BacklogFeature)
 Q = TypeVar("Q", Story, BacklogFeature)
-SHOWN = 60  # at most this many characters of a name in a sentence
+SHOWN = 60  # characters of a name in a sentence
 AMEND = "only `trued amend` changes that"
 ADDED = "added by hand"
 
@@ -35,7 +35,7 @@ def merge_edit(
 
 
 def _without_known_lines(before: Backlog, after: Backlog) -> Backlog:
-    """`after` without the new lines (lines without an id) that are in `before`, too. They were added to the backlog
+    """`after` without the new lines (lines without an id) that are also in `before`. They were added to the backlog
     when `before` was read, and must not be added again."""
     known = {(feature.id, line) for feature in before.features for line in _new_lines(feature)}
     return after.changed(
@@ -229,7 +229,9 @@ class _Merge:
             return after
         if before is None or current is None:
             name = self._next(f"{now.id}-C", after)
-            self.said.append(f"{name} is given to the team, but is not in the sealed contract: {AMEND}")
+            self.said.append(
+                f"the team sees {name}, but no check covers it, because it is not in the sealed contract: {AMEND}"
+            )
             return after.changed(id=name, added=True)
         after = after.changed(added=current.added)
         if after.text == before.text:

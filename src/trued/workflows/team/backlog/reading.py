@@ -164,14 +164,14 @@ class _BacklogReading:
         self._mark(draft, "heading", *self._around(*where))
         return draft
 
-    def _child(self, parent: _Draft, kind: type[Part], name: str, number: int, **fields: Any) -> _Draft:
-        if not name:
+    def _child(self, parent: _Draft, kind: type[Part], part_id: str, number: int, **fields: Any) -> _Draft:
+        if not part_id:
             self.new += 1
-            name = f"{NEW}{self.new}"
-        elif first := self.seen.get(name):
-            raise self._bad(f"{name} appears twice, first on line {first}", number, "remove the id from the new one")
-        self.seen[name] = number
-        draft = _Draft(kind, {"id": name, **fields})
+            part_id = f"{NEW}{self.new}"
+        elif first := self.seen.get(part_id):
+            raise self._bad(f"{part_id} appears twice, first on line {first}", number, "remove the id from the new one")
+        self.seen[part_id] = number
+        draft = _Draft(kind, {"id": part_id, **fields})
         parent.order.append(draft)
         return draft
 
