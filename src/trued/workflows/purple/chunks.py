@@ -45,8 +45,8 @@ def _is_uncontradicted(verdict: Verdict) -> bool:
 
 
 async def require_change(run: Run, chunk: Task, verdict: Verdict, start: str) -> Verdict:
-    """The verdict on a chunk. If nothing was changed since the commit `start`, the verdict gets a gap and does not hold,
-    because earlier work belongs to other chunks. Only a change, or a person who accepts the chunk, settles it."""
+    """The verdict on a chunk. If nothing was changed since the commit `start`, the verdict gets a gap, and so does not
+    hold, because earlier work belongs to other chunks. Only a change, or a person who accepts the chunk, settles it."""
     by, changed = f"the engine ({chunk.id})", await run.branch.changes(start)
     if changed:
         run.judgement.object(by, ())

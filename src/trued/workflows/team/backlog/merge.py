@@ -266,7 +266,7 @@ class _Merge:
         if before is not None and now is not None:
             fields = self._theirs(before, after, now, ("name",))
             if after.status not in (before.status, now.status):
-                self.said.append(f"the status of {after.id} follows its tasks")
+                self.said.append(f"your status for {after.id} was ignored: it is computed from its tasks")
         elif after.name:
             fields = {"id": self._next(f"{feature}-S", after)}
             self.said.append(f'{fields["id"]} is new: "{_short(after.name)}"')
