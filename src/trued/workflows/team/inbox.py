@@ -50,13 +50,12 @@ class Inbox(Value):
         )
         return self._bounded((*self.messages, new), number)
 
-    def addressed(self, answer: str, number: int = 0) -> "Inbox":
-        """A copy with an answer to the message of this number, or to the newest pending one."""
-        waiting = [message.number for message in self.messages if message.status == "pending"]
-        which = number or (waiting[-1] if waiting else 0)
+    def addressed(self, answer: str) -> "Inbox":
+        """A copy with an answer to the newest pending message."""
+        newest = self.waiting[-1].number if self.waiting else 0
         done = tuple(
             Message(**{**dict(message), "status": "addressed", "answer": answer})
-            if message.number == which
+            if message.number == newest
             else message
             for message in self.messages
         )

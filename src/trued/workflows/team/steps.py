@@ -17,8 +17,7 @@ from trued.support.plurals import counted
 from trued.workflows.team.backlog import put_away, with_archive
 from trued.workflows.team.backlog.items import ARCHIVE, BacklogTask
 from trued.workflows.team.backlog.merge import merge_edit
-from trued.workflows.team.backlog.reading import NAME as BACKLOG
-from trued.workflows.team.backlog.reading import parse_backlog
+from trued.workflows.team.backlog.reading import NAME, parse_backlog
 from trued.workflows.team.briefs import for_pm
 from trued.workflows.team.consulting import consult_until_sure, doubt_in
 from trued.workflows.team.criteria import outside_criteria
@@ -38,11 +37,10 @@ from trued.workflows.team.replies import Breakdown, Clarified, FeatureSpecified,
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.sheen_config import NAME as OLD_CONFIG
 from trued.workflows.team.sheen_config import team_settings
-from trued.workflows.team.state import Crew
+from trued.workflows.team.state import BACKLOG, Crew
 from trued.workflows.team.task_in_progress import TaskInProgress, verdict_gaps
 
 OLD_PLAN, OLD_CONTEXT = ".sheen/plan.md", ".sheen/context.md"
-BACKLOG_PATH = f"{FOLDER}{BACKLOG}"
 EARLIER_GOALS = "earlier-goals.md"
 FOUND = 50  # features named in the first report; the backlog has all of them
 
@@ -79,7 +77,7 @@ def _with_earlier_goals(crew: Crew, texts: Mapping[str, str]) -> Crew:
     """Continue the backlog of earlier goals, and keep the text of these goals. A backlog that cannot be parsed is
     ignored."""
     try:
-        backlog = with_archive(parse_backlog(texts.get(BACKLOG, "")), texts.get(ARCHIVE, ""))
+        backlog = with_archive(parse_backlog(texts.get(NAME, "")), texts.get(ARCHIVE, ""))
     except BadInput:
         return crew
     if crew.backlog.features:  # the backlog is an older list of tasks: its completed features belong to an earlier goal
@@ -122,7 +120,7 @@ async def _take_over_old_plan(run: Run, crew: Crew, known: Sequence[str] = ()) -
     if await run.branch.read(original, run.branch.base) == text:
         # An earlier run has already taken the list over, so the backlog that it left has the current state.
         try:
-            earlier = parse_backlog(await run.branch.read(BACKLOG_PATH, run.branch.base) or "")
+            earlier = parse_backlog(await run.branch.read(BACKLOG, run.branch.base) or "")
             return crew.with_old_plan(earlier, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
@@ -161,7 +159,7 @@ async def write_files(run: Run, crew: Crew, message: str) -> Crew:
     files = crew.files
     new = changed(crew.written, files)
     if new:
-        await run.branch.write(new, message, editable=(BACKLOG_PATH,))
+        await run.branch.write(new, message, editable=(BACKLOG,))
     return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
@@ -192,31 +190,31 @@ async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feat
 
 async def apply_edits(run: Run, crew: Crew) -> Crew:
     """Apply a person's new edit of the backlog, if there is one, as far as the sealed contract allows."""
-    edit = await run.branch.read_edit(BACKLOG_PATH, _problem_in)
+    edit = await run.branch.read_edit(BACKLOG, _problem_in)
     return crew if edit is None else await _with_edit(run, crew, edit)
 
 
 async def apply_new_edit(run: Run, crew: Crew) -> Crew | None:
     """Apply a person's edit of the backlog after the end of the run; None if the backlog has not been edited since."""
-    edit = await run.branch.read_new_edit(BACKLOG_PATH, _problem_in)
+    edit = await run.branch.read_new_edit(BACKLOG, _problem_in)
     return None if edit is None else await _with_edit(run, crew, edit)
 
 
 async def _with_edit(run: Run, crew: Crew, edit: Edit) -> Crew:
     try:
-        before, after = parse_backlog(edit.before, BACKLOG_PATH), parse_backlog(edit.after, BACKLOG_PATH)
+        before, after = parse_backlog(edit.before, BACKLOG), parse_backlog(edit.after, BACKLOG)
     except BadInput as error:
-        await run.record(EditNotUnderstood(path=BACKLOG_PATH, why=str(error)))
+        await run.record(EditNotUnderstood(path=BACKLOG, why=str(error)))
         return crew
     backlog, notes = merge_edit(before, after, put_away(crew.backlog), crew.sealed)
-    await run.record(EditApplied(path=BACKLOG_PATH, said=tuple(notes)))
+    await run.record(EditApplied(path=BACKLOG, said=tuple(notes)))
     return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 
 
 def _problem_in(text: str) -> str:
     """Why a backlog cannot be read; "" if it can."""
     try:
-        parse_backlog(text, BACKLOG_PATH)
+        parse_backlog(text, BACKLOG)
     except BadInput as error:
         return str(error)
     return ""

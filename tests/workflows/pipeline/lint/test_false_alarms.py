@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, REVISES, agent
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import apply_rules
-from trued.workflows.pipeline.lint.sets import Set, page
+from trued.workflows.pipeline.lint.sets import LintSet, page
 
 pytestmark = pytest.mark.spec("PIPE-13")
 
@@ -20,11 +20,11 @@ def read(name: str, text: str) -> PromptPage:
     return page(Path(name), name, text)
 
 
-def found_in(files: Mapping[str, str], *, forced: bool = False, plain: bool = False) -> list[Found]:
-    return apply_rules(Set(tuple(map(read, files, files.values())), forced=forced, plain=plain))
+def found_in(files: Mapping[str, str], *, forced: bool = False, plain: bool = False) -> list[Violation]:
+    return apply_rules(LintSet(tuple(map(read, files, files.values())), forced=forced, plain=plain))
 
 
-def told(found: list[Found]) -> list[tuple[str, int, str]]:
+def told(found: list[Violation]) -> list[tuple[str, int, str]]:
     return [(one.file, one.line, one.rule) for one in found]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflows.pipeline.lint.somebodys import FILES, agent
 from trued.agents.roles.places import packaged_files
-from trued.workflows.pipeline.lint.findings import RULES, Found
+from trued.workflows.pipeline.lint.findings import RULES, Violation
 from trued.workflows.pipeline.lint.select import Kind, LintResult, lint_sets, named_sets, packaged_sets, repository_sets
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -20,7 +20,7 @@ def put(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def wrong(look: LintResult) -> list[Found]:
+def wrong(look: LintResult) -> list[Violation]:
     return [one for one in look.found if one.wrong]
 
 

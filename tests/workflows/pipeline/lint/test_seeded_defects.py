@@ -11,10 +11,10 @@ from tests.workflows.pipeline.lint.defects_in_lead import AROUND, STEPS
 from trued.agents.roles.other_tools import FORMS
 from trued.agents.roles.places import packaged_files
 from trued.workflows.pipeline.handbook import texts
-from trued.workflows.pipeline.lint.findings import RULES, Found
+from trued.workflows.pipeline.lint.findings import RULES, Violation
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import apply_rules
-from trued.workflows.pipeline.lint.sets import Set, page
+from trued.workflows.pipeline.lint.sets import LintSet, page
 
 pytestmark = pytest.mark.spec("PIPE-13")
 
@@ -34,10 +34,10 @@ def sound(name: str) -> PromptPage:
     return page(Path(name), name, shipped()[name])
 
 
-def found_in(name: str = "", text: str = "") -> list[Found]:
+def found_in(name: str = "", text: str = "") -> list[Violation]:
     """The findings in the shipped files, with `text` in place of the file `name`, or as a further file."""
     others = [sound(one) for one in shipped() if one != name]
-    return apply_rules(Set((*others, *([page(Path(name), name, text)] if name else []))))
+    return apply_rules(LintSet((*others, *([page(Path(name), name, text)] if name else []))))
 
 
 def line_of(text: str, at: str) -> int:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from trued.workflows.pipeline.decision_tables import CRITICS
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection
-from trued.workflows.pipeline.lint.sets import FOCUSES, Set
+from trued.workflows.pipeline.lint.sets import FOCUSES, LintSet
 from trued.workflows.pipeline.lint.vocabulary import MEMORY_FILE, NO, OWN_MEMORY, SHARED_MEMORY, covers, has, paths
 
 RESEARCH = tuple(f"research/{focus}.md" for focus in FOCUSES)
@@ -16,7 +16,7 @@ READERS = ("spec", "designer", "planner")
 SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
 
 
-def members(files: Set) -> Iterator[Found]:
+def members(files: LintSet) -> Iterator[Violation]:
     for page in files.members:
         yield from _output(page)
         yield from _step(page)
@@ -29,7 +29,7 @@ def members(files: Set) -> Iterator[Found]:
         yield from _inputs(page, REPLAN, "TS-9.3", "verification")
 
 
-def _output(page: PromptPage) -> Iterator[Found]:
+def _output(page: PromptPage) -> Iterator[Violation]:
     section = page.section("outputs")
     if section is None:
         return  # TS-15.2 reports the missing section
@@ -39,10 +39,10 @@ def _output(page: PromptPage) -> Iterator[Found]:
         for match in MEMORY_FILE.finditer(piece.text)
     ]
     if not any(_is_own(path, page.name) for path, _ in named):
-        yield Found(page.shown, section.line, "TS-4.1", f"the outputs lack memory/{page.name}.mem.md")
+        yield Violation(page.shown, section.line, "TS-4.1", f"the outputs lack memory/{page.name}.mem.md")
     for path, line in named:
         if not _is_own(path, page.name):
-            yield Found(page.shown, line, "TS-4.1", f"{path} is another agent's memory")
+            yield Violation(page.shown, line, "TS-4.1", f"{path} is another agent's memory")
 
 
 def _is_own(path: str, name: str) -> bool:
@@ -52,12 +52,12 @@ def _is_own(path: str, name: str) -> bool:
     return instance == name or instance.startswith((f"{name}-", "<", "{"))
 
 
-def _step(page: PromptPage) -> Iterator[Found]:
+def _step(page: PromptPage) -> Iterator[Violation]:
     section = page.section("workflow")
     if section is None:
         return
     if not any(has(piece, r"\bkey\s+findings\b") or OWN_MEMORY.search(piece.text) for piece in section.statements()):
-        yield Found(
+        yield Violation(
             page.shown,
             section.line,
             "TS-4.2",
@@ -65,7 +65,7 @@ def _step(page: PromptPage) -> Iterator[Found]:
         )
 
 
-def _anchor(page: PromptPage) -> Iterator[Found]:
+def _anchor(page: PromptPage) -> Iterator[Violation]:
     anchor = page.section("anti-drift anchor")
     if anchor is None:
         return
@@ -73,9 +73,9 @@ def _anchor(page: PromptPage) -> Iterator[Found]:
     unqualified = [] if qualified else list(_forbidden(anchor))
     for line in unqualified:
         message = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
-        yield Found(page.shown, line, "TS-13.1", message)
+        yield Violation(page.shown, line, "TS-13.1", message)
     if not qualified and not unqualified:
-        yield Found(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")
+        yield Violation(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")
 
 
 def _forbidden(anchor: PromptSection) -> Iterator[int]:
@@ -88,7 +88,7 @@ def _forbidden(anchor: PromptSection) -> Iterator[int]:
                 yield piece.line_at(start + shared.start())
 
 
-def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> Iterator[Found]:
+def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> Iterator[Violation]:
     section = page.section("inputs")
     if section is None:
         return
@@ -97,4 +97,4 @@ def _inputs(page: PromptPage, wanted: tuple[str, ...], rule: str, what: str) -> 
         message = (
             f"the inputs of {page.name} lack the {what} file{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
         )
-        yield Found(page.shown, section.line, rule, message)
+        yield Violation(page.shown, section.line, rule, message)

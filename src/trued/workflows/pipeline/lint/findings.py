@@ -57,7 +57,7 @@ RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Violation:
     """A violation of a rule: file, line and one sentence."""
 
     file: str

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from trued.workflows.pipeline.decision_tables import CHECKERS, REVISING
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, PromptSection, TextBlock
-from trued.workflows.pipeline.lint.sets import SECTIONS, Set
+from trued.workflows.pipeline.lint.sets import SECTIONS, LintSet
 from trued.workflows.pipeline.lint.vocabulary import is_denied
 
 SAME = 4  # how many operating rules, at the start of each file's list, have the same words in all files
@@ -20,14 +20,14 @@ PLACEHOLDERS = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]")
 FIELD = re.compile(r"[|;,]\s*[`*_]*[A-Za-z][\w -]{0,30}[`*_]*\s*[:=]|\|")
 
 
-def form(files: Set) -> Iterator[Found]:
+def form(files: LintSet) -> Iterator[Violation]:
     for page in files.conventional:
         yield from _front(page)
         yield from _sections(page)
         yield from _contract(page, in_pipeline=page in files.members)
         for piece in page.pieces:
             if piece.kind == "open":
-                yield Found(
+                yield Violation(
                     page.shown,
                     piece.line,
                     "TS-15.5",
@@ -36,25 +36,25 @@ def form(files: Set) -> Iterator[Found]:
     yield from _same_rules(files.conventional)
 
 
-def _front(page: PromptPage) -> Iterator[Found]:
+def _front(page: PromptPage) -> Iterator[Violation]:
     if page.fields is None:
-        yield Found(page.shown, 1, "TS-15.1", f"{page.name} has no front matter that can be read")
+        yield Violation(page.shown, 1, "TS-15.1", f"{page.name} has no front matter that can be read")
     elif not str(page.fields.get("description") or "").strip():
-        yield Found(page.shown, 1, "TS-15.1", f"the front matter of {page.name} has no description")
+        yield Violation(page.shown, 1, "TS-15.1", f"the front matter of {page.name} has no description")
 
 
-def _sections(page: PromptPage) -> Iterator[Found]:
+def _sections(page: PromptPage) -> Iterator[Violation]:
     headings = [section for section in page.sections if section.level == 1 or section.words in SECTIONS]
     titles = [heading for heading in headings if heading.level == 1]
     if not titles:
-        yield Found(page.shown, page.line, "TS-15.2", f"{page.name} has no title")
+        yield Violation(page.shown, page.line, "TS-15.2", f"{page.name} has no title")
     elif headings[0] is not titles[0]:
-        yield Found(page.shown, titles[0].line, "TS-15.3", "the title is below a section")
+        yield Violation(page.shown, titles[0].line, "TS-15.3", "the title is below a section")
     below = [heading for heading in headings if heading.level > 1]
     present = [heading.words for heading in below]
     for title in SECTIONS:
         if title not in present and not page.section(title) and not _is_opened_with(title, page):
-            yield Found(
+            yield Violation(
                 page.shown,
                 _line_of_missing(title, below) or page.line,
                 "TS-15.2",
@@ -62,7 +62,7 @@ def _sections(page: PromptPage) -> Iterator[Found]:
             )
     for number, heading in enumerate(below):
         if heading.words in present[:number]:
-            yield Found(page.shown, heading.line, "TS-15.2", f"the section {heading.title!r} is there twice")
+            yield Violation(page.shown, heading.line, "TS-15.2", f"the section {heading.title!r} is there twice")
     yield from _order(page, [heading for number, heading in enumerate(below) if heading.words not in present[:number]])
 
 
@@ -80,7 +80,7 @@ def _line_of_missing(title: str, below: Sequence[PromptSection]) -> int:
     return min(later) if later else max((section.line for section in below), default=0)
 
 
-def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Found]:
+def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Violation]:
     """Report each section that is below a section which it should precede. The report names the first such section."""
     wanted = sorted(sections, key=lambda section: SECTIONS.index(section.words))
     remaining = list(sections)
@@ -88,11 +88,11 @@ def _order(page: PromptPage, sections: Sequence[PromptSection]) -> Iterator[Foun
         if remaining[0] is not section and remaining.index(section) > 0:
             above = remaining[0]
             message = f"the section {section.title!r} is below {above.title!r} but belongs above it"
-            yield Found(page.shown, section.line, "TS-15.3", message)
+            yield Violation(page.shown, section.line, "TS-15.3", message)
         remaining.remove(section)
 
 
-def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
+def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Violation]:
     rules = {page.shown: _rules(page) for page in pages if page.section("operating rules")}
     for number in range(SAME):
         known = Counter(_flat(rule_texts[number]) for rule_texts in rules.values() if len(rule_texts) > number)
@@ -100,12 +100,12 @@ def _same_rules(pages: Sequence[PromptPage]) -> Iterator[Found]:
         for shown, rule_texts in rules.items():
             if len(rule_texts) > number and _flat(rule_texts[number]) != usual:
                 message = f"operating rule {number + 1} is not the same as in the other files"
-                yield Found(shown, rule_texts[number][0].line, "TS-15.4", message)
+                yield Violation(shown, rule_texts[number][0].line, "TS-15.4", message)
     for page in pages:
         section = page.section("operating rules")
         if section and len(rules[page.shown]) < SAME:
             message = f"{len(rules[page.shown])} operating rules, but every file must begin with the same {SAME}"
-            yield Found(page.shown, section.line, "TS-15.4", message)
+            yield Violation(page.shown, section.line, "TS-15.4", message)
 
 
 def _rules(page: PromptPage) -> list[list[TextBlock]]:
@@ -124,22 +124,22 @@ def _flat(rule: Sequence[TextBlock]) -> str:
     return " ".join(piece.flat for piece in rule)
 
 
-def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Found]:
+def _contract(page: PromptPage, *, in_pipeline: bool) -> Iterator[Violation]:
     section = page.section("completion contract")
     if section is None:
         return  # TS-15.2 reports the missing section
     offered = dict(_offered(section))
     for status in ("DONE", "ERROR"):
         if status not in offered:
-            yield Found(
+            yield Violation(
                 page.shown, section.line, "TS-16.1", f"the completion contract does not say when to reply {status}"
             )
     if in_pipeline and page.name in CHECKERS and "NEEDS_REVISION" not in offered:
         message = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
-        yield Found(page.shown, section.line, "TS-16.2", message)
+        yield Violation(page.shown, section.line, "TS-16.2", message)
     if in_pipeline and page.name not in REVISING and "NEEDS_REVISION" in offered:
         message = f"{page.name} says DONE or ERROR, never NEEDS_REVISION"
-        yield Found(page.shown, offered["NEEDS_REVISION"], "TS-16.2", message)
+        yield Violation(page.shown, offered["NEEDS_REVISION"], "TS-16.2", message)
     yield from _more_fields(page, section)
 
 
@@ -173,7 +173,7 @@ def _block_parts(piece: TextBlock) -> Iterator[tuple[int, str]]:
     yield start, chunk
 
 
-def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
+def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Violation]:
     for piece in section.statements():
         for start, text in _block_parts(piece):
             if piece.kind in ("header", "row", "heading") or not LINE.match(text):
@@ -181,7 +181,7 @@ def _more_fields(page: PromptPage, section: PromptSection) -> Iterator[Found]:
             for literal in _literals(text, is_code=piece.kind == "code"):
                 if FIELD.search(PLACEHOLDERS.sub("", literal)):
                     message = "the completion line has a field besides the status and its text"
-                    yield Found(page.shown, piece.line_at(start), "TS-16.3", message)
+                    yield Violation(page.shown, piece.line_at(start), "TS-16.3", message)
                     break
 
 

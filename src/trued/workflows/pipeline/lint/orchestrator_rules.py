@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
-from trued.workflows.pipeline.lint.sets import Set
+from trued.workflows.pipeline.lint.sets import LintSet
 from trued.workflows.pipeline.lint.steps import in_step, step_sections
 from trued.workflows.pipeline.lint.tables import CRITIQUE, REVIEW, VERIFICATION, Probe, wrong_results
 from trued.workflows.pipeline.lint.vocabulary import OWN_MEMORY, find_block, has
@@ -51,7 +51,7 @@ NEEDED: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
 }
 
 
-def leading(files: Set) -> Iterator[Found]:
+def leading(files: LintSet) -> Iterator[Violation]:
     for page in files.leading("orchestrator"):
         yield from _merging(page)
         for step, what in CLUSTERS.items():
@@ -60,37 +60,37 @@ def leading(files: Set) -> Iterator[Found]:
         yield from _structure(page)
 
 
-def _merging(page: PromptPage) -> Iterator[Found]:
+def _merging(page: PromptPage) -> Iterator[Violation]:
     lifecycle = [section for section in page.sections if "memory" in section.words and "lifecycle" in section.words]
     pieces = [piece for section in lifecycle for piece in section.statements()]
     if not find_block(pieces, *MERGE):
         line = lifecycle[0].line if lifecycle else page.line
-        yield Found(page.shown, line, "TS-5.1", "the memory lifecycle has no merge")
+        yield Violation(page.shown, line, "TS-5.1", "the memory lifecycle has no merge")
     if not find_block(page.pieces, *SOLE):
-        yield Found(page.shown, page.line, "TS-5.3", "nothing says that the orchestrator alone writes memory.md")
+        yield Violation(page.shown, page.line, "TS-5.3", "nothing says that the orchestrator alone writes memory.md")
 
 
-def _step(page: PromptPage, step: str, what: str) -> Iterator[Found]:
+def _step(page: PromptPage, step: str, what: str) -> Iterator[Violation]:
     statements = list(in_step(page, step))
     if not statements:
-        yield Found(page.shown, page.line, "TS-5.2", f"there is no step {step} ({what})")
+        yield Violation(page.shown, page.line, "TS-5.2", f"there is no step {step} ({what})")
         return
     line = step_sections(page, step)[0].line
     if not find_block(statements, *MERGE):
-        yield Found(page.shown, line, "TS-5.2", f"step {step} ({what}) does not merge its memories")
+        yield Violation(page.shown, line, "TS-5.2", f"step {step} ({what}) does not merge its memories")
     for rule, lacking, patterns in NEEDED.get(step, ()):
         if not find_block(statements, *patterns):
-            yield Found(page.shown, line, rule, f"step {step} {lacking}")
+            yield Violation(page.shown, line, rule, f"step {step} {lacking}")
     wrong = wrong_results(statements, PROBES[step]) if step in PROBES else ()
     if wrong is None and step == "6":
         message = "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
-        yield Found(page.shown, line, "TS-7.1", message)
-    yield from (Found(page.shown, at, rule, says) for at, rule, says in wrong or ())
+        yield Violation(page.shown, line, "TS-7.1", message)
+    yield from (Violation(page.shown, at, rule, says) for at, rule, says in wrong or ())
     if step == "7":
         yield from _knowledge(page, statements, line)
 
 
-def _knowledge(page: PromptPage, statements: list[TextBlock], line: int) -> Iterator[Found]:
+def _knowledge(page: PromptPage, statements: list[TextBlock], line: int) -> Iterator[Violation]:
     quiet = False
     for piece in statements:
         position = piece.text.lower().find("r-knowledge")
@@ -99,44 +99,44 @@ def _knowledge(page: PromptPage, statements: list[TextBlock], line: int) -> Iter
         if _is_quiet(piece):
             quiet = True
         elif piece.kind in ("row", "item") and has(piece, r"\bERROR\b|\bNEEDS_REVISION\b|\bblock"):
-            yield Found(page.shown, piece.line_at(position), "TS-8.3", "r-knowledge must not change the result")
+            yield Violation(page.shown, piece.line_at(position), "TS-8.3", "r-knowledge must not change the result")
     if not quiet:
-        yield Found(page.shown, line, "TS-8.3", "step 7 does not say that r-knowledge never changes the result")
+        yield Violation(page.shown, line, "TS-8.3", "step 7 does not say that r-knowledge never changes the result")
 
 
 def _is_quiet(piece: TextBlock) -> bool:
     return has(piece, r"\bnon-?blocking\b|\bnever\b|\bnot\b|\bignored?\b|\bwhatever\b|\baside\b|\bno say\b|\bwithout\b")
 
 
-def _write_safety(page: PromptPage) -> Iterator[Found]:
+def _write_safety(page: PromptPage) -> Iterator[Violation]:
     rule = find_block(page.pieces, r"\bwrite\s+safety\b")
     if rule is None:
-        yield Found(page.shown, page.line, "TS-11.2", "no rule on memory write safety")
+        yield Violation(page.shown, page.line, "TS-11.2", "no rule on memory write safety")
         return
     statements = [rule]
     if rule.kind == "heading":
         statements = [piece for section in page.sections if section.line == rule.line for piece in section.statements()]
     if not find_block(statements, *SOLE):
-        yield Found(
+        yield Violation(
             page.shown, rule.line, "TS-11.2", "the rule does not say that the orchestrator alone writes memory.md"
         )
     if not any(OWN_MEMORY.search(piece.text) for piece in statements):
-        yield Found(
+        yield Violation(
             page.shown, rule.line, "TS-11.3", "the rule does not say that agents write their isolated memory only"
         )
 
 
-def _structure(page: PromptPage) -> Iterator[Found]:
+def _structure(page: PromptPage) -> Iterator[Violation]:
     section = next((candidate for candidate in page.sections if "documentation structure" in candidate.words), None)
     if section is None:
-        yield Found(page.shown, page.line, "TS-12.1", "there is no documentation structure")
+        yield Violation(page.shown, page.line, "TS-12.1", "there is no documentation structure")
     elif not (find_block(section.pieces, r"\bmemory/") and find_block(section.pieces, r"\.mem\.md")):
-        yield Found(
+        yield Violation(
             page.shown, section.line, "TS-12.1", "the documentation structure lacks memory/ with its .mem.md files"
         )
 
 
-def patterns_and_prompt(files: Set) -> Iterator[Found]:
+def patterns_and_prompt(files: LintSet) -> Iterator[Violation]:
     for page in files.leading("patterns"):
         for pattern in PATTERNS:
             title = pattern.capitalize()[:-1] + pattern[-1].upper()
@@ -144,9 +144,9 @@ def patterns_and_prompt(files: Set) -> Iterator[Found]:
                 (candidate for candidate in page.sections if f"{candidate.words} ".startswith(f"{pattern} ")), None
             )
             if section is None:
-                yield Found(page.shown, page.line, "TS-10.1", f"{title} is not described")
+                yield Violation(page.shown, page.line, "TS-10.1", f"{title} is not described")
             elif not find_block(section.pieces, r"\bmemor(?:y|ies)\b", r"\bdecid|\bdetermin|\bresult"):
-                yield Found(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
+                yield Violation(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
     for page in files.leading("prompt"):
         if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
-            yield Found(page.shown, page.line, "TS-14.3", "the prompt does not mention isolated memories")
+            yield Violation(page.shown, page.line, "TS-14.3", "the prompt does not mention isolated memories")

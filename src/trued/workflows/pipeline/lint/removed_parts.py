@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage, TextBlock
-from trued.workflows.pipeline.lint.sets import Set, follows_convention
+from trued.workflows.pipeline.lint.sets import LintSet, follows_convention
 from trued.workflows.pipeline.lint.steps import steps_by_line
 from trued.workflows.pipeline.lint.vocabulary import (
     AGGREGATOR,
@@ -22,7 +22,7 @@ from trued.workflows.pipeline.lint.vocabulary import (
 BY_STEP = {"3b": "TS-6.4", "6": "TS-7.4", "7": "TS-8.5"}
 
 
-def removed(files: Set) -> Iterator[Found]:
+def removed(files: LintSet) -> Iterator[Violation]:
     if not files.is_pipeline:
         return
     members = {page.shown for page in files.members}
@@ -30,7 +30,7 @@ def removed(files: Set) -> Iterator[Found]:
         if _is_aggregator(page):
             if not page.is_deprecated or follows_convention(page) or any(piece.number for piece in page.pieces):
                 message = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
-                yield Found(page.shown, page.line, "TS-1.1", message)
+                yield Violation(page.shown, page.line, "TS-1.1", message)
         elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):
             yield from _aggregators(page)
             yield from _combined(page)
@@ -42,7 +42,7 @@ def _is_aggregator(page: PromptPage) -> bool:
     return page.kind == "agent" and any(NAMED_AGGREGATOR.fullmatch(name) for name in names)
 
 
-def _aggregators(page: PromptPage) -> Iterator[Found]:
+def _aggregators(page: PromptPage) -> Iterator[Violation]:
     anchor = page.section("anti-drift anchor")
     anchored = frozenset(anchor.pieces if anchor else ())
     steps = steps_by_line(page) if page.kind == "orchestrator" else {}
@@ -53,7 +53,7 @@ def _aggregators(page: PromptPage) -> Iterator[Found]:
             if named or (spoken_of and not is_denied(piece.text, match.start(), match.end())):
                 line = piece.line_at(match.start())
                 rule = "TS-13.2" if piece in anchored else _aggregator_rule(page, piece, steps)
-                yield Found(page.shown, line, rule, f"{match[0]!r}: there are no aggregators")
+                yield Violation(page.shown, line, rule, f"{match[0]!r}: there are no aggregators")
 
 
 def _aggregator_rule(page: PromptPage, piece: TextBlock, steps: Mapping[int, str]) -> str:
@@ -64,7 +64,7 @@ def _aggregator_rule(page: PromptPage, piece: TextBlock, steps: Mapping[int, str
     return {"patterns": "TS-10.2", "prompt": "TS-14.1"}.get(page.kind, "TS-1.2")
 
 
-def _combined(page: PromptPage) -> Iterator[Found]:
+def _combined(page: PromptPage) -> Iterator[Violation]:
     structure = next((section for section in page.sections if "documentation structure" in section.words), None)
     lines = {
         line
@@ -75,16 +75,18 @@ def _combined(page: PromptPage) -> Iterator[Found]:
     for path, line in paths(active(page)):
         if is_combined(path):
             rule = "TS-12.2" if line in lines else elsewhere
-            yield Found(page.shown, line, rule, f"{path}: nobody writes this combined file")
+            yield Violation(page.shown, line, rule, f"{path}: nobody writes this combined file")
 
 
-def _synthesis(page: PromptPage) -> Iterator[Found]:
+def _synthesis(page: PromptPage) -> Iterator[Violation]:
     if page.kind not in ("orchestrator", "agent") or (page.kind == "agent" and page.name != "researcher"):
         return
     rule = "TS-3.2" if page.kind == "orchestrator" else "TS-3.1"
     for piece in active(page):
         for match in SYNTHESIS.finditer(piece.text):
             if rule == "TS-3.1" or not is_denied(piece.text, match.start(), match.end()):
-                yield Found(page.shown, piece.line_at(match.start()), rule, f"{match[0]!r}: research is not combined")
+                yield Violation(
+                    page.shown, piece.line_at(match.start()), rule, f"{match[0]!r}: research is not combined"
+                )
         for match in re.finditer(r"\bstep\s+1\.2\b", piece.text, re.I) if rule == "TS-3.2" else ():
-            yield Found(page.shown, piece.line_at(match.start()), rule, "there is no step 1.2")
+            yield Violation(page.shown, piece.line_at(match.start()), rule, "there is no step 1.2")

@@ -9,10 +9,10 @@ from trued.agents.roles.lint import lint_role_file, role_files
 from trued.agents.roles.other_tools import RoleFormat
 from trued.agents.roles.places import format_of, packaged_files
 from trued.errors import BadInput
-from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.findings import Violation
 from trued.workflows.pipeline.lint.pages import PromptPage
 from trued.workflows.pipeline.lint.rules import apply_rules
-from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
+from trued.workflows.pipeline.lint.sets import LintSet, files_in, page_of
 
 BESIDE = {  # tool → where files of a pipeline are, apart from the tool's folder of agents
     "github": (".github/prompts/*.prompt.md", ".github/dispatch-patterns.md"),
@@ -43,7 +43,7 @@ class File:
 class LintResult:
     """All findings, and how many files, unjudged agents and pipelines there were."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[Violation] = field(default_factory=list)
     files: int = 0
     unjudged: int = 0  # agents that do not follow the convention, so that only their fields were checked
     pipelines: int = 0
@@ -79,19 +79,19 @@ def packaged_sets() -> Iterator[list[File]]:
 
 
 def lint_sets(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> LintResult:
-    look = LintResult()
+    result = LintResult()
     for files in sets:
-        pages = [page for file in files if (page := _page(file, look))]
-        look.files += sum(page.kind != "other" for page in pages)
+        pages = [page for file in files if (page := _page(file, result))]
+        result.files += sum(page.kind != "other" for page in pages)
         if kind is Kind.FILES:
             continue
         strict = frozenset(file.shown for file in files if file.is_ours or kind is not Kind.AUTO)
-        lint_set = Set(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
-        look.found += apply_rules(lint_set)
-        look.unjudged += len(lint_set.agents) - len(lint_set.conventional)
-        look.pipelines += lint_set.is_pipeline
-    look.found.sort(key=lambda violation: (violation.file, violation.line, violation.rule))
-    return look
+        lint_set = LintSet(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
+        result.found += apply_rules(lint_set)
+        result.unjudged += len(lint_set.agents) - len(lint_set.conventional)
+        result.pipelines += lint_set.is_pipeline
+    result.found.sort(key=lambda violation: (violation.file, violation.line, violation.rule))
+    return result
 
 
 def _in_folder(path: Path, shown: str) -> File:
@@ -100,17 +100,17 @@ def _in_folder(path: Path, shown: str) -> File:
     return File(path, shown, form, is_role=form is not None or ours, is_ours=ours)
 
 
-def _page(file: File, look: LintResult) -> PromptPage | None:
+def _page(file: File, result: LintResult) -> PromptPage | None:
     try:
         page = page_of(file.path, file.shown)
     except BadInput as error:
         then = f" ({error.then})" if error.then else ""
-        look.found.append(Found(*_file_and_line(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
+        result.found.append(Violation(*_file_and_line(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
         return None
     if file.is_role and page.kind in ("agent", "orchestrator", "other"):
         for violation in lint_role_file(file.path, file.form, shown=file.shown):
-            look.found.append(
-                Found(
+            result.found.append(
+                Violation(
                     *_file_and_line(violation.where),
                     "ROLE-1" if violation.wrong else "ROLE-2",
                     violation.says,

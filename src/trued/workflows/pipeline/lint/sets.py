@@ -35,7 +35,7 @@ SKIPPED = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
 
 @dataclass(frozen=True)
-class Set:
+class LintSet:
     """Pages that are linted together."""
 
     pages: tuple[PromptPage, ...]
