@@ -35,7 +35,7 @@ from trued.run.context import RunContext
 from trued.run.questions import answer_for_agent, question_text
 from trued.run.state import Position
 from trued.support.hashing import folder_name
-from trued.support.redaction import inert
+from trued.support.plain_text import inert
 from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from trued.support.plain_text import plain, plain_line
 from trued.support.plurals import counted
-from trued.support.redaction import plain, plain_line
 
 LONGEST = 500  # at most this many characters of one cell
 MOST_LINES = 80  # at most this many lines of a quotation

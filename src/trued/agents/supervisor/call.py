@@ -15,7 +15,8 @@ from trued.agents.supervisor.login import borrowed_files
 from trued.agents.supervisor.record import CallRecord
 from trued.errors import BadInput, StateFailed
 from trued.support import atomic_files, processes
-from trued.support.redaction import Redactor, plain
+from trued.support.plain_text import plain
+from trued.support.redaction import Redactor
 from trued.wire import Order, Report, add_usage, from_json, to_json
 
 RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report

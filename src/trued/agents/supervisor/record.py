@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trued.support.foreign_json import parse_json
-from trued.support.redaction import Redactor, plain
+from trued.support.plain_text import plain
+from trued.support.redaction import Redactor
 
 EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: as much as a talkative agent writes in a day
 # At most this many command lines of one call go into its report, and of each at most this many characters.

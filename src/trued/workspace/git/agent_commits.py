@@ -5,7 +5,7 @@ import re
 import stat
 from pathlib import Path
 
-from trued.support.redaction import printable
+from trued.support.plain_text import printable
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from trued.errors import StateFailed
 from trued.protocols import AgentCommit
 from trued.support import atomic_files
-from trued.support.redaction import inert
+from trued.support.plain_text import inert
 from trued.workspace.git import agent_commits
 from trued.workspace.git.removal import remove_tree, remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store

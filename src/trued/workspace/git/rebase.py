@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.support.path_sets import includes_path
-from trued.support.redaction import printable
+from trued.support.plain_text import printable
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 
