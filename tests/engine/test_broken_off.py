@@ -11,7 +11,7 @@ import pytest
 
 from tests.workflows.conftest import Ground, events, saying
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.agents.spool import Spool
+from trued.agents.spool.spool import Spool
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import Waiting

@@ -130,8 +130,8 @@ def _time(name: str, item: Any) -> float:
         return (item / 1000 if item > MILLISECONDS else float(item)) if abs(item) < FARTHEST else 0.0
     if named and isinstance(item, str):
         with contextlib.suppress(ValueError):
-            at = datetime.fromisoformat(item)
-            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            moment = datetime.fromisoformat(item)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if isinstance(item, str) and name.lower() == "access_token" and item.count(".") == 2:
         middle = item.split(".")[1]
         with contextlib.suppress(ValueError, AttributeError, TypeError, OverflowError, RecursionError):

@@ -22,8 +22,8 @@ def agent_for_command_line(line: str) -> Agent:
             f"{line!r} is not a command line: {error}", then="write acp:PROGRAM ARGS and check its quotes"
         ) from error
 
-    def build_program(order: Order, found: InstalledProgram) -> Program:
-        path, shown = visible_files(found.path, arguments, Path(order.folder))
+    def build_program(order: Order, installed: InstalledProgram) -> Program:
+        path, shown = visible_files(installed.path, arguments, Path(order.folder))
         return acp.client_program(order, acp.AcpAgent((path, *arguments), readable=shown))
 
     install = f"install {program}, or write an absolute path"

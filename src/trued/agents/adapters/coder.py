@@ -25,10 +25,10 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     """The command line of our own agent program, with the order on its stdin."""
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
-    words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
+    instructions = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
     options: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
-        "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
+        "instructions": instructions.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
         **{name: getattr(order, name) for name in ORDER_FIELDS},
     }

@@ -38,7 +38,7 @@ FILES = {
 }
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """OpenCode's command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
@@ -50,7 +50,7 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     }
     told = f"{order.home}/told.jsonl"
     plugin = {".config/opencode/plugin/told.js": Path(inside.__file__).with_name("opencode.js").read_bytes()}
-    own = {
+    settings = {
         "TRUED_TOLD": told,
         "OPENCODE_CONFIG_CONTENT": json.dumps(config),
         "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
@@ -58,9 +58,9 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     return acp.client_program(
         order,
         acp.AcpAgent(
-            (found.path, "acp"),
+            (installed.path, "acp"),
             model=model_of(order, {}),
-            variables={**QUIET, **own},
+            variables={**QUIET, **settings},
             files={**FILES, **plugin},
             told=told,
         ),

@@ -92,7 +92,7 @@ class ScriptedProcess:
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
-    stdin = json.dumps({each: getattr(order, each) for each in SHOWN}, ensure_ascii=False).encode()
+    stdin = json.dumps({name: getattr(order, name) for name in SHOWN}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
         # Started by path, with -P and -s, so that no file in the clone can replace a module.

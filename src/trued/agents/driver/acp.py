@@ -196,7 +196,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 def _usage(reported: dict[str, Any]) -> Usage:
     """Usage from an event. Only some agents include cached tokens and thoughts in their figures; the total shows
     whether this one does."""
-    whole, said = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
+    total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
-    sent = max(reported.get("inputTokens") or 0, whole - said - (reported.get("thoughtTokens") or 0))
-    return Usage(sent, max(said, whole - sent), cached)
+    sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))
+    return Usage(sent, max(output, total - sent), cached)

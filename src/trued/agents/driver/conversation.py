@@ -41,23 +41,23 @@ class ConversationRuntime:
 
     async def work(self, order: Order, tell: Tell) -> Report:
         """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
-        asked, spent, lost = order, Usage(), False
+        first_order, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
             order, transcript, ended = await self._ask(order, tell)
             report = _report(order, transcript, ended)
-            spent, lost = add_usage(spent, report.usage), lost or (asked.resume and not order.resume)
+            spent, lost = add_usage(spent, report.usage), lost or (first_order.resume and not order.resume)
             if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
             tell("agent died", why=report.why)
             resumes = order.resume or bool(transcript.native)
             order = replace(
-                asked,
-                brief=_interrupted_brief(asked.brief if resumes else asked.anew or asked.brief),
+                first_order,
+                brief=_interrupted_brief(first_order.brief if resumes else first_order.anew or first_order.brief),
                 resume=resumes,
                 native=transcript.native or order.native,
                 before=add_usage(order.before, report.usage),
-                allowance=remaining(asked.allowance, spent),
+                allowance=remaining(first_order.allowance, spent),
             )
         raise AssertionError("the loop ends after DEATHS")
 
@@ -65,12 +65,12 @@ class ConversationRuntime:
         """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
         already exists, an earlier start was interrupted: resume it."""
         transcript, ended = await self._listen(order, tell)
-        said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
-        if order.resume and _mentions_any(self._agent.lost, said):
+        message = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
+        if order.resume and _mentions_any(self._agent.lost, message):
             tell("session lost", session=order.native or order.session)
             order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
             transcript, ended = await self._listen(order, tell)
-        elif not order.resume and _mentions_any(self._agent.taken, said):
+        elif not order.resume and _mentions_any(self._agent.taken, message):
             tell("session was begun before", session=order.session)
             order = replace(order, brief=_interrupted_brief(order.brief), resume=True)
             transcript, ended = await self._listen(order, tell)
@@ -78,12 +78,12 @@ class ConversationRuntime:
 
     async def _listen(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
         transcript = Transcript(order, tell)
-        place = find_program(self._agent.program)
-        if place is None or self._agent.build_program is None:
+        installed = find_program(self._agent.program)
+        if installed is None or self._agent.build_program is None:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
             return transcript, ProgramExit(None, kind="missing", why=f"{why}; {self._agent.install}")
-        program = self._agent.build_program(order, place)
-        seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
+        program = self._agent.build_program(order, installed)
+        seen, needed = (*installed.readable, *program.readable), {**installed.variables, **program.variables}
         look = program.poll or (lambda transcript: None)
         program = replace(
             program, readable=seen, variables=needed, listener=_EventListener(self._agent, transcript, look)
@@ -145,9 +145,9 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
-        said = transcript.refusal
-        kind = "crashed" if said.kind == "other" else said.kind
-        return replace(failed_report(order, kind, f"{order.agent}: {said.why}"), until=said.until)
+        refusal = transcript.refusal
+        kind = "crashed" if refusal.kind == "other" else refusal.kind
+        return replace(failed_report(order, kind, f"{order.agent}: {refusal.why}"), until=refusal.until)
     if not transcript.finished or (ended.code != 0 and not transcript.text and transcript.structured is None):
         return _exit_without_result(order, ended)
     try:
@@ -177,19 +177,19 @@ def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""
     why = f"{order.agent} {how} in mid-turn{f': {ended.stderr}' if ended.stderr else ''}"
-    said = parse_refusal(ended.stderr, now=time.time()) if code else None
-    if said is None or said.kind == "other":
+    refusal = parse_refusal(ended.stderr, now=time.time()) if code else None
+    if refusal is None or refusal.kind == "other":
         return failed_report(order, "crashed", why)
-    return replace(failed_report(order, said.kind, why), until=said.until)
+    return replace(failed_report(order, refusal.kind, why), until=refusal.until)
 
 
 def _interrupted_brief(brief: str) -> str:
-    words = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
-    return words.replace("{{brief}}", brief)
+    template = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
+    return template.replace("{{brief}}", brief)
 
 
-def _mentions_any(words: tuple[str, ...], said: str) -> bool:
-    return any(word.casefold() in said.casefold() for word in words)
+def _mentions_any(phrases: tuple[str, ...], message: str) -> bool:
+    return any(phrase.casefold() in message.casefold() for phrase in phrases)
 
 
 def _stderr_logger(transcript: Transcript, program: Program) -> Callable[[str], None]:

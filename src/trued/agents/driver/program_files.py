@@ -36,10 +36,10 @@ def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
     try:
-        asked = subprocess.run(
+        answer = subprocess.run(
             [program, "-I", "-c", PYTHON_FOLDERS], capture_output=True, check=True, timeout=20, cwd="/"
         )
-        executable, *folders = json.loads(asked.stdout)
+        executable, *folders = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return program, ()  # when started, it will report what is wrong
     return executable, tuple(folders)

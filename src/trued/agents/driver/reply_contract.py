@@ -24,10 +24,10 @@ class BrokenReply(ValueError):
     """The reply is not one JSON object; the message says what is wrong."""
 
 
-def parse_reply(said: bytes) -> dict[str, Any]:
+def parse_reply(output: bytes) -> dict[str, Any]:
     """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
     Raises BrokenReply."""
-    text = _decode_reply(said)
+    text = _decode_reply(output)
     value, end = _decode(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
@@ -54,9 +54,9 @@ def parse_final_reply(text: str) -> dict[str, Any]:
     return parse_reply(text.encode("utf-8", "surrogatepass"))
 
 
-def _decode_reply(said: bytes) -> str:
+def _decode_reply(output: bytes) -> str:
     try:
-        text = said.decode("utf-8").strip()
+        text = output.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise BrokenReply(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if not text:
@@ -94,8 +94,8 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         return []
     from jsonschema import Draft202012Validator  # takes 0.1 s of CPU to import, and most replies fit
 
-    found = Draft202012Validator(schema).iter_errors(reply)
-    return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
+    violations = Draft202012Validator(schema).iter_errors(reply)
+    return list(_sentences(sorted(violations, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
 async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
@@ -121,7 +121,7 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
         allowance=remaining(order.allowance, report.usage),
     )
     second = await ask(again)
-    asked = replace(
+    combined = replace(
         second,
         attempt=order.attempt,
         asks=2,
@@ -129,14 +129,14 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
         reaped=report.reaped + second.reaped,
         usage=add_usage(report.usage, second.usage),
     )
-    if still := _contract_errors(asked, order):
+    if still := _contract_errors(combined, order):
         why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
         return replace(
-            failed_report(order, "contract", why, reaped=asked.reaped, usage=asked.usage),
+            failed_report(order, "contract", why, reaped=combined.reaped, usage=combined.usage),
             asks=2,
             resumed=report.resumed,
         )
-    return asked
+    return combined
 
 
 def _contract_errors(report: Report, order: Order) -> list[str]:
@@ -148,18 +148,18 @@ def _contract_errors(report: Report, order: Order) -> list[str]:
 
 
 def _retry_brief(wrong: list[str]) -> str:
-    words = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
-    return words.replace("{{errors}}", "\n".join(f"- {one}" for one in wrong))
+    template = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
+    return template.replace("{{errors}}", "\n".join(f"- {error}" for error in wrong))
 
 
-def _sentences(found: list[Any]) -> Iterator[str]:
-    for error in found[:SHOWN]:
+def _sentences(errors: list[Any]) -> Iterator[str]:
+    for error in errors[:SHOWN]:
         steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
         where = "".join(steps).lstrip(".")
         message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
         yield f"at `{where}`: {message}" if where else message
-    if len(found) > SHOWN:
-        yield f"and {len(found) - SHOWN} more"
+    if len(errors) > SHOWN:
+        yield f"and {len(errors) - SHOWN} more"
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -47,8 +47,8 @@ class SessionLog:
         with contextlib.suppress(OSError):
             handle = os.open(self._path or "", OPENED)
             try:
-                there = stat.S_ISREG(os.fstat(handle).st_mode)
-                piece = os.pread(handle, MOST, self._read) if there else b""
+                is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+                piece = os.pread(handle, MOST, self._read) if is_file else b""
             finally:
                 os.close(handle)
             whole = piece.rfind(b"\n") + 1

@@ -140,11 +140,11 @@ class Transcript:
             if kind
             else parse_refusal(text, now=time.time(), status=status, headers=headers or {})
         )
-        found = known or Refusal("other", 0.0, text[:SHOWN])
-        if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:
-            found = replace(found, until=float(self.quota["until"]))
-        self.tell("refused", failure=found.kind, why=found.why, until=found.until, final=final)
+        refusal = known or Refusal("other", 0.0, text[:SHOWN])
+        if refusal.kind == "rate" and not refusal.until and self.quota.get("used") == 100.0:
+            refusal = replace(refusal, until=float(self.quota["until"]))
+        self.tell("refused", failure=refusal.kind, why=refusal.why, until=refusal.until, final=final)
         if final:
-            self.refusal = found
-        elif found.kind in ("auth", "credit"):
-            self.stop = self.stop or Stop(found.kind, found.why)
+            self.refusal = refusal
+        elif refusal.kind in ("auth", "credit"):
+            self.stop = self.stop or Stop(refusal.kind, refusal.why)

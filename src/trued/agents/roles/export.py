@@ -53,8 +53,8 @@ def with_mark(fields: Iterable[str], text: str) -> str:
 def is_unchanged(text: str) -> bool:
     """Whether the text is an export, by any version of trued, that nobody has changed since."""
     text = text.replace("\r\n", "\n")  # git may check files out with CRLF
-    found = MARK.search(text)
-    return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
+    mark = MARK.search(text)
+    return mark is not None and mark[0] == _mark(MARK.sub("", text, count=1))
 
 
 def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Export]:
@@ -68,15 +68,15 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
     """Write the files. If a file that somebody else wrote or changed would be overwritten, raises BadInput and writes
     none, unless `force`."""
-    todo = [one for one in exports if one.state != "same"]
-    if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
+    todo = [export for export in exports if export.state != "same"]
+    if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
-    for one in todo:
+    for export in todo:
         try:
-            one.path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_files.write(one.path, one.text)
+            export.path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_files.write(export.path, export.text)
         except OSError as error:
-            raise BadInput(f"cannot write {one.path}: {error.strerror}", then="make the folder writable") from error
+            raise BadInput(f"cannot write {export.path}: {error.strerror}", then="make the folder writable") from error
 
 
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
@@ -85,10 +85,10 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
         raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     if not path.exists():
         return Export(role, path, text, "new")
-    there = read_existing(path)
-    if there == text:
+    existing = read_existing(path)
+    if existing == text:
         return Export(role, path, text, "same")
-    old = is_unchanged(there)  # exported by another version: overwriting it loses nobody's work
+    old = is_unchanged(existing)  # exported by another version: overwriting it loses nobody's work
     return Export(role, path, text, "new" if old else "differs")
 
 

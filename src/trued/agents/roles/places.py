@@ -28,8 +28,8 @@ def packaged_files() -> list[Path]:
 
 def other_files_of_project(root: Path) -> Iterator[RoleFile]:
     """Role files of other tools in a project, by tool and name."""
-    for name, places in TOOL_FOLDERS.items():
-        for folder, pattern in places:
+    for name, folders in TOOL_FOLDERS.items():
+        for folder, pattern in folders:
             yield from _below(root / folder, FORMS[name], pattern)
 
 

@@ -34,8 +34,8 @@ def adapt_role(role: Role) -> Role:
         return role
     prompt = role.prompt
     for first, item in changes.instead.items():
-        if found := re.search(rf"^- {re.escape(first)}.*(?:\n  .*)*", prompt, re.M):
-            prompt = f"{prompt[: found.start()]}- {item}{prompt[found.end() :]}"
+        if match := re.search(rf"^- {re.escape(first)}.*(?:\n  .*)*", prompt, re.M):
+            prompt = f"{prompt[: match.start()]}- {item}{prompt[match.end() :]}"
     return role.model_copy(update={"prompt": prompt, "tools": changes.tools or role.tools})
 
 

@@ -60,7 +60,7 @@ class CallFolder:
         if (report := self._report()) is not None:
             if not self._waited:
                 self.tell("report found", state=report.state)
-            started = (one.get("program") for one in read_events(self.path) if one.get("kind") == STARTED_AGENT)
+            started = (event.get("program") for event in read_events(self.path) if event.get("kind") == STARTED_AGENT)
             for program in dict.fromkeys(started):
                 self.tell(STARTED_AGENT, program=str(program))
             return report
@@ -111,8 +111,8 @@ class CallFolder:
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        own = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
-        if (self.path / "session").exists() and own < STARTS:
+        counted = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
+        if (self.path / "session").exists() and counted < STARTS:
             self.tell("session resumed", session=self.order.session)
             return True
         if lapsed:
@@ -177,12 +177,12 @@ class CallFolder:
         if not file.exists():
             return False
         try:
-            there = json.loads(to_json(from_json(Order, file.read_bytes())))
+            theirs = json.loads(to_json(from_json(Order, file.read_bytes())))
         except (ValueError, TypeError, AttributeError):
             self._set_aside(file)
             return False
         ours = json.loads(to_json(self.order))
-        if changed := [name for name in _SAME if there[name] != ours[name]]:
+        if changed := [name for name in _SAME if theirs[name] != ours[name]]:
             raise Diverged(f"{self.order.key} was ordered before with another {', '.join(changed)}; start a new run")
         return True
 
@@ -202,14 +202,14 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
     """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`,
     reading stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)
         while not (most and offset - began >= most) and (line := file.readline()).endswith(b"\n"):
             offset += len(line)
             if isinstance(row := parse_json(line), dict):
-                found.append(row)
-    return found, offset
+                rows.append(row)
+    return rows, offset
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
@@ -285,7 +285,7 @@ async def reap_call(folder: Path) -> int:
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
-        strays = [one for one in named if one.partition(":")[0].isdecimal()]
+        strays = [stray for stray in named if stray.partition(":")[0].isdecimal()]
     reaped = await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
     borrowed_login.return_login_of_dead_call(folder)
     return reaped

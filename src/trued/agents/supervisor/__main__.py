@@ -85,8 +85,8 @@ async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[
     work.cancel()
 
 
-def _take_lock(folder: Path, given: int | None) -> int | None:
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if given is None else given
+def _take_lock(folder: Path, handle: int | None) -> int | None:
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if handle is None else handle
     os.set_inheritable(lock, False)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

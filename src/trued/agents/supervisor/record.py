@@ -56,14 +56,14 @@ class CallRecord:
         """Append the end of the stream `name`, redacted, to the file of that name, and return it."""
         # Redact before cutting: a cut could leave half a secret, which no pattern matches.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
-        kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
-        if kept:
+        tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
+        if tail:
             try:
                 with (self._folder / name).open("a", encoding="utf-8") as file:
-                    file.write(kept)
+                    file.write(tail)
             except OSError:
                 self.full = True
-        return kept
+        return tail
 
     def close(self) -> None:
         """Close the file."""

@@ -95,8 +95,8 @@ class CoderTurn:
     async def run(self) -> int:
         """Run the turn; return the exit code."""
         if self._order["resume"] != self._is_known():
-            words = LOST if self._order["resume"] else TAKEN
-            print(f"{words} {self._order['session']}", file=sys.stderr)
+            message = LOST if self._order["resume"] else TAKEN
+            print(f"{message} {self._order['session']}", file=sys.stderr)
             return 3
         self.emit("session", native=self._order["session"])
         try:
@@ -140,8 +140,8 @@ class CoderTurn:
                     async with node.stream(run.ctx) as events:
                         await self._emit_tools(events)
             self._save(run.all_messages())
-        said = run.result.output if run.result else ""
-        self.emit("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
+        output = run.result.output if run.result else ""
+        self.emit("finished", **({"text": output} if isinstance(output, str) else {"reply": dict(output)}))
 
     async def _stream_answer(self, answer: AsyncIterable[Any]) -> None:
         async for _ in answer:
@@ -258,17 +258,17 @@ def reply_validator(schema: dict[str, Any]) -> Any:
     """A validator that tells the model at once how its reply breaks the contract. It accepts the last try unchecked:
     the engine checks every reply anyway."""
 
-    async def validate(ctx: RunContext[Any], said: Any) -> Any:
+    async def validate(ctx: RunContext[Any], output: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
-            return said
-        if isinstance(said, str):
+            return output
+        if isinstance(output, str):
             raise ModelRetry("That was not an answer. Continue your work, or give your answer with final_result.")
         wrong = [
-            f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(said)
+            f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(output)
         ]
         if wrong:
             raise ModelRetry("The answer does not fit its schema:\n" + "\n".join(wrong[:10]))
-        return said
+        return output
 
     return validate
 
@@ -282,10 +282,10 @@ class ContextTrimmer(ClearToolResults[Any]):
 
     async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
         """Drop old tool results, and report it if any were dropped."""
-        kept = await super().compact(messages, ctx)
-        if kept is not messages:
+        compacted = await super().compact(messages, ctx)
+        if compacted is not messages:
             self._turn.emit("compacted")
-        return kept
+        return compacted
 
 
 def refusal_data(error: ModelAPIError) -> dict[str, Any]:
