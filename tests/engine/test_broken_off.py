@@ -70,9 +70,9 @@ class Played:
     def capabilities(self) -> Capabilities:
         return Capabilities(resume=True)
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         if known := self.known.get((order.call, order.attempt)):
-            tell("report found", state=known.state)
+            emit("report found", state=known.state)
             return known
         self.orders.append(order)
         report = self.known[order.call, order.attempt] = self.turns.pop(0)(order)

@@ -155,9 +155,9 @@ class Unread:
     capabilities = Capabilities()
     calls = 0
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         self.calls += 1
-        tell("corrupted", file="report.json")
+        emit("corrupted", file="report.json")
         return Report(order.call, order.attempt, "died", why="its report was corrupted on the disk")
 
 

@@ -87,8 +87,8 @@ class Coders(ScriptedRuntime):
             built(folder, name)
         return coded(name) if said is None else {**coded(name), **said}
 
-    async def work(self, order: Order, tell: Tell) -> Report:
-        report = await super().work(order, tell)
+    async def work(self, order: Order, emit: Tell) -> Report:
+        report = await super().work(order, emit)
         return replace(report, commands=self.commands.get(order.key, ()))
 
     @property

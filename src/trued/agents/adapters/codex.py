@@ -106,7 +106,7 @@ def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> 
         transcript.text = item["text"]
         transcript.add_text(item["text"])
     elif kind in ("reasoning", "todo_list", "error"):  # an item of type "error" is only a warning
-        transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
+        transcript.emit("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:
             transcript.report_started_agent(str(item.get("tool")))

@@ -34,7 +34,7 @@ class CommandRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         """Run the program with the order on its stdin; its stdout is the reply."""
         try:
             argv = shlex.split(order.agent.partition(":")[2])
@@ -45,7 +45,7 @@ class CommandRuntime:
             return failed_report(order, "missing", _missing_program(argv, order))
         path, shown = visible_files(path, argv[1:], Path(order.folder))
         program = Program((path, *argv[1:]), _order_json(order), shown)
-        ended = await self._launch(order, program, lambda line: tell("log", text=line))
+        ended = await self._launch(order, program, lambda line: emit("log", text=line))
         if report := report_if_failed(order, ended):
             return report
         usage = estimate_usage(order, len(ended.stdout))

@@ -47,10 +47,10 @@ class ScriptedRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         """Call the script; ask it again if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
-        report = await ask_with_retry(order, self._play, tell, remembers=True)
+        report = await ask_with_retry(order, self._play, emit, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
 
     async def _play(self, order: Order) -> Report:
@@ -78,7 +78,7 @@ class ScriptedProcess:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         """Run the script's function in a confined process."""
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
@@ -87,8 +87,8 @@ class ScriptedProcess:
                 order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path"
             )
         program = _program(order, script, name or order.role.replace("-", "_"))
-        ended = await self._launch(order, program, lambda line: tell("log", text=line))
-        return report_if_failed(order, ended) or _report(order, ended, tell)
+        ended = await self._launch(order, program, lambda line: emit("log", text=line))
+        return report_if_failed(order, ended) or _report(order, ended, emit)
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
@@ -102,7 +102,7 @@ def _program(order: Order, script: Path, name: str) -> Program:
     )
 
 
-def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
+def _report(order: Order, ended: ProgramExit, emit: Tell) -> Report:
     try:
         printed = parse_reply(ended.stdout)
         reply = printed["reply"]
@@ -114,7 +114,7 @@ def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
         return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
     if simulated := printed.get("usage"):
         usage = Usage(**simulated)
-        tell("usage", simulated=True, **simulated)
+        emit("usage", simulated=True, **simulated)
     return done_report(order, reply, resumed=bool(printed.get("resumed")), reaped=ended.reaped, usage=usage)
 
 

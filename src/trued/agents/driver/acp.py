@@ -145,7 +145,7 @@ def _fold_permission(event: dict[str, Any], transcript: Transcript) -> None:
     name = f"{tool.get('kind') or 'an unknown kind of tool'}"
     what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
     if event["allowed"]:
-        transcript.tell("permission", tool=name, what=what[:500], answer="allowed")
+        transcript.emit("permission", tool=name, what=what[:500], answer="allowed")
     else:
         transcript.deny_tool(name, what)
 

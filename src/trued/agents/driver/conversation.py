@@ -39,17 +39,17 @@ class ConversationRuntime:
     def capabilities(self) -> Capabilities:
         return self._agent.capabilities
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
         first_order, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
-            order, transcript, ended = await self._ask(order, tell)
+            order, transcript, ended = await self._ask(order, emit)
             report = _report(order, transcript, ended)
             spent, lost = add_usage(spent, report.usage), lost or (first_order.resume and not order.resume)
             if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
-            tell("agent died", why=report.why)
+            emit("agent died", why=report.why)
             resumes = order.resume or bool(transcript.native)
             order = replace(
                 first_order,
@@ -61,23 +61,23 @@ class ConversationRuntime:
             )
         raise AssertionError("the loop ends after DEATHS")
 
-    async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
+    async def _ask(self, order: Order, emit: Tell) -> tuple[Order, Transcript, ProgramExit]:
         """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
         already exists, an earlier start was interrupted: resume it."""
-        transcript, ended = await self._listen(order, tell)
+        transcript, ended = await self._listen(order, emit)
         message = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
         if order.resume and _mentions_any(self._agent.lost, message):
-            tell("session lost", session=order.native or order.session)
+            emit("session lost", session=order.native or order.session)
             order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
-            transcript, ended = await self._listen(order, tell)
+            transcript, ended = await self._listen(order, emit)
         elif not order.resume and _mentions_any(self._agent.taken, message):
-            tell("session was begun before", session=order.session)
+            emit("session was begun before", session=order.session)
             order = replace(order, brief=_interrupted_brief(order.brief), resume=True)
-            transcript, ended = await self._listen(order, tell)
+            transcript, ended = await self._listen(order, emit)
         return order, transcript, ended
 
-    async def _listen(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
-        transcript = Transcript(order, tell)
+    async def _listen(self, order: Order, emit: Tell) -> tuple[Transcript, ProgramExit]:
+        transcript = Transcript(order, emit)
         installed = find_program(self._agent.program)
         if installed is None or self._agent.build_program is None:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
@@ -114,9 +114,9 @@ class _EventListener:
             try:
                 self._fold(event, self._transcript)
             except ODD as error:
-                self._transcript.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
+                self._transcript.emit("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
         elif line.strip():
-            self._transcript.tell("log", text=line[:LOGGED])
+            self._transcript.emit("log", text=line[:LOGGED])
         return self._transcript.stop
 
 
@@ -194,7 +194,7 @@ def _mentions_any(phrases: tuple[str, ...], message: str) -> bool:
 
 def _stderr_logger(transcript: Transcript, program: Program) -> Callable[[str], None]:
     def log(line: str) -> None:
-        transcript.tell("log", text=line)
+        transcript.emit("log", text=line)
         if program.on_stderr_line:
             program.on_stderr_line(line, transcript)
 

@@ -98,7 +98,7 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     return list(_sentences(sorted(violations, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
-async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
+async def ask_with_retry(order: Order, ask: AskAgent, emit: Tell, *, remembers: bool) -> Report:
     """Ask the agent. If its reply breaks the contract, ask once more in the same session; a second breach is a failure.
 
     `remembers`: the agent remembers the brief; otherwise the second order repeats it.
@@ -107,7 +107,7 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
     wrong = _contract_errors(report, order)
     if not wrong:
         return report
-    tell("contract broken", why=wrong)
+    emit("contract broken", why=wrong)
     brief = _retry_brief(wrong) if remembers else f"{order.brief}\n\n{_retry_brief(wrong)}"
     again = replace(
         order,

@@ -48,21 +48,21 @@ _ANEW = (
 class CallFolder:
     """One order and its folder."""
 
-    def __init__(self, folder: Path, order: Order, tell: Tell) -> None:
+    def __init__(self, folder: Path, order: Order, emit: Tell) -> None:
         name = f"{order.call}.{order.attempt}"
         if "/" in name or name.startswith("."):
             raise BadInput(f"{name!r} cannot be the name of a call's folder")
-        self.path, self.order, self.tell = folder / name, order, tell
+        self.path, self.order, self.emit = folder / name, order, emit
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
         """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
-                self.tell("report found", state=report.state)
+                self.emit("report found", state=report.state)
             started = (event.get("program") for event in read_events(self.path) if event.get("kind") == STARTED_AGENT)
             for program in dict.fromkeys(started):
-                self.tell(STARTED_AGENT, program=str(program))
+                self.emit(STARTED_AGENT, program=str(program))
             return report
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
@@ -110,10 +110,10 @@ class CallFolder:
                 file.write(f"{time.time():.3f}\n")
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
-        self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
+        self.emit("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
         counted = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
         if (self.path / "session").exists() and counted < STARTS:
-            self.tell("session resumed", session=self.order.session)
+            self.emit("session resumed", session=self.order.session)
             return True
         if lapsed:
             return self._mark_dead("it was ended: the hub could not be reached, and another machine could take the run")
@@ -145,7 +145,7 @@ class CallFolder:
     def emit_adopted(self, keeper: str) -> None:
         """Report that a running supervisor was adopted."""
         self._waited = True
-        self.tell("adopted", pid=processes.pid_of(keeper))
+        self.emit("adopted", pid=processes.pid_of(keeper))
 
     def raise_if_stopped(self) -> None:
         """Raise Interrupted if somebody stopped the call before it had a report."""
@@ -188,7 +188,7 @@ class CallFolder:
 
     def _set_aside(self, file: Path) -> None:
         file.replace(file.with_name(f"{file.name}.corrupt"))
-        self.tell("corrupted", file=file.name)
+        self.emit("corrupted", file=file.name)
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:

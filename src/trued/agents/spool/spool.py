@@ -63,10 +63,10 @@ class Spool:
         """What an agent may support; a particular agent may support less."""
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: Tell) -> Report:
         """Return the report of this order's call. If there is none yet, wait for the running call, or start it. Raises
         StateFailed if the folder cannot be used, Interrupted if somebody stopped the call."""
-        with self._call_folder(order, tell) as call:
+        with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
                     await self._adopt(call)
@@ -74,11 +74,11 @@ class Spool:
                     await self._start(call)
         return report
 
-    async def stop(self, order: Order, tell: Tell) -> Report:
+    async def stop(self, order: Order, emit: Tell) -> Report:
         """End the call if it is running, whoever started it. Return its own report if it has one, else a report with
         state "stopped" and its usage. Repeated calls return the same report. Raises StateFailed if the folder cannot be
         used."""
-        with self._call_folder(order, tell) as call:
+        with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
                     await stop_call(call.path)
@@ -107,9 +107,9 @@ class Spool:
                     file.replace(file.with_name("report.failed.json"))
 
     @contextlib.contextmanager
-    def _call_folder(self, order: Order, tell: Tell) -> Iterator[CallFolder]:
+    def _call_folder(self, order: Order, emit: Tell) -> Iterator[CallFolder]:
         """The folder of this order's call, created if needed. Raises StateFailed if it cannot be used."""
-        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), emit)
         try:
             call.path.mkdir(parents=True, exist_ok=True)
             _reuse_recorded_brief(call, order.brief)
@@ -140,7 +140,7 @@ class Spool:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
         except TimeoutError:
-            call.tell("supervisor stands still")
+            call.emit("supervisor stands still")
             await stop_call(call.path)
 
     async def _start(self, call: CallFolder) -> None:
@@ -149,7 +149,7 @@ class Spool:
         reported = ""
         while self._lease and self._lease.is_over():
             if (why := self._lease.why_over()) != reported:
-                call.tell("postponed", why=why, agent=call.order.agent)
+                call.emit("postponed", why=why, agent=call.order.agent)
             reported = why
             await asyncio.sleep(LEASE_LOOK_S)
         # A thousand calls may wait here. Each lock is an open file, so only calls that are about to start take theirs.
@@ -180,7 +180,7 @@ class Spool:
         keeper = await self._new_supervisor(call, lock)
         try:
             async with self._slots.free():
-                call.tell("started", pid=keeper.pid)
+                call.emit("started", pid=keeper.pid)
                 keeper.go(self._go_message(call.order.agent))
                 await self._wait_for_supervisor(call, keeper.wait_until_ended())
         finally:
