@@ -1,4 +1,4 @@
-"""One module for each agent, found by its name. Each module says what may follow the name after a colon."""
+"""One module for each agent, found by its name. Each module defines what can follow the name after a colon."""
 
 import difflib
 import time
@@ -41,7 +41,7 @@ def agent_of(agent: str) -> Agent:
         raise BadInput(f"there is no agent {agent!r}", then=f"{then}; see `trued agents`")
     agent_module = load_agent(kind)
     if not rest.strip() and (colon or not agent_module.argument.startswith("[")):
-        raise BadInput(f"the name of the agent {agent!r} is incomplete", then=f"write {kind}{agent_module.argument}")
+        raise BadInput(f"the name of the agent {agent!r} is incomplete", then=f"use {kind}{agent_module.argument}")
     return agent_module.specify(rest) if agent_module.specify else agent_module
 
 

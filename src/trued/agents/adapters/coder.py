@@ -72,10 +72,8 @@ def agent_for_model(rest: str) -> Agent:
     BadInput for an unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
-        what = (
-            f"the agent coder:{rest} names no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
-        )
-        raise BadInput(what, then=f"write coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
+        what = f"the agent coder:{rest} has no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
+        raise BadInput(what, then=f"use coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
     known = PROVIDERS[provider]
     login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
     return replace(

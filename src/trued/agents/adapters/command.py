@@ -19,7 +19,7 @@ from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_contract import BrokenReply, parse_reply
 from trued.wire import Capabilities, Order, Report, Tell
 
-# None. A program that wants to continue a session can do that itself: it gets the session's id, and may store what it
+# None. A program that wants to continue a session can do that itself: it gets the session's id, and can store what it
 # needs in its HOME.
 CAPABILITIES = Capabilities()
 
@@ -73,10 +73,10 @@ def _find_program(program: str, folder: Path) -> str:
 
 def _missing_program(argv: list[str], order: Order) -> str:
     if not any(argv[:1]):
-        return f"{order.agent} names no program; write command:PROGRAM ARGS"
+        return f"{order.agent} has no program; use command:PROGRAM ARGS"
     if "/" in argv[0]:
-        return f"there is no program {argv[0]} in the agent's folder; write an absolute path, or commit the file"
-    return f"there is no program {argv[0]} on PATH; install it, or write an absolute path"
+        return f"there is no program {argv[0]} in the agent's folder; use an absolute path, or commit the file"
+    return f"there is no program {argv[0]} on PATH; install it, or use an absolute path"
 
 
 AGENT = Agent(

@@ -1,4 +1,5 @@
-"""OpenCode, driven over ACP, because its own JSON stream names the session only after the first paid request."""
+"""OpenCode, driven over ACP, because its own JSON stream contains the session's id only after the first paid
+request."""
 
 import json
 import secrets
@@ -43,7 +44,7 @@ def build_program(order: Order, installed: InstalledProgram) -> Program:
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
         "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # any folder: the sandbox limits access
-        "agent": {"title": {"disable": True}},  # saves a request for a title that nobody reads
+        "agent": {"title": {"disable": True}},  # saves a request for a title that is not used
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,

@@ -84,7 +84,7 @@ class ScriptedProcess:
         script = Path(where).expanduser().resolve()
         if not script.is_file():
             return failed_report(
-                order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path"
+                order, "missing", f"there is no script {where}; use scripted:PATH.py with an absolute path"
             )
         program = _program(order, script, name or order.role.replace("-", "_"))
         ended = await self._launch(order, program, lambda line: emit("log", text=line))

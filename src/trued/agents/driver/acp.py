@@ -15,7 +15,7 @@ from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.transcript import Transcript
 from trued.wire import Capabilities, Order, Usage
 
-# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed: every role may use that.
+# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed, because every role may use it.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -28,7 +28,7 @@ KINDS = {
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-# Reasons for the end of a turn that are no failure. A reply that was cut off breaks the reply contract anyway.
+# Reasons for the end of a turn that are not failures. A reply that was cut off breaks the reply contract anyway.
 WELL = ("end_turn", "max_tokens", "max_turn_requests")
 AUTH_REQUIRED = -32000
 
@@ -43,7 +43,7 @@ class AcpAgent:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # file to which our plugin in the agent writes events that the protocol lacks
+    told: str = ""  # file for events that the protocol lacks, written by our plugin in the agent
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:

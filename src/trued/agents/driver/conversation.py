@@ -22,9 +22,9 @@ from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
 from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
 
-DEATHS = 2  # at most this many restarts of an agent that was killed from outside; more will not help
+DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # at most this many characters of a line that is not a known event
+LOGGED = 2000  # characters of a line that is not a known event
 # the errors that an event of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
@@ -123,7 +123,9 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # only tokens are guessed: the cost may be reported
+        guess = estimate_usage(
+            order, len(transcript.text)
+        )  # only tokens are guessed: the agent might have reported the cost
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
@@ -141,7 +143,7 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    # A refusal of the same kind is reported instead (below), because it may say when to retry.
+    # A refusal of the same kind is reported instead (below), because it might contain the time to retry.
     if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
@@ -155,7 +157,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     except BrokenReply as error:
         from trued.agents.driver.provider_errors import parse_refusal  # loaded only for a reply that cannot be read
 
-        # The agent may have reported a provider's notice as if it were the model's reply.
+        # The agent might have reported a provider's notice as if it were the model's reply.
         if notice := parse_refusal(transcript.text, now=time.time(), prose=True):
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed_report(order, "contract", f"the reply cannot be read: {error}")
@@ -163,14 +165,14 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """Whether a signal from outside ended the agent in mid-turn: it ran out of memory, or somebody killed it."""
+    """Whether a signal from outside ended the agent in mid-turn: it ran out of memory, or was killed."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
-    """The report on an agent that ended without reporting the end of its turn; stderr may say why."""
+    """The report on an agent that ended without reporting the end of its turn; stderr might show why."""
     from trued.agents.driver.provider_errors import parse_refusal  # loaded only after a failure
 
     code = ended.code or 0

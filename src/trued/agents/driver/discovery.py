@@ -12,8 +12,8 @@ from pathlib import Path
 from trued.support.path_sets import lies_inside, outermost_paths
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
-SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
-LINKS = 40  # at most this many links are followed, as in the kernel
+SHELVES = ("bin", ".bin", "sbin", "shims")  # folders with programs and links to programs
+LINKS = 40  # links that are followed, as in the kernel
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
@@ -27,8 +27,8 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH, and the folders that it must be able to read; None if it is not installed. These
-    folders never include HOME itself or a folder above it."""
+    """Find the program on PATH, and the folders that it must be able to read, which never include HOME itself or a
+    folder above it. None if it is not installed."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
     found_path = shutil.which(program, path=path)
     if not found_path:
@@ -123,7 +123,7 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
     """The folder that the program needs: for an npm package its `node_modules`, or pnpm's store; for Python the virtual
-    environment; else the program's own folder. None if that is one of `SHELVES`, HOME, or above HOME."""
+    environment; else the program's own folder. Yields nothing if that is one of `SHELVES`, HOME, or above HOME."""
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])
@@ -138,7 +138,7 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
 
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """Folders of the interpreter that a script's `#!` line names; a version manager may keep it under HOME."""
+    """Folders of the interpreter in a script's `#!` line; a version manager might keep it under HOME."""
     shebang = _shebang_words(real)
     # The script's own folder is first on its PATH, so an interpreter there is found first.
     interpreter_path = (

@@ -62,7 +62,7 @@ def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], 
     for name, content in files.items():
         value = credentials.parse_credentials(content)
         if value is None or not credentials.has_secret(value):
-            trouble = trouble or f"~/{name} holds no login"
+            trouble = trouble or f"~/{name} contains no login"
         elif credentials.is_expired(value, now):
             trouble = f"the login in ~/{name} has expired"
         else:

@@ -19,8 +19,8 @@ PROSE = 700  # characters; a longer text of the agent is not a provider's notice
 class Refusal:
     """Why work was refused, and until when."""
 
-    # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
-    # context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
+    # auth: no valid login · credit: the account needs a payment · rate: wait · overloaded: the provider or the way to
+    # it fails context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
     kind: str
     until: float  # when to try again; 0: unknown
     why: str
@@ -54,7 +54,7 @@ def parse_refusal(
 
         until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
-            kind = "rate"  # "purchase more credits or try again at 9:14": nobody has to pay, waiting is enough
+            kind = "rate"  # "purchase more credits or try again at 9:14": waiting is enough
         if kind == "rate":
             until = max(until, _daily_quota_reset(low, now))
     return Refusal(kind, until if kind != "credit" else 0.0, _sentence_for_people(flat, phrase))

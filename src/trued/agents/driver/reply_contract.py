@@ -12,7 +12,7 @@ from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
 from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
 
-SHOWN = 10  # at most this many errors are listed; more do not help
+SHOWN = 10  # errors that are listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -21,7 +21,7 @@ AskAgent = Callable[[Order], Awaitable[Report]]
 
 
 class BrokenReply(ValueError):
-    """The reply is not one JSON object; the message says what is wrong."""
+    """The reply is not one JSON object; the message explains the error."""
 
 
 def parse_reply(output: bytes) -> dict[str, Any]:
@@ -39,7 +39,9 @@ def parse_reply(output: bytes) -> dict[str, Any]:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BrokenReply("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
+        raise BrokenReply(
+            "it contains half of a character (a lone surrogate), which cannot be stored as text"
+        ) from error
     except RecursionError as error:
         raise BrokenReply("its JSON is nested too deeply") from error
     return value
@@ -171,13 +173,13 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _reject_constant(name: str) -> Any:
-    raise BrokenReply(f"it holds {name}, which JSON does not have")
+    raise BrokenReply(f"it contains {name}, which is not valid JSON")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise BrokenReply(f"it holds {digits[:EXCERPT]}, which is too large to be kept as a number")
+        raise BrokenReply(f"it contains {digits[:EXCERPT]}, which is too large to be stored as a number")
     return number
 
 

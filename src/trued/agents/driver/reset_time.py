@@ -30,7 +30,7 @@ ZONES = {  # common abbreviations, in summer and winter; ambiguous ones are left
     **dict.fromkeys(("cet", "cest"), "Europe/Berlin"),
 }
 
-# -- patterns: words that announce a time, then the time. All repeats are bounded, so that no text takes long to match.
+# -- patterns: words that announce a time, then the time. All repeats are bounded, so that matching is always quick.
 
 STAMP = re.compile(
     r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
@@ -51,7 +51,7 @@ AFTER = re.compile(
     rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
     re.IGNORECASE,
 )
-# the program's own plan to retry (it ended before that): read only if the text names no other time
+# the program's own plan to retry (it ended before that): read only if the text contains no other time
 PLANNED = re.compile(rf"retrying in\s({DURATION})", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
@@ -66,7 +66,7 @@ CLOCK = re.compile(
 
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
-    """When the provider accepts requests again, in epoch seconds; 0 if the text names no plausible time."""
+    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time."""
     readers: tuple[Callable[[str, float], Iterator[float]], ...] = (
         *(_stamps, _numbers, _durations),
         *(partial(_clocks, zone=zone), _planned_retries),
@@ -167,7 +167,7 @@ def _time_of_day(match: "re.Match[str]") -> timedelta:
 
 
 def _days(match: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The days that the text can mean; if it names none, the days around today."""
+    """The days that the text can mean; the days around today if it contains no day."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
     if match["iso"]:
         return [datetime.strptime(match["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later
@@ -191,7 +191,7 @@ def _moments(wall: datetime, tz: tzinfo | None) -> tuple[float, float]:
 
 
 def _epoch(moment: datetime, tz: tzinfo | None) -> float:
-    """Epoch seconds of a wall-clock time in the zone `place`; None is this machine's zone."""
+    """Epoch seconds of a wall-clock time in the zone `tz`; None is this machine's zone."""
     return moment.replace(tzinfo=tz).timestamp()
 
 

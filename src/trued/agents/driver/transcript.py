@@ -12,8 +12,8 @@ from trued.wire import Order, Tell, Usage, add_usage, with_cost
 if TYPE_CHECKING:
     from trued.agents.driver.provider_errors import Refusal
 
-SHOWN = 2000  # at most this many characters of a text or a tool's argument go into an event
-ASKED = 500  # at most this many characters of a tool's argument go into a question to a person
+SHOWN = 2000  # characters of a text or a tool's argument in an event
+ASKED = 500  # characters of a tool's argument in a question to a person, which has to be short
 # Larger figures are impossible and rejected: tokens or dollars of one call, or epoch seconds. Tools can write into the
 # agent's stream, and agents can claim anything.
 MOST = 10**11
@@ -22,7 +22,7 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports: its adapter folds each event into it, and `emit` passes the news on at once."""
+    """Collects what an agent reports: its adapter folds each event into it, and `emit` reports the news at once."""
 
     order: Order
     emit: Tell

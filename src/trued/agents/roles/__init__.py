@@ -51,7 +51,7 @@ def find_roles(
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
     keep their files, `workflow` the role files of workflows. At each level our own format is
-    preferred to those of other tools. `allowed` says which of the project's files may be read.
+    preferred to those of other tools. `allowed`: whether a file of the project may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))
@@ -136,7 +136,7 @@ def _read_roles(paths: Iterable[Path], origin: str, inside: Path | None = None) 
         _refuse_outside_link(path, inside)
         role = parse_role(read_text(path), str(path), path.stem)
         if role.name in seen:
-            raise BadInput(f"role {role.name} is in {seen[role.name].name}, too", f"{path}:1", "keep one of them")
+            raise BadInput(f"role {role.name} is also in {seen[role.name].name}", f"{path}:1", "keep one of them")
         seen[role.name] = path
         yield role.name, role.model_copy(update={"origin": origin if origin == "packaged" else f"{origin}: {path}"})
 

@@ -21,8 +21,8 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (somebody
-    else wrote or changed the existing file)."""
+    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (another program or a person
+    wrote or changed the existing file)."""
 
     role: str
     path: Path
@@ -44,15 +44,15 @@ def export_text(role: Role, form: RoleFormat) -> str:
 
 
 def with_mark(fields: Iterable[str], text: str) -> str:
-    """A file with these fields and this text, and a hash that shows whether somebody changed it."""
+    """A file with these fields and this text, and a hash that shows whether it was changed."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether the text is an export, by any version of trued, that nobody has changed since."""
-    text = text.replace("\r\n", "\n")  # git may check files out with CRLF
+    """Whether the text is an unchanged export, by any version of trued."""
+    text = text.replace("\r\n", "\n")  # git can check files out with CRLF
     mark = MARK.search(text)
     return mark is not None and mark[0] == _mark(MARK.sub("", text, count=1))
 
@@ -66,8 +66,8 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. If a file that somebody else wrote or changed would be overwritten, raises BadInput and writes
-    none, unless `force`."""
+    """Write the files. If a file that trued did not write, or that was changed, would be overwritten, raises BadInput
+    and writes none, unless `force`."""
     todo = [export for export in exports if export.state != "same"]
     if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
@@ -88,7 +88,7 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
     existing = read_existing(path)
     if existing == text:
         return Export(role, path, text, "same")
-    old = is_unchanged(existing)  # exported by another version: overwriting it loses nobody's work
+    old = is_unchanged(existing)  # exported by another version: overwriting it loses no work
     return Export(role, path, text, "new" if old else "differs")
 
 

@@ -31,7 +31,7 @@ def read_strict(text: str, file: str) -> FrontMatter:
     head, body, line = _halves(text, file)
     fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
-        raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
+        raise BadInput("the front matter has no fields", f"{file}:2", BEGIN)
     return FrontMatter(fields, body, line)
 
 

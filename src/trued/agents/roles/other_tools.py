@@ -37,8 +37,10 @@ class RoleFormat:
     folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # fields that the tool documents, and that have no meaning here
-    names_itself: bool = True  # the field `name` names the role; if False, the file's name does, and `name` is a title
-    bare: bool = True  # a file without front matter is a role, too
+    names_itself: bool = (
+        True  # the field `name` is the role's name; if False, the file's name is, and `name` is a title
+    )
+    bare: bool = True  # a file without front matter is also a role
 
 
 CLAUDE = RoleFormat(
@@ -101,7 +103,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
     prompt = without_instructions(matter.body, name)
     if not prompt:
         what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
-        raise BadInput(what, where, "write its prompt below the front matter")
+        raise BadInput(what, where, "add its prompt below the front matter")
     tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,
@@ -237,7 +239,7 @@ class _Tools:
         return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """The tools that a role does not have if it may not use those with these names. Adds notes."""
+        """Return the tools that a role does not have if it may not use the tools called `names`. Adds notes."""
         denied = set[str]()
         for tool in TOOLS:
             same_tool = [name for name in names if neutral_tool(name) == tool]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 TOOLS = ("read", "edit", "search", "execute", "web", "browser")
-UNNAMED = ("read", "edit", "search", "execute")  # for a file that names no tools: enough to work on code
+UNNAMED = ("read", "edit", "search", "execute")  # for a file without `tools`: enough to work on code
 ALL = "*"
 
 # tool → its names in Claude Code, GitHub Copilot, VS Code and OpenCode, in lower case
@@ -26,7 +26,7 @@ _NAMES = {
     "browser": "browser opensimplebrowser playwright puppeteer chrome-devtools claude-in-chrome chrome-mcp",
 }
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
-# names that stand for a part of a tool: a role to which one of them is denied still has the tool
+# names that stand for a part of a tool: a role that may not use the part still has the tool
 _PART_NAMES = {
     "read": """
         notebookread ls problems changes testfailure terminallastcommand terminalselection getnotebooksummary
@@ -84,8 +84,8 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role that may not use the tools with these names, which all stand for our `tool`, has no `tool`. Only
-    `search` is left if there is another way to search; otherwise any name that is more than a part denies it."""
+    """Whether a role loses our `tool` if it may not use the tools called `names`, which all stand for `tool`. `search`
+    remains if there is another way to search; any other tool is lost if a name stands for more than a part of it."""
     denied = {_word(name) for name in names}
     if tool == "search":
         return {"glob", "grep"} <= denied or "search" in denied
@@ -93,7 +93,7 @@ def is_denied(tool: str, names: Iterable[str]) -> bool:
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether denying `tool` denies more than these names say: another program has further names for the tool."""
+    """Whether denying `tool` denies more than `names`: another program has further names for the tool."""
     denied = {_word(name) for name in names}
     return tool not in denied and not any(
         {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)

@@ -1,9 +1,9 @@
-"""The folder of one call, from which anybody can tell the call's state at any time.
+"""The folder of one call. Every process can read the call's state from it at any time.
 
 order.json     the order                               lock           held by the supervisor while it lives
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
-stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
+stopped        the supervisor was asked to end         dead           this attempt has ended for good
 lapsed         the driver's lease on the run expired   lapses         one line for each start that ended this way
 lent.json      copies of the user's login are in HOME
 """
@@ -26,13 +26,13 @@ from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
 from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # at most this many starts: a session that died three times will not survive a fourth one
-LAUNCHES = 5  # this many supervisors in a row may end before they start an agent; one more raises StateFailed
+STARTS = 3  # a session that died three times will not survive a fourth start
+LAUNCHES = 5  # supervisors in a row that can end before they start an agent; one more raises StateFailed
 # The kind of an event that is also shown in the run's log, not only in the call's.
 STARTED_AGENT = "tried to start an agent"
 ENDING_S = 10.0  # time for a supervisor to end: it has to end its agent first
 
-# Two orders are the same if these fields are equal; folders and limits may differ.
+# Two orders are the same if these fields are equal; folders and limits can differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
@@ -78,7 +78,7 @@ class CallFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[BinaryIO | None]:
-        """Take the call's lock; yields None if somebody else holds it."""
+        """Take the call's lock for one `with` block; yields None if another process holds it."""
         with (self.path / "lock").open("a+b", buffering=0) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,7 +90,7 @@ class CallFolder:
 
     async def prepare_start(self) -> bool:
         """With the lock held: end the processes that an earlier start left; return whether to start an agent now.
-        Raises Diverged if the folder holds another order."""
+        Raises Diverged if the folder contains another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         begun = _count_lines(self.path / "starts")
@@ -148,7 +148,7 @@ class CallFolder:
         self.emit("adopted", pid=processes.pid_of(keeper))
 
     def raise_if_stopped(self) -> None:
-        """Raise Interrupted if somebody stopped the call before it had a report."""
+        """Raise Interrupted if the call was stopped before it had a report."""
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():
             raise Interrupted(f"the agent of {self.order.key} was stopped; resume to continue")
 
@@ -261,7 +261,7 @@ def supervisor_identity(folder: Path) -> str:
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""
-    except (OSError, ValueError):  # ValueError: the lock file names no process
+    except (OSError, ValueError):  # ValueError: the lock file does not contain a process
         return ""
 
 
@@ -280,8 +280,8 @@ async def stop_call(folder: Path) -> None:
 
 
 async def reap_call(folder: Path) -> int:
-    """End processes that a dead supervisor left, and take back the login that its agent borrowed. The result is how
-    many processes were ended."""
+    """End processes that a dead supervisor left, and take back the login that its agent borrowed. Returns the
+    number of processes that were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()

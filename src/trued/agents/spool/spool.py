@@ -60,12 +60,12 @@ class Spool:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What an agent may support; a particular agent may support less."""
+        """What an agent can support; a particular agent might support less."""
         return CAPABILITIES
 
     async def work(self, order: Order, emit: Tell) -> Report:
         """Return the report of this order's call. If there is none yet, wait for the running call, or start it. Raises
-        StateFailed if the folder cannot be used, Interrupted if somebody stopped the call."""
+        StateFailed if the folder cannot be used, Interrupted if the call was stopped."""
         with self._call_folder(order, emit) as call:
             while (report := call.final_report()) is None:
                 if is_supervised(call.path):
@@ -145,14 +145,15 @@ class Spool:
 
     async def _start(self, call: CallFolder) -> None:
         """Start the call, unless another process does. If the lease has expired, first wait until it is extended,
-        because another machine may be running the call."""
+        because another machine might be running the call."""
         reported = ""
         while self._lease and self._lease.is_over():
             if (why := self._lease.why_over()) != reported:
                 call.emit("postponed", why=why, agent=call.order.agent)
             reported = why
             await asyncio.sleep(LEASE_LOOK_S)
-        # A thousand calls may wait here. Each lock is an open file, so only calls that are about to start take theirs.
+        # A thousand calls can wait at this point. Each lock is an open file, so only calls that are about to start take
+        # theirs.
         async with self._ahead:
             with call.locked() as lock:
                 if lock is not None and await call.prepare_start():
@@ -166,7 +167,8 @@ class Spool:
         return f"go {json.dumps(message)}\n".encode()
 
     async def _new_supervisor(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
-        """Start a supervisor. No more start at a time than there are cores, so that the first ones are ready soon."""
+        """Start a supervisor. Only as many start at a time as there are cores, so that the first ones are ready
+        soon."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
             try:

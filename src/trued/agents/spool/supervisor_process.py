@@ -98,7 +98,7 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            async with asyncio.timeout(READY_S):  # not wait_for, which may lose a cancellation in Python 3.11
+            async with asyncio.timeout(READY_S):  # not wait_for, which can lose a cancellation in Python 3.11
                 await heard.wait()
         except TimeoutError:
             return f"it printed nothing for {READY_S:g} s"

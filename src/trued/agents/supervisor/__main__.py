@@ -1,8 +1,8 @@
-"""`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock. If
+"""`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a file descriptor with the call's lock. If
 the report cannot be written, writing it is retried for S seconds.
 
-The supervisor prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine is
-gone, and no agent is started.
+The supervisor prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine has
+ended, and no agent is started.
 """
 
 import asyncio

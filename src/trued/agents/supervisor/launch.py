@@ -26,11 +26,11 @@ from trued.workspace.sandbox.command_line import confine
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # number and seconds of pauses in which a sandbox's last processes may end by themselves
+SETTLE, SETTLE_S = 8, 0.005  # number and seconds of pauses, so that a sandbox's last processes can end by themselves
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
-PIPE_READS = 64  # at most this many reads to empty a pipe: together more than it can hold
-KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
+PIPE_READS = 64  # reads to empty a pipe: together more than it can hold
+KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # agents may not start these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@openai/codex": "codex",
@@ -39,7 +39,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # this many words at the start of a command line are searched for the program that it runs
+WORDS = 8  # words at the start of a command line that are searched for the program that it runs
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
@@ -133,7 +133,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record the agent's processes whose environment lacks the marker
-        of this call: if we died, nobody could find them without this record."""
+        of this call: if we died, they could not be found without this record."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -318,7 +318,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """The words of an agent's name that may name its program: `acp` and `goose` for `acp:goose acp`."""
+    """The words of an agent's name that can be its program: `acp` and `goose` for `acp:goose acp`."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}

@@ -62,7 +62,8 @@ def borrowed_files(
 
 
 def _secrets(content: bytes) -> list[str]:
-    """Every string in the file that may be a secret. Plain words are not: they may appear in any reply."""
+    """Every string in the file that could be a secret. Plain words are left out, because they can appear in any
+    reply."""
     value = credentials.parse_credentials(content)
     texts = credentials.all_strings(value) if value is not None else [content.decode("utf-8", "replace")]
     return [text for text in texts if not WORDS.fullmatch(text)]

@@ -15,15 +15,20 @@ import types
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
+ANSWER_S = 120.0  # timeout of every request except the prompt: an agent might first read its whole history
 GRACE_S = 2.0  # how long to wait at each step of ending the agent, so that it can save its session
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are not shown
-CUT = 4000  # at most this many characters of any text are kept; the agent's messages are kept whole
-BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # fields that are not kept: nobody reads them
+CUT = 4000  # characters of a tool's text that are kept; the agent's messages are kept whole
+BULKY = (
+    "content",
+    "rawOutput",
+    "availableCommands",
+    "configOptions",
+)  # fields that are left out: they are large and unused
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes
-LONGEST_OWN_WAIT_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
+LONGEST_OWN_WAIT_S = 5.0  # for a longer wait for its provider, the agent is ended and the engine frees the slot
 
 
 class AgentRefused(Exception):
@@ -35,7 +40,7 @@ class AgentRefused(Exception):
 
 
 class AgentGone(Exception):
-    """The agent ended in mid-turn; only its stderr may say why."""
+    """The agent ended in mid-turn; only its stderr can show why."""
 
 
 def emit(event: str, **data: Any) -> None:
@@ -131,7 +136,7 @@ class PluginEvents:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            # the file is in the agent's HOME, so it may contain anything
+            # the file is in the agent's HOME, so it can contain anything
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 self._handle_event(json.loads(line))
 
@@ -144,7 +149,7 @@ class PluginEvents:
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Wait for the plugin, which may be a moment late, and read the rest."""
+        """Wait for the plugin, which can be a moment late, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()

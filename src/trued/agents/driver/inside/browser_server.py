@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 WITHIN_S = 20.0
-MOST_TEXT = 20_000  # at most this many characters in one answer; more would only fill the agent's context
+MOST_TEXT = 20_000  # characters of one answer; more would only fill the agent's context
 VERSION = "2025-06-18"
 TEXT = {"type": "string"}
 

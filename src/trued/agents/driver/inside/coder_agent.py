@@ -42,7 +42,7 @@ TOOLS = {
     "execute": ("run_command",),
 }
 COMMAND_S = 120.0
-# How often in a row a model may fail at a tool or at its reply; after more failures it will not recover.
+# How often in a row a model can fail at a tool or at its reply; after more failures it will not recover.
 RETRIES = {"tools": 8, "output": 2}
 PAUSES = (1.0, 4.0)  # seconds before a failed request is sent again; longer waits are left to the engine
 BEAT_S = 2.0  # between heartbeats while an answer streams in
@@ -64,7 +64,7 @@ def main() -> int:
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
     environment, they cannot read our memory, and we empty the file behind our stdin. Emptying is needed because the
-    processes around us have that file open, too."""
+    processes around us also have that file open."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
@@ -172,7 +172,7 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model may
+        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model can
         have overwritten the file."""
         try:
             return bool(self._history())
@@ -181,7 +181,7 @@ class CoderTurn:
             return False
 
     def _history(self) -> list[ModelMessage]:
-        """The conversation so far; a tool call that was interrupted gets a result that says so."""
+        """The conversation so far; an interrupted tool call gets a result with that information."""
         if not self._file.exists():
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))

@@ -23,7 +23,7 @@ def main(script: str, name: str) -> int:
             print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
             return 2
         reply = play(order, Path.cwd())
-    except Exception as error:  # noqa: BLE001 (a script may raise anything)
+    except Exception as error:  # noqa: BLE001 (a script can raise anything)
         print(_error_line(error), file=sys.stderr)
         return 1
     json.dump({"reply": reply, "usage": usage, "resumed": order["resumed"]}, answers)
