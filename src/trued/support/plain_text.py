@@ -27,7 +27,7 @@ _CONTROL = re.compile(
 
 _CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, SCOPE = 72, 24  # at most this many characters of a commit's first line, and of the scope in its parentheses
+SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, as is usual, and of the scope in its parentheses
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 
@@ -37,7 +37,7 @@ def plain(text: str) -> str:
 
 
 def plain_line(text: str, longest: int = 0) -> str:
-    """`plain`, on one line; cut to `longest` characters (0: not cut), the last of which is then "…"."""
+    """`plain`, on one line; cut to `longest` characters that end with "…" (0: not cut)."""
     flat = " ".join(plain(text).split())
     return f"{flat[: longest - 1]}…" if 0 < longest < len(flat) else flat
 
@@ -57,7 +57,7 @@ def line_without_controls(text: str, longest: int) -> str:
 
 def printable(text: str) -> str:
     """The text with a blank for each character that Python does not call printable, such as line ends."""
-    return "".join(one if one.isprintable() else " " for one in text)
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def printable_line(text: str) -> str:
@@ -78,8 +78,8 @@ def inert(text: str) -> str:
 def subject_line(kind: str, scope: str, title: str) -> str:
     """The first line of a commit message: `feat(F2-T2): what it is about`. The title may be hostile."""
     about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
-    words = inert(plain_line(title).lstrip("# ")).strip() or "work"
+    subject = inert(plain_line(title).lstrip("# ")).strip() or "work"
     head = f"{kind}({about}): " if about else f"{kind}: "
     room = SUBJECT - len(head)
-    cut = words[: room - 1]
-    return f"{head}{words}" if len(words) <= room else f"{head}{cut.rpartition(' ')[0] or cut}…"
+    cut = subject[: room - 1]
+    return f"{head}{subject}" if len(subject) <= room else f"{head}{cut.rpartition(' ')[0] or cut}…"

@@ -44,7 +44,7 @@ _KEY_LINES = 200  # held back while the end of a private key is awaited; every k
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
     """The secrets in these variables, by name: values of variables that are named like secrets, and credentials inside
-    other values. With this, nobody has to list secrets."""
+    other values. So users need not list their secrets."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()
@@ -97,8 +97,8 @@ class Redactor:
         return _SHAPES.sub("[redacted key]", text)
 
     def _without_halves(self, text: str) -> str:
-        """Replace a cut-off secret at the end of a text, or before an ellipsis: other code may have cut the text inside
-        the secret."""
+        """Replace a cut-off secret at the end of a text, or before an ellipsis: other code could have cut the text
+        inside the secret."""
         for match in reversed([*self._half.finditer(text)]):
             half = text[match.start() : match.start() + self.overlap].partition("…")[0]
             if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):
@@ -106,13 +106,13 @@ class Redactor:
                 text = f"{text[: match.start()]}[redacted {self._names[whole]}]{text[end:]}"
         return text
 
-    def cut(self, text: str, at: int) -> int:
-        """The last position up to `at` where the text can be cut without cutting a secret."""
+    def cut(self, text: str, position: int) -> int:
+        """The last position up to `position` where the text can be cut without cutting a secret."""
         for pattern in filter(None, (self._exact, _SHAPES)):
             for match in pattern.finditer(text):
-                if match.start() < at < match.end():
-                    at = match.start()
-        return at
+                if match.start() < position < match.end():
+                    position = match.start()
+        return position
 
     def within(self, value: Any, *, strip: bool = False) -> Any:
         """The JSON value with all strings redacted, keys included; with `strip`, without control characters."""
@@ -131,7 +131,7 @@ def in_json(redact: Callable[[Any], Any], text: str) -> str:
 
 
 class Stream:
-    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is redacted, too."""
+    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is also redacted."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -157,9 +157,9 @@ class Stream:
         """Pass on the beginning of a very long line. The line is never cut inside a secret or a control sequence."""
         head, escape, tail = self._pending.rpartition("\x1b")
         whole = plain(self._pending) if not escape or len(tail) > OVERLAP else plain(head)
-        at = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
-        self._out(whole[:at])
-        self._pending = whole[at:] + ("" if not escape or len(tail) > OVERLAP else escape + tail)
+        position = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
+        self._out(whole[:position])
+        self._pending = whole[position:] + ("" if not escape or len(tail) > OVERLAP else escape + tail)
 
     def _out(self, line: str) -> None:
         line = plain(line)

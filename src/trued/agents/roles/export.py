@@ -21,8 +21,8 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (another program or a person
-    wrote or changed the existing file)."""
+    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (the
+    existing file was not written by trued, or was changed)."""
 
     role: str
     path: Path

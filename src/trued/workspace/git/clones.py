@@ -145,7 +145,7 @@ class Clones:
         clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
-        """Make room for a new clone. A damaged clone may contain work, so it is moved aside."""
+        """Make room for a new clone. A damaged clone can contain work, so it is moved aside."""
         if clone.is_half_made:
             await remove_tree(clone.folder)
         elif os.path.lexists(clone.folder):
@@ -174,7 +174,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # it may contain objects of the agent; they do no harm, because only the agent uses it
+        if reused:  # it can contain objects of the agent; they do no harm, because only the agent uses it
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")

@@ -83,7 +83,7 @@ async def end_process(process: Process) -> None:
 class Git:
     """Runs git on one repository: `folder` is its `--git-dir`.
 
-    If there is a `lock`, every git process holds it (shared) while it lives. A process may outlive a killed engine for
+    If there is a `lock`, every git process holds it (shared) while it lives. A process can outlive a killed engine for
     a moment, and the next engine has to wait for its last write.
     """
 

@@ -147,7 +147,7 @@ class HubStore:
         return (urlsplit(self.address).password or "") if "://" in self.address else ""
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files that give access to the store, which no agent may see."""
+        """Files that give access to the store. Agents may not see them."""
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
@@ -238,7 +238,7 @@ class HubStore:
                 raise StateFailed(
                     f"cannot {doing} the store {self.name}, tried for {waited}: {why}; no work is lost, resume later"
                 )
-            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # wait longer: the store may be slow
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # wait longer: the store might be slow
             await asyncio.sleep(AGAIN_S)
 
     async def _run_git(

@@ -33,7 +33,7 @@ _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 USAGE = 129  # git's exit code for options that it does not know
 _NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings without a file that git runs or reads
-# Settings whose whole value is a path. Other values may be commands, and are split into words (`_BETWEEN_WORDS`).
+# Settings whose whole value is a path. Other values can be commands, and are split into words (`_BETWEEN_WORDS`).
 _HOOKS_PATH = "core.hookspath"
 _PATHS = (_HOOKS_PATH, "core.attributesfile")
 # The hooks of `git help hooks` that a user's own git runs

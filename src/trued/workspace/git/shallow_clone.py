@@ -1,4 +1,4 @@
-"""Makes a `.git` for a clean room, like that of a shallow clone, because a project's code or tests may ask git."""
+"""Makes a `.git` for a clean room, like that of a shallow clone, because a project's code or tests might run git."""
 
 import hashlib
 import re

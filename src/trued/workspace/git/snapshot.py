@@ -127,7 +127,7 @@ async def _make(worktree: Worktree, private: Path) -> None:
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:
-    """Write atomically, and only if needed, because the git of another process may be reading the file."""
+    """Write atomically, and only if needed, because the git of another process might be reading the file."""
     if not path.is_file() or path.read_bytes() != content:
         atomic_files.write(path, content, sync=False)
 

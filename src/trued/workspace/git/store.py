@@ -17,7 +17,7 @@ from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed, last_line
 from trued.workspace.git.removal import remove_tree_now
 
-# A `.gitattributes` file may ask git to convert files. These attributes overrule it, so files are stored byte for byte.
+# A `.gitattributes` file can ask git to convert files. These attributes overrule it, so files are stored byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 LINK = "120000"  # git's mode of a symbolic link
@@ -173,7 +173,7 @@ class Store:
         """Remove the locks on the run's refs. Only a killed git can have left them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # other runs use this lock, too; if it is old, a killed git left it
+        shallow = self.folder / "shallow.lock"  # other runs also use this lock; if it is old, a killed git left it
         if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
@@ -308,7 +308,7 @@ class Store:
         return commit
 
     async def _write_blobs(self, contents: Iterable[bytes]) -> list[str]:
-        """Write contents into the store, several at a time, because a plan may have hundreds of files. Returns their
+        """Write contents into the store, several at a time, because a plan can have hundreds of files. Returns their
         hashes."""
         room = asyncio.Semaphore(AT_ONCE)
 

@@ -31,8 +31,8 @@ class ChangedPaths:
 async def git_on_folder(
     store: Store, work: Path, *arguments: str, stdin: bytes = b"", index: Path
 ) -> tuple[int, bytes, str]:
-    """Run git on the folder. If git hangs, a named pipe may be the reason. Pipes contain no work, so they are removed,
-    and git is run again."""
+    """Run git on the folder. If git hangs, a named pipe might be the reason. Pipes contain no work, so they are
+    removed, and git is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
     arguments = (f"--work-tree={work}", *arguments)
     ended = await store.git.attempt(*arguments, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
@@ -134,5 +134,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """Make all files readable. An agent may have removed its own access to files, but they are still its work."""
+    """Make all files readable. An agent might have removed its own access to files, but they are still its work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
+HOSTS = ("127.0.0.1", "::1")  # "localhost" can mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
 FIRST_S = 5.0  # timeout for connecting: long enough for a busy machine; a refusal is immediate

@@ -20,7 +20,7 @@ FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset in the child; otherwise the program would also ignore them
 DYING_S = 0.02
-ENDING_S = 10.0  # seconds for killing all descendants; some may fork faster than they are killed
+ENDING_S = 10.0  # seconds for killing all descendants; some fork faster than they are killed
 
 
 class EndRequested(Exception):

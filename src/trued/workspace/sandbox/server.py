@@ -16,7 +16,7 @@ from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
 START = "import sys; exec(sys.stdin.buffer.read())"  # over stdin, so that the sandbox contains no file of the engine
-DAEMON_S = 2.0  # seconds in which a process in the background may start listening after its command ended
+DAEMON_S = 2.0  # seconds in which a process in the background can start listening after its command ended
 PARTING_S = 3.0  # seconds in which the forwarder must exit, so that the server's last output is kept
 
 
