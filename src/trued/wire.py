@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
-Tell: TypeAlias = Callable[..., None]  # emit(kind, **data): an agent or its supervisor reports an event
+EmitAgentEvent: TypeAlias = Callable[..., None]  # emit(kind, **data): an agent or its supervisor reports an event
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from trued.errors import Waiting
 from trued.model import Reply, RunRecord, Task
 from trued.run.clusters import Errand
 from trued.run.context import Person
-from trued.wire import Capabilities, Order, Report, Tell, Usage, to_json
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, to_json
 
 GOAL = "double(x) returns twice its argument"
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
@@ -70,7 +70,7 @@ class Played:
     def capabilities(self) -> Capabilities:
         return Capabilities(resume=True)
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         if known := self.known.get((order.call, order.attempt)):
             emit("report found", state=known.state)
             return known

@@ -176,9 +176,7 @@ class Verdict(Value):
     remarks: tuple[Finding, ...] = ()  # gaps that are not about a requirement: a person's comment, an empty diff
     undecided: tuple[str, ...] = ()  # all notes: what no check covers, and facts; every report lists them
     reported: tuple[str, ...] | None = None  # the facts (FactNote) among `undecided`; None in older journals
-    noted: tuple[
-        str, ...
-    ] = ()  # the notes in `undecided` that the workflow added: they stay when the contract is amended
+    noted: tuple[str, ...] = ()  # notes in `undecided` from the workflow: they stay when the contract is amended
     owned: tuple[str, ...] = ()  # files that the engine itself had written; not part of the work
 
     @classmethod

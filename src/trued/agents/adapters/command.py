@@ -17,7 +17,7 @@ from trued.agents.driver.program import (
 )
 from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_contract import BrokenReply, parse_reply
-from trued.wire import Capabilities, Order, Report, Tell
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report
 
 # None. A program that wants to continue a session can do that itself: it gets the session's id, and can store what it
 # needs in its HOME.
@@ -34,7 +34,7 @@ class CommandRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Run the program with the order on its stdin; its stdout is the reply."""
         try:
             argv = shlex.split(order.agent.partition(":")[2])

@@ -21,7 +21,7 @@ from trued.agents.driver.program import (
     report_if_failed,
 )
 from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
-from trued.wire import Capabilities, Order, Report, Tell, Usage
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 # Fields of the order that a script sees; `inside/stage.py` adds `turn`, `resumed` and `usage`.
@@ -47,7 +47,7 @@ class ScriptedRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Call the script; ask it again if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
         report = await ask_with_retry(order, self._play, emit, remembers=True)
@@ -78,7 +78,7 @@ class ScriptedProcess:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Run the script's function in a confined process."""
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
@@ -102,7 +102,7 @@ def _program(order: Order, script: Path, name: str) -> Program:
     )
 
 
-def _report(order: Order, ended: ProgramExit, emit: Tell) -> Report:
+def _report(order: Order, ended: ProgramExit, emit: EmitAgentEvent) -> Report:
     try:
         printed = parse_reply(ended.stdout)
         reply = printed["reply"]

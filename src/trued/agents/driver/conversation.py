@@ -20,7 +20,7 @@ from trued.agents.driver.program import (
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
-from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
 DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
@@ -39,7 +39,7 @@ class ConversationRuntime:
     def capabilities(self) -> Capabilities:
         return self._agent.capabilities
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
         first_order, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
@@ -61,7 +61,7 @@ class ConversationRuntime:
             )
         raise AssertionError("the loop ends after DEATHS")
 
-    async def _ask(self, order: Order, emit: Tell) -> tuple[Order, Transcript, ProgramExit]:
+    async def _ask(self, order: Order, emit: EmitAgentEvent) -> tuple[Order, Transcript, ProgramExit]:
         """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
         already exists, an earlier start was interrupted: resume it."""
         transcript, ended = await self._listen(order, emit)
@@ -76,7 +76,7 @@ class ConversationRuntime:
             transcript, ended = await self._listen(order, emit)
         return order, transcript, ended
 
-    async def _listen(self, order: Order, emit: Tell) -> tuple[Transcript, ProgramExit]:
+    async def _listen(self, order: Order, emit: EmitAgentEvent) -> tuple[Transcript, ProgramExit]:
         transcript = Transcript(order, emit)
         installed = find_program(self._agent.program)
         if installed is None or self._agent.build_program is None:

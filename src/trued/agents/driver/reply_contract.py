@@ -10,7 +10,7 @@ from typing import Any
 
 from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
-from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
+from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
 SHOWN = 10  # errors that are listed; more do not help
 EXCERPT = 120
@@ -100,7 +100,7 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     return list(_sentences(sorted(violations, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
-async def ask_with_retry(order: Order, ask: AskAgent, emit: Tell, *, remembers: bool) -> Report:
+async def ask_with_retry(order: Order, ask: AskAgent, emit: EmitAgentEvent, *, remembers: bool) -> Report:
     """Ask the agent. If its reply breaks the contract, ask once more in the same session; a second breach is a failure.
 
     `remembers`: the agent remembers the brief; otherwise the second order repeats it.

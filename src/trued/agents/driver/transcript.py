@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trued.agents.driver.program import Stop
-from trued.wire import Order, Tell, Usage, add_usage, with_cost
+from trued.wire import EmitAgentEvent, Order, Usage, add_usage, with_cost
 
 if TYPE_CHECKING:
     from trued.agents.driver.provider_errors import Refusal
@@ -25,7 +25,7 @@ class Transcript:
     """Collects what an agent reports: its adapter folds each event into it, and `emit` reports the news at once."""
 
     order: Order
-    emit: Tell
+    emit: EmitAgentEvent
     native: str = ""
     text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None

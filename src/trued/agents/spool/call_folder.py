@@ -24,7 +24,7 @@ from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.support import atomic_files, processes
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
-from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
+from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died three times will not survive a fourth start
 LAUNCHES = 5  # supervisors in a row that can end before they start an agent; one more raises StateFailed
@@ -48,7 +48,7 @@ _ANEW = (
 class CallFolder:
     """One order and its folder."""
 
-    def __init__(self, folder: Path, order: Order, emit: Tell) -> None:
+    def __init__(self, folder: Path, order: Order, emit: EmitAgentEvent) -> None:
         name = f"{order.call}.{order.attempt}"
         if "/" in name or name.startswith("."):
             raise BadInput(f"{name!r} cannot be the name of a call's folder")

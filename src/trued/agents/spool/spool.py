@@ -18,7 +18,7 @@ from trued.errors import StateFailed
 from trued.support import atomic_files, processes
 from trued.support.lease_file import LeaseFile
 from trued.support.redaction import Redactor, secrets_in
-from trued.wire import Capabilities, Order, Report, Tell, from_json
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
 SLACK_S = 120.0  # a supervisor may take this much longer than its agent, to end processes and wait for disk space
@@ -63,7 +63,7 @@ class Spool:
         """What an agent can support; a particular agent might support less."""
         return CAPABILITIES
 
-    async def work(self, order: Order, emit: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Return the report of this order's call. If there is none yet, wait for the running call, or start it. Raises
         StateFailed if the folder cannot be used, Interrupted if the call was stopped."""
         with self._call_folder(order, emit) as call:
@@ -74,7 +74,7 @@ class Spool:
                     await self._start(call)
         return report
 
-    async def stop(self, order: Order, emit: Tell) -> Report:
+    async def stop(self, order: Order, emit: EmitAgentEvent) -> Report:
         """End the call if it is running, whoever started it. Return its own report if it has one, else a report with
         state "stopped" and its usage. Repeated calls return the same report. Raises StateFailed if the folder cannot be
         used."""
@@ -107,7 +107,7 @@ class Spool:
                     file.replace(file.with_name("report.failed.json"))
 
     @contextlib.contextmanager
-    def _call_folder(self, order: Order, emit: Tell) -> Iterator[CallFolder]:
+    def _call_folder(self, order: Order, emit: EmitAgentEvent) -> Iterator[CallFolder]:
         """The folder of this order's call, created if needed. Raises StateFailed if it cannot be used."""
         call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), emit)
         try:
