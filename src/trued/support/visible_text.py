@@ -16,9 +16,8 @@ def visible(text: str) -> str:
     blank, or one that only looks like an ASCII character or like a letter of a Latin word."""
     if text.isascii() and text.isprintable():
         return text
-    only_look_alikes = (
-        set(_FOREIGN.findall(text)) <= _LOOK_ALIKES
-    )  # otherwise, a letter shows that the text is Greek or Cyrillic
+    # If not, some letter shows that the text is really Greek or Cyrillic.
+    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES
 
     def written(word: re.Match[str]) -> str:
         read_as_latin = only_look_alikes or re.search("[A-Za-z]", word[0])

@@ -123,9 +123,8 @@ class _EventListener:
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(
-            order, len(transcript.text)
-        )  # only tokens are guessed: the agent might have reported the cost
+        # Only tokens are guessed: the agent might have reported the cost.
+        guess = estimate_usage(order, len(transcript.text))
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )

@@ -127,9 +127,8 @@ def _package_folders(real: str, home: Path) -> Iterator[str]:
     program = Path(real)
     if "node_modules" in program.parts:
         modules = Path(*program.parts[: program.parts.index("node_modules") + 1])
-        store = next(
-            (folder for folder in modules.parents if folder.name == ".pnpm"), modules
-        )  # pnpm keeps all packages there
+        # pnpm keeps all packages in its store
+        store = next((folder for folder in modules.parents if folder.name == ".pnpm"), modules)
         yield str(store)
     elif (program.parents[1] / "pyvenv.cfg").is_file() and _is_apart(program.parents[1], home):
         yield str(program.parents[1])

@@ -270,9 +270,8 @@ async def _reaches_any(named: NamedCommit, blobs: set[str]) -> bool:
         async for line in process.stdout:
             if line.decode(errors="replace").strip() in blobs:
                 return True
-        return (
-            await process.wait() != 0
-        )  # true if git failed: the part that it could not read might contain such a blob
+        # True if git failed: the part that it could not read might contain such a blob.
+        return await process.wait() != 0
     finally:
         await end_process(process)
 

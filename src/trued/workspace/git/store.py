@@ -24,10 +24,7 @@ LINK = "120000"  # git's mode of a symbolic link
 UNDONE_READ = 50  # undone files whose content is read: it is quoted to people and agents, who need no more
 AT_ONCE = 32  # git processes at a time for the files of a commit: each needs some of the engine's file descriptors
 LISTED = 7  # how many commits' file lists are cached, because base, start and head are read again and again
-REMEMBERED, SMALL = (
-    512,
-    1 << 16,
-)  # how many contents are cached (manifests, settings, tests), and the size limit of each
+REMEMBERED, SMALL = 512, 1 << 16  # number and size of contents that are cached: manifests, settings, tests
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 

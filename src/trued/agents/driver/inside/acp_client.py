@@ -20,12 +20,7 @@ GRACE_S = 2.0  # how long to wait at each step of ending the agent, so that it c
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are not shown
 CUT = 4000  # characters of a tool's text that are kept; the agent's messages are kept whole
-BULKY = (
-    "content",
-    "rawOutput",
-    "availableCommands",
-    "configOptions",
-)  # fields that are left out: they are large and unused
+BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # large, unused fields, which are left out
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes
 LONGEST_OWN_WAIT_S = 5.0  # for a longer wait for its provider, the agent is ended and the engine frees the slot
