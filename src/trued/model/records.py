@@ -18,7 +18,7 @@ Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own ter
 
 
 class Question(Value):
-    """A question to a person. `answer` is "" until somebody answers."""
+    """A question to a person. `answer` is "" until a person answers."""
 
     id: int = 0
     key: str
@@ -108,7 +108,7 @@ class TakenComments(Value):
 
 
 class ProcessedDecisions(Value):
-    """People's decisions that one step processed at one commit, and the requirements that nobody had decided on."""
+    """People's decisions that one step processed at one commit, and the requirements without a decision."""
 
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections

@@ -80,13 +80,13 @@ def _read_entries(head: str, file: str, known: Collection[str]) -> Located:
     for key, line, chunk in _entries(head, file, known):
         if key in values:
             raise BadInput(f'"{key}" is there twice', f"{file}:{line}", "keep one of them")
-        field = _alone(key, chunk, file, line)
+        field = _parse_field(key, chunk, file, line)
         values[key] = field.value[key]
         lines |= {spot: number for spot, number in field.lines.items() if spot}
     return Located(file, values, lines)
 
 
-def _alone(key: str, chunk: str, file: str, line: int) -> Located:
+def _parse_field(key: str, chunk: str, file: str, line: int) -> Located:
     """Parse one field: as YAML if possible, else as text."""
     try:
         parsed = read_yaml(chunk, file, first=line)

@@ -37,9 +37,7 @@ class RoleFormat:
     folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # fields that the tool documents, and that have no meaning here
-    names_itself: bool = (
-        True  # the field `name` is the role's name; if False, the file's name is, and `name` is a title
-    )
+    names_itself: bool = True  # the field `name` is the role's name; if False, the file's name is
     bare: bool = True  # a file without front matter is also a role
 
 

@@ -165,9 +165,8 @@ class TargetBranch:
         entries = [
             dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in out.split("\0\0")
         ]
-        trees = [
-            entry for entry in entries if "worktree" in entry and "bare" not in entry
-        ]  # git also lists a bare repository
+        # Git also lists a bare repository, which has no working tree.
+        trees = [entry for entry in entries if "worktree" in entry and "bare" not in entry]
         return [(Path(tree["worktree"]), tree.get("branch", "")) for tree in trees]
 
     async def _require_clean(self, tree: Path, new: str) -> None:
