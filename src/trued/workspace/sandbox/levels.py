@@ -118,13 +118,13 @@ def _try_level(level: str) -> LevelState:
     if missing:
         return LevelState(level, False, unconfined, *missing)
     try:
-        escapes, complaint = _run_canary(level)
+        succeeded, complaint = _run_canary(level)
     except (OSError, subprocess.SubprocessError) as error:
-        escapes, complaint = None, str(error)
-    if escapes is None:
+        succeeded, complaint = None, str(error)
+    if succeeded is None:
         return LevelState(level, False, unconfined, complaint or "the canary printed nothing", _fix(level, complaint))
-    escaped = [name for name in _forbidden(level) if escapes[name]]
-    if not escapes["inside"]:
+    escaped = [name for name in _forbidden(level) if succeeded[name]]
+    if not succeeded["inside"]:
         return LevelState(level, False, unconfined, "the canary cannot write where it should", _fix(level, ""))
     if escaped:
         return LevelState(level, False, unconfined, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
