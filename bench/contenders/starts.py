@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from trued.agents.spool import Spool
+from trued.agents.spool.spool import Spool
 from trued.wire import Confinement, Order
 
 

@@ -3,9 +3,9 @@
 TruedError
 ├── BadInput        the user can fix it: a file, a flag, a key; says where (file:line) and what to do
 │   └── Untrusted   found in a repository that the user has not trusted yet
-├── Busy            another process drives this run or holds the journal
+├── Busy            another process drives this run or has locked the journal
 │   └── Fenced      this process no longer drives the run, since another does: it may write nothing more
-├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt may still run
+├── Postponed       a call has to wait: the hub's limit for its agent is reached, or an earlier attempt might still run
 ├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
 ├── Diverged        replay reached a step whose inputs differ from those in the journal
 ├── AgentFailed     an agent process or its provider failed, or its replies never fitted the contract
@@ -32,7 +32,7 @@ class BadInput(TruedError):
     def __init__(self, what: str, where: str = "", then: str = "") -> None:
         self.what, self.where, self.then = what, where, then
         sentence = f"{f'{where}: ' if where else ''}{what}{f' ({then})' if then else ''}"
-        super().__init__(" ".join(sentence.splitlines()))  # names from outside may contain line breaks
+        super().__init__(" ".join(sentence.splitlines()))  # names from outside can contain line breaks
 
 
 class Untrusted(BadInput):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
-from trued.wire import Capabilities, Confinement, Order, Report, Spend, Tell
+from trued.wire import Capabilities, Confinement, EmitAgentEvent, Order, Report, Spend
 
 if TYPE_CHECKING:
     from trued.model import Approval, Comment, Event, Question, RunRecord
@@ -27,8 +27,8 @@ class Runtime(Protocol):
         """What this agent supports natively."""
         ...
 
-    async def work(self, order: Order, tell: Tell) -> Report:
-        """Carry out one order and return its report; events are passed to `tell` as they happen. If the agent fails,
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
+        """Carry out one order and return its report; events are passed to `emit` as they happen. If the agent fails,
         the report has the state "failed"; nothing is raised."""
         ...
 
@@ -37,7 +37,7 @@ class Runtime(Protocol):
 class StoppableRuntime(Runtime, Protocol):
     """A runtime whose calls outlive this process, so that a call can be stopped by a process that did not start it."""
 
-    async def stop(self, order: Order, tell: Tell) -> Report:
+    async def stop(self, order: Order, emit: EmitAgentEvent) -> Report:
         """End the call if it is running. Return its own report if there is one, else a report with state "stopped" and
         its usage. Repeated calls return the same report."""
         ...

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
-Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): an agent or its supervisor reports an event
+EmitAgentEvent: TypeAlias = Callable[..., None]  # emit(kind, **data): an agent or its supervisor reports an event
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Limits:
 
     idle_s: float = 600.0  # seconds without any output or event
     wall_s: float = 3600.0
-    output_bytes: int = 16 * 1024 * 1024  # at most this many bytes of stdout, so that an agent cannot fill the disk
+    output_bytes: int = 16 * 1024 * 1024  # of stdout, so that an agent cannot fill the disk
     memory_bytes: int = 0  # 0: no limit
     processes: int = 0
 
@@ -95,7 +95,7 @@ class Usage:
 
     tokens_in: int = 0  # everything that was sent, cached or not
     tokens_out: int = 0
-    tokens_cached: int = 0  # those of tokens_in that were cached
+    tokens_cached: int = 0  # the part of tokens_in that was cached
     peak: int = 0  # the largest context of one request
     cost_usd: float = 0.0
     estimated: bool = True
@@ -132,7 +132,7 @@ class Order:
 
     run: str
     key: str  # the name of the step: "chunk 1A/purple-team-b#2"
-    call: str  # the key as a folder name; with the attempt it names the spool folder
+    call: str  # the key as a folder name; with the attempt, it is the name of the spool folder
     attempt: int
     role: str
     agent: str  # "claude", "codex:gpt-5", "command:python agent.py", "scripted:script.py"
@@ -186,19 +186,19 @@ class Report:
     ended: float = 0.0
 
 
-def add_usage(one: Usage, two: Usage) -> Usage:
+def add_usage(first: Usage, second: Usage) -> Usage:
     """The sum of two usages. An empty usage does not make the sum count as estimated."""
-    parts = [part for part in (one, two) if part != Usage()]
+    parts = [part for part in (first, second) if part != Usage()]
     return Usage(
-        tokens_in=one.tokens_in + two.tokens_in,
-        tokens_out=one.tokens_out + two.tokens_out,
-        tokens_cached=one.tokens_cached + two.tokens_cached,
-        peak=max(one.peak, two.peak),
-        cost_usd=one.cost_usd + two.cost_usd,
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        tokens_cached=first.tokens_cached + second.tokens_cached,
+        peak=max(first.peak, second.peak),
+        cost_usd=first.cost_usd + second.cost_usd,
         estimated=any(part.estimated for part in parts) or not parts,
-        cost=next((cost for cost in ("ceiling", "computed", "reported") if cost in (one.cost, two.cost)), ""),
-        requests=one.requests + two.requests,
-        compactions=one.compactions + two.compactions,
+        cost=next((cost for cost in ("ceiling", "computed", "reported") if cost in (first.cost, second.cost)), ""),
+        requests=first.requests + second.requests,
+        compactions=first.compactions + second.compactions,
     )
 
 

@@ -23,7 +23,7 @@ from tests.crash.crews import Crewed, Piped, Teamed
 from tests.crash.dying import Chain, arm_engine, death, place_steps
 from tests.crash.sweep import MOMENTS, ROOT, Kill, Ledger, adoptions, drive, forked, ledger, problems, waited
 from tests.proof.trial import bare_interpreter
-from trued.agents.spool import SUPERVISOR
+from trued.agents.spool.spool import SUPERVISOR
 
 WORLDS: dict[str, type[Crewed]] = {one.workflow: one for one in (Piped, Teamed)}
 # A kind of step, by words in the name of a write in it. Each must be among those that a sample kills at.

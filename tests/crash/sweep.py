@@ -28,7 +28,7 @@ from tests.crash.handed import Handed
 from tests.crash.world import World
 from tests.postgres import PostgresServer
 from tests.proof.trial import bare_interpreter
-from trued.agents.spool import SUPERVISOR
+from trued.agents.spool.spool import SUPERVISOR
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore

@@ -15,7 +15,7 @@ from tests.crash.dying import Points, arm_engine
 from tests.crash.sweep import ROOT, dying, forked, waited
 from tests.crash.world import World
 from tests.workflows.conftest import saying
-from trued.agents.spool import SUPERVISOR
+from trued.agents.spool.spool import SUPERVISOR
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.engine.run_store import RunStore

@@ -11,14 +11,14 @@ import pytest
 
 from tests.workflows.conftest import Ground, events, saying
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.agents.spool import Spool
+from trued.agents.spool.spool import Spool
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Reply, RunRecord, Task
 from trued.run.clusters import Errand
 from trued.run.context import Person
-from trued.wire import Capabilities, Order, Report, Tell, Usage, to_json
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, to_json
 
 GOAL = "double(x) returns twice its argument"
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
@@ -70,9 +70,9 @@ class Played:
     def capabilities(self) -> Capabilities:
         return Capabilities(resume=True)
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         if known := self.known.get((order.call, order.attempt)):
-            tell("report found", state=known.state)
+            emit("report found", state=known.state)
             return known
         self.orders.append(order)
         report = self.known[order.call, order.attempt] = self.turns.pop(0)(order)

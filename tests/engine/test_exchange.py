@@ -16,7 +16,7 @@ from trued.engine.approvals import answer_question
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
 from trued.model import RunRecord
-from trued.wire import Capabilities, Order, Report, Tell
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
 DOUBLE = {"tiny.py": "def double(x):\n    return x + x\n"}
@@ -155,9 +155,9 @@ class Unread:
     capabilities = Capabilities()
     calls = 0
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         self.calls += 1
-        tell("corrupted", file="report.json")
+        emit("corrupted", file="report.json")
         return Report(order.call, order.attempt, "died", why="its report was corrupted on the disk")
 
 

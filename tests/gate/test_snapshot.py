@@ -18,7 +18,7 @@ async def taken(
     yard: Yard, at: Path | None = None, own: dict[str, bytes] | None = None, patience_s: float = 60.0
 ) -> Snapshot:
     here = open_checkout(at or yard.repository, yard.variables)
-    worktree = replace(here.worktree, own=own or {}, hang_timeout_s=patience_s)
+    worktree = replace(here.worktree, engine_files=own or {}, hang_timeout_s=patience_s)
     return await take_snapshot(worktree, yard.state / "snapshots.git")
 
 

@@ -190,7 +190,7 @@ def test_every_class_is_built_by_somebody_or_says_that_it_is_old() -> None:
         kind
         for kind, one in KINDS.items()
         if one.__name__ not in built
-        and f'tell("{kind}"' not in by_agents
+        and f'emit("{kind}"' not in by_agents
         and kind not in (*FAILURE_MODES, "approved", "rejected", "round")  # these are built by functions
         and "earlier versions" not in str(one.__doc__)
     ]

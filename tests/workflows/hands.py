@@ -13,7 +13,7 @@ from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.engine.engine import Engine
 from trued.engine.inputs import Request
 from trued.model import Grade, RunRecord
-from trued.wire import Order, Report, Tell
+from trued.wire import EmitAgentEvent, Order, Report
 from trued.workflows.handoff.feature_list import FeatureList, parse_feature_list
 
 TIMES = {"double": (2, "twice"), "triple": (3, "three times"), "fourfold": (4, "four times")}
@@ -87,8 +87,8 @@ class Coders(ScriptedRuntime):
             built(folder, name)
         return coded(name) if said is None else {**coded(name), **said}
 
-    async def work(self, order: Order, tell: Tell) -> Report:
-        report = await super().work(order, tell)
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
+        report = await super().work(order, emit)
         return replace(report, commands=self.commands.get(order.key, ()))
 
     @property

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-LONGEST = 256 * 1024  # bytes; a longer file holds no credentials
-DEEPEST = 20  # levels of nesting; a deeper file holds no credentials
+LONGEST = 256 * 1024  # bytes; a longer file does not contain credentials
+DEEPEST = 20  # levels of nesting; a deeper file does not contain credentials
 MILLISECONDS = 1e11  # a larger number is in milliseconds: in seconds it would be after the year 5000
 FARTHEST = 1e15  # a larger number cannot be a time, even in milliseconds
 NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # fields that a renewal changes
@@ -37,7 +37,7 @@ def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | 
 
 
 def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object in the content; None for any other content. None, too, if the object is nested too deeply, or if
+    """The JSON object in the content; None for any other content, if the object is nested too deeply, or if
     other parsers could read it differently because it has a duplicate key or NaN."""
     try:
         value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
@@ -48,7 +48,7 @@ def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
 
 
 def all_strings(value: Any) -> Iterator[str]:
-    """Every string in the value: each may be a secret."""
+    """Every string in the value: each can be a secret."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -130,8 +130,8 @@ def _time(name: str, item: Any) -> float:
         return (item / 1000 if item > MILLISECONDS else float(item)) if abs(item) < FARTHEST else 0.0
     if named and isinstance(item, str):
         with contextlib.suppress(ValueError):
-            at = datetime.fromisoformat(item)
-            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+            moment = datetime.fromisoformat(item)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if isinstance(item, str) and name.lower() == "access_token" and item.count(".") == 2:
         middle = item.split(".")[1]
         with contextlib.suppress(ValueError, AttributeError, TypeError, OverflowError, RecursionError):

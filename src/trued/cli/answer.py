@@ -9,7 +9,7 @@ from trued.cli.context import AsJson, open_store, selected_run
 from trued.cli.terminal import hint, out, outside_agents, print_json, whoami
 from trued.engine.approvals import answer_question
 from trued.errors import BadInput
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -25,7 +25,7 @@ from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
 from trued.proof.room.chromium import find_chromium
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 from trued.workspace.git.rebase import NEEDED as MERGING
 from trued.workspace.sandbox.levels import probe_levels
 

@@ -211,7 +211,7 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
 def exact(words: str) -> str:
     """The text on one line, without control characters. It keeps every space, because two texts may differ only in
     spaces. A long text is cut in the middle, not at the end: the end of a trace says what went wrong."""
-    from trued.support.redaction import plain
+    from trued.support.plain_text import plain
 
     flat = " ".join(plain(words).splitlines())
     first = VALUE // 3

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trued.model.titles import cut_title
 from trued.support.durations import duration
 from trued.support.money import money
-from trued.support.redaction import plain, plain_line
+from trued.support.plain_text import plain, plain_line
 
 if TYPE_CHECKING:
     from trued.model import Case

@@ -52,9 +52,9 @@ from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 from trued.proof.verdict.conclusion import exit_code
 from trued.reporting.views import ledger_for_agents
+from trued.support.plain_text import plain
 from trued.support.plurals import counted
 from trued.support.processes import agent_around
-from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from trued.model.events import JournalEvent

@@ -27,7 +27,7 @@ from trued.model import Grade
 from trued.reporting.views import ledger_for_agents
 from trued.reporting.views.junit import safe
 from trued.support.markdown_escape import escaped
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 from trued.workspace.git.removal import remove_tree_now
 
 if TYPE_CHECKING:

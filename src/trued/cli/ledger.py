@@ -22,7 +22,7 @@ from trued.reporting.views import as_seen
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes
 from trued.support.durations import duration
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 if TYPE_CHECKING:  # at run time, only the commands that need it import it: help stays quick without it
     from trued.engine.last_verification import LastVerification

@@ -17,7 +17,7 @@ from trued.model.events.run import RunBegan
 from trued.reporting.views.activity import RunActivity
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Row
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 from trued.workflows.view import view_of
 
 PER_SECOND = 4  # how often the tree is redrawn; more often would only use CPU

@@ -29,8 +29,8 @@ from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
 from trued.reporting.views import all_as_seen, as_seen, run_row
+from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
-from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from rich.text import Text

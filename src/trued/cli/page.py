@@ -32,7 +32,7 @@ from trued.cli.terminal import (
     whoami,
 )
 from trued.errors import BadInput
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 if TYPE_CHECKING:
     from trued.page.server import PageServer

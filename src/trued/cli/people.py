@@ -28,8 +28,8 @@ from trued.cli.terminal import (
 from trued.engine.approvals import Decision, decide, is_settled
 from trued.errors import BadInput
 from trued.model import Contract, RunRecord
+from trued.support.plain_text import plain
 from trued.support.plurals import counted
-from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from trued.engine.run_store import RunStore

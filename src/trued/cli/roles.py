@@ -22,8 +22,8 @@ from trued.engine.trust import files_to_trust, trusted_files
 from trued.errors import BadInput
 from trued.inputs.settings.folders import user_config, user_home
 from trued.model import Role
+from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
-from trued.support.redaction import plain
 from trued.workflows.descriptor import WorkflowDescriptor
 from trued.workflows.pipeline.lint.select import Kind, LintResult, lint_sets, named_sets, packaged_sets, repository_sets
 from trued.workflows.registry import descriptor, descriptors, problems

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from trued.errors import BadInput, StateFailed
 from trued.inputs.settings.folders import state_folder
 from trued.model import Question
+from trued.support.plain_text import plain, plain_line
 from trued.support.processes import inside_agent
-from trued.support.redaction import plain, plain_line
 
 if TYPE_CHECKING:  # at run time, only the functions that print colours import it: `logs` and --json do without
     from rich.console import Console

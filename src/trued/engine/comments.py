@@ -6,7 +6,7 @@ from trued.model import Comment, RunRecord, Way
 from trued.model.events.call import CallAnswered, CallAsked
 from trued.model.events.people import CommentGiven
 from trued.model.step_keys import EXAMINERS, call_name
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 MOST = 4000  # maximum length, in characters: a comment is a few sentences; longer texts belong in the requirements
 

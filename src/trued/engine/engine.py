@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from trued.agents.adapters import capabilities_of, login_of
-from trued.agents.spool import SUPERVISOR, Spool
 from trued.agents.spool.slots import Slots
+from trued.agents.spool.spool import SUPERVISOR, Spool
 from trued.engine.agent_selection import check_agents
 from trued.engine.continuations import CONTINUABLE, is_continuable, reopen
 from trued.engine.drive import drive_workflow, refuse_other_edition

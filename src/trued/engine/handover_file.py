@@ -11,8 +11,8 @@ from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
 from trued.model.events.run import WorkSetAside
 from trued.support import atomic_files
+from trued.support.plain_text import line_without_controls
 from trued.support.plurals import counted
-from trued.support.redaction import line_without_controls
 
 NAME = "HANDOVER.md"
 HALTED = ("limited", "not proven", "waiting", "stopped")

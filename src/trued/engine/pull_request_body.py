@@ -10,7 +10,7 @@ from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 from trued.proof.screenshots import evidence_pictures
 from trued.protocols import Forge, ForgePullRequest, PullRequestProposal, Workspace
 from trued.support.markdown_escape import escaped, folded, quotation
-from trued.support.redaction import inert, plain
+from trued.support.plain_text import inert, plain
 
 MOST_PICTURES = 24
 MOST_ROWS = 200  # at most this many rows of one table: a pull request is for people

@@ -119,7 +119,7 @@ class Checkout:
     async def snapshot(self, private: Path, own: Mapping[str, bytes], ignored: bytes | None = None) -> Snapshot:
         """A snapshot of what would be committed now, without the engine's own files. `ignored`: ignore rules
         to use instead of the current ones."""
-        return await take_snapshot(replace(self.worktree, own=own, ignored=ignored), private)
+        return await take_snapshot(replace(self.worktree, engine_files=own, ignored=ignored), private)
 
     async def merged(self, private: Path, ours: str, theirs: str) -> str:
         """A commit in the repository `private` that merges `ours` and `theirs`. Raises BadInput if they conflict."""

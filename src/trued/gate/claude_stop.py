@@ -17,8 +17,8 @@ from trued.gate.turn_work import TurnWork, beginning_now, work_since
 from trued.gate.turns import Beginning
 from trued.model import Value
 from trued.proof.verdict.conclusion import is_success
+from trued.support.plain_text import line_without_controls
 from trued.support.plurals import few
-from trued.support.redaction import line_without_controls
 
 SETTINGS_CHANGED = "ConfigChange"
 TURN_BEGINS, AGENT_BEGINS = "UserPromptSubmit", "SubagentStart"

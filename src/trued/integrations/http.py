@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
-from trued.support.redaction import plain_line
+from trued.support.plain_text import plain_line
 
 TIMEOUT_S = 20.0  # timeout of one request
 TRIES = 2  # at most this many tries of a request that changes nothing

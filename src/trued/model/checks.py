@@ -53,7 +53,7 @@ class RunCase(Value):
     def has_unnamed_files(self) -> bool:
         """Whether the case has files that no program could find, because the command line does not contain
         `{files}`."""
-        return bool(self.files) and not any("{files}" in one for one in self.run)
+        return bool(self.files) and not any("{files}" in word for word in self.run)
 
 
 class HttpRequest(Value):
@@ -125,13 +125,13 @@ class PageAction(Value):
 
     @property
     def verb(self) -> str:
-        """The one thing that the action does: click, type, choose, press or wait. "" if it names none or several."""
+        """The one thing that the action does: click, type, choose, press or wait. "" if it has none or several."""
         named = [verb for verb in ("click", "type", "choose", "press", "wait") if getattr(self, verb) is not None]
         return named[0] if len(named) == 1 else ""
 
     def __str__(self) -> str:
-        place = f' in "{self.field}"' if self.field else ""
-        return f'{self.verb}{" for" if self.verb == "wait" else ""} "{getattr(self, self.verb or "click")}"{place}'
+        field = f' in "{self.field}"' if self.field else ""
+        return f'{self.verb}{" for" if self.verb == "wait" else ""} "{getattr(self, self.verb or "click")}"{field}'
 
 
 class PageBefore(Value):

@@ -82,23 +82,23 @@ class Evidence(Value):
     artifacts: dict[str, str] = {}  # name → sha256 of each file that was kept: a screenshot, a report
     pictures: tuple[Shot, ...] = ()
     held_out: bool = False
-    tainted: bool = False  # held-out cases ran in the same place before: the output may quote them
+    tainted: bool = False  # held-out cases ran in the same room before: the output might quote them
     why_void: str = ""  # why this run of the check does not count: a canary passed, nothing was collected, …
 
     @property
     def may_quote_held_out(self) -> bool:
-        """Whether the code under test had seen held-out cases, so that everything it wrote may quote them."""
+        """Whether the code under test had seen held-out cases, so that everything it wrote might quote them."""
         return self.held_out or self.tainted
 
     def shown(self, *, over: bool) -> Self:
-        """The evidence as it may be shown. `over`: no agent will work on the run any more. Before that, evidence that
-        may quote held-out cases keeps only what the engine itself says: outcomes, kinds of failure, times."""
+        """The evidence as it may be shown. `over`: agents no longer work on the run. Before that, evidence that
+        might quote held-out cases keeps only what the engine itself recorded: outcomes, kinds of failure, times."""
         if over or not self.may_quote_held_out:
             return self
         hidden: dict[str, object] = {
             "command": HELD_BACK if self.held_out else self.command,
             "exit_code": None if self.exit_code else self.exit_code,  # a failing head could choose a telling number
-            "tried": tuple(one.without_text(f"case {number}") for number, one in enumerate(self.tried, 1)),
+            "tried": tuple(case.without_text(f"case {number}") for number, case in enumerate(self.tried, 1)),
             "output": HELD_BACK,
             "pictures": (),
             "why_void": HELD_BACK if self.why_void else "",
@@ -144,7 +144,7 @@ class Judged(Value):
     def reason(self) -> str:
         """Why the requirement has this grade, in words that any agent may read.
 
-        `why` is for people only: it may name held-out tests. It may also name a visible test that failed after a
+        `why` is for people only: it can mention held-out tests. It can also mention a visible test that failed after a
         held-out case had run. The code under proof could choose which visible test fails, and so tell agents what it
         saw.
         """
@@ -180,8 +180,8 @@ class Verdict(Value):
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that are not about a requirement: a person's comment, an empty diff
     undecided: tuple[str, ...] = ()  # all notes: what no check covers, and facts; every report lists them
-    reported: tuple[str, ...] | None = None  # those of `undecided` that are facts (FactNote); None in older journals
-    noted: tuple[str, ...] = ()  # those of `undecided` that the workflow added: they stay when the contract is amended
+    reported: tuple[str, ...] | None = None  # the facts (FactNote) among `undecided`; None in older journals
+    noted: tuple[str, ...] = ()  # notes in `undecided` from the workflow: they stay when the contract is amended
     owned: tuple[str, ...] = ()  # files that the engine itself had written; not part of the work
 
     @classmethod
@@ -191,44 +191,44 @@ class Verdict(Value):
 
     def about(self, ids: Collection[str]) -> Self:
         """The verdict on only these requirements. The others move to `beside`, where they do not affect `holds`."""
-        own = tuple(one for one in self.requirements if one.id in ids)
-        others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
-        return self.model_copy(update={"requirements": own, "beside": others})
+        chosen = tuple(requirement for requirement in self.requirements if requirement.id in ids)
+        others = tuple(requirement for requirement in (*self.requirements, *self.beside) if requirement.id not in ids)
+        return self.model_copy(update={"requirements": chosen, "beside": others})
 
     @property
     def grade(self) -> Grade:
         """The worst grade of all requirements and of every failing suite."""
-        failed = [one.grade for one in self.suites if not one.holds]
-        grades = [one.grade for one in self.requirements] or [Grade.UNPROVEN]
+        failed = [suite.grade for suite in self.suites if not suite.holds]
+        grades = [requirement.grade for requirement in self.requirements] or [Grade.UNPROVEN]
         return min((*grades, *failed))
 
     @property
     def holds(self) -> bool:
         """Whether every requirement and suite holds and there is no gap."""
         every = (*self.requirements, *self.suites)
-        return bool(self.commit) and not self.gaps and all(one.holds for one in every)
+        return bool(self.commit) and not self.gaps and all(judged.holds for judged in every)
 
     @property
     def missing_from_environment(self) -> tuple[MissingFromEnvironment, ...]:
         """What the environment lacked, so that requirements or existing tests could not be judged; each once. No agent
         can fix it."""
         every = (*self.requirements, *self.suites)
-        return tuple(dict.fromkeys(part for one in every for part in one.missing))
+        return tuple(dict.fromkeys(part for judged in every for part in judged.missing))
 
     @property
     def lacks_only_environment(self) -> bool:
         """Whether nothing failed, and only something that the environment lacks (`missing_from_environment`) kept the
         work from being judged. This does not count as an attempt: a person has to fix the environment."""
         every = (*self.requirements, *self.suites)
-        none_failed = all(one.holds or (one.grade is Grade.UNJUDGED and one.missing) for one in every)
+        none_failed = all(judged.holds or (judged.grade is Grade.UNJUDGED and judged.missing) for judged in every)
         return bool(self.commit and self.missing_from_environment) and none_failed and not self.gaps
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
         """Everything that is missing, each once."""
         judged = (*self.suites, *self.requirements)
-        every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
-        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # several requirements may share a gap
+        every = (*self.remarks, *(gap for requirement in judged for gap in requirement.gaps), *self.objections)
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # several requirements can share a gap
 
 
 class Author(Value):
@@ -266,15 +266,15 @@ class Contract(Value):
     suites: tuple[Requirement, ...] = ()  # the base's own tests: they get no grade, but can refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
     uncollected: tuple[str, ...] = ()  # tests of the base that no check collects: `file::test`, or a whole `file`
-    red_suites: tuple[Requirement, ...] = ()  # those of `unguarded` that ran, but without any passing test on the base
-    reported: tuple[str, ...] = ()  # those of `undecided` that are facts (FactNote)
+    red_suites: tuple[Requirement, ...] = ()  # suites of `unguarded` that ran, without any passing test on the base
+    reported: tuple[str, ...] = ()  # the facts (FactNote) among `undecided`
     unserved: str = ""  # why pages are not checked (no server was found), and what a person can write
-    disclosed: tuple[Case, ...] = ()  # held-out cases that implementers were shown: they count for nothing any more
+    disclosed: tuple[Case, ...] = ()  # held-out cases that implementers were shown: they no longer count
     project_roots: tuple[str, ...] = ()  # folders of the base's projects below the top from which checks import
 
     @property
     def import_folders(self) -> tuple[str, ...]:
-        """The folders from which checks import: those that the user names, else the usual ones."""
+        """The folders from which checks import: the user's `environment.path`, else the usual ones."""
         return self.environment.path or (".", "src", *self.project_roots)
 
     @property
@@ -284,7 +284,11 @@ class Contract(Value):
 
     def serving(self, subject: str) -> tuple[Requirement, ...]:
         """The requirements that cover this task or have its id."""
-        return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
+        return tuple(
+            requirement
+            for requirement in self.requirements
+            if requirement.id == subject or subject in requirement.covers
+        )
 
 
 class Outcome(Value):
@@ -315,8 +319,8 @@ class Figures(Value):
 
     def good_beside(self, base: "Figures") -> bool:
         """Whether all tests pass, apart from tests that are skipped both here and on the base."""
-        own = {*self.skipped} & {*base.skipped}
-        return self.passing > 0 and self.passing + len(own) == self.total
+        skipped_on_both = {*self.skipped} & {*base.skipped}
+        return self.passing > 0 and self.passing + len(skipped_on_both) == self.total
 
     def __str__(self) -> str:
         share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trued.model.replies import Finding
 
 RecordedState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
-# In these states no agent is called any more, so held-out cases may be shown. Still, a person can continue a run that
+# In these states agents are no longer called, so held-out cases may be shown. Still, a person can continue a run that
 # is "not proven".
 ENDED_STATES: tuple[RecordedState, ...] = ("done", "not proven", "stopped", "cancelled")
 
@@ -18,7 +18,7 @@ Way: TypeAlias = Literal["", "terminal", "command", "page"]  # the run's own ter
 
 
 class Question(Value):
-    """A question to a person. `answer` is "" until somebody answers."""
+    """A question to a person. `answer` is "" until a person answers."""
 
     id: int = 0
     key: str
@@ -60,8 +60,8 @@ class Approval(Value):
     @property
     def came_by(self) -> str:
         """How the approval was given, as the end of a sentence; "" if that was not recorded."""
-        words = {"terminal": "at the run's terminal", "command": "by command", "page": "on the page"}
-        return words.get(self.way, "")
+        endings = {"terminal": "at the run's terminal", "command": "by command", "page": "on the page"}
+        return endings.get(self.way, "")
 
     @property
     def gap(self) -> "Finding":
@@ -96,7 +96,7 @@ class Comment(Value):
         given once to each role."""
         if self.to and self.to not in (role, call_name(key)) and self.stops != key:
             return False
-        return not any(one.role == role for one in self.given) if not self.to else not self.given
+        return not any(delivery.role == role for delivery in self.given) if not self.to else not self.given
 
 
 class TakenComments(Value):
@@ -108,7 +108,7 @@ class TakenComments(Value):
 
 
 class ProcessedDecisions(Value):
-    """People's decisions that one step processed at one commit, and the requirements that nobody had decided on."""
+    """People's decisions that one step processed at one commit, and the requirements without a decision."""
 
     head: str
     words: tuple[Approval, ...] = ()  # approvals and rejections

@@ -19,11 +19,11 @@ def _severity(word: object) -> object:
     return Severity.__members__.get(word.strip().upper(), word) if isinstance(word, str) else word
 
 
-# A severity is written as a word of either scale; numbers are accepted, too.
+# A severity is written as a word of either scale; numbers are also accepted.
 Spoken: TypeAlias = Annotated[
     Severity,
     BeforeValidator(_severity),
-    PlainSerializer(lambda one: one.name.lower(), return_type=str, when_used="json"),
+    PlainSerializer(lambda severity: severity.name.lower(), return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "enum": list(WORDS)}),
 ]
 

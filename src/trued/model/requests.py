@@ -44,7 +44,7 @@ class Requirement(Value):
     keep: bool = False
     checks: tuple[Check, ...] = ()
     parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is their worst grade
-    proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
+    proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; a person has not agreed yet
     author: str = ""  # the role that wrote it; "" for the user's own words
     aside: str = ""  # why nothing has to be built, as an agent or the plan claims; unproven until a person agrees
     lost: tuple[LostCases, ...] = ()  # unproven until a person agrees
@@ -77,8 +77,8 @@ class Environment(Value):
 
     def over(self, other: "Environment") -> "Environment":
         """This environment, with the other's values for everything that this one does not set."""
-        given = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
-        return other.model_copy(update={**given, "variables": {**other.variables, **self.variables}})
+        fields = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
+        return other.model_copy(update={**fields, "variables": {**other.variables, **self.variables}})
 
 
 EXISTING_TESTS = "existing tests"  # this id has a space, so no user's or agent's requirement can have it
@@ -183,6 +183,6 @@ class Ticket(Value):
     @property
     def branch(self) -> str:
         """The name of the ticket's branch: `fix/KEY-words` or `feat/KEY-words`."""
-        words = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
+        slug = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
         key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key)[:SLUG_LIMIT].strip("-") or "ticket"
-        return f"{self.kind}/{key}-{words}" if words else f"{self.kind}/{key}"
+        return f"{self.kind}/{key}-{slug}" if slug else f"{self.kind}/{key}"

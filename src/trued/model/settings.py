@@ -125,7 +125,7 @@ class Commands(Value):
 class TeamSettings(Value):
     """How many attempts a team makes, and which roles take part."""
 
-    attempts: int = Field(default=10, ge=1)  # at most this many attempts of dev and QA at one task
+    attempts: int = Field(default=10, ge=1)  # the limit on attempts of dev and QA at one task
     heal: bool = True  # False: one attempt per task
     uat_after_feature: bool = True
     uat_after_all: bool = True
@@ -147,8 +147,8 @@ class PreviewSettings(Value):
 
 
 def _check_accepted(grade: object) -> object:
-    """Return the grade. Raises ValueError for a value that is no grade, and for a grade below `tested`."""
-    enough = [str(one) for one in Grade if one >= Grade.TESTED]
+    """Return the grade. Raises ValueError for a value that is not a grade, and for a grade below `tested`."""
+    enough = [str(grade) for grade in Grade if grade >= Grade.TESTED]
     if str(grade) not in enough:
         what = "can never be enough" if str(grade) in list(Grade) else "is not a grade"
         raise ValueError(f"{grade} {what}; accept one of {', '.join(enough)}")
@@ -164,9 +164,9 @@ class Settings(Value):
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
     # per cent of lines: a target that coders are told; no grade depends on it
     coverage_target: float = Field(default=80.0, ge=0, le=100)
-    rounds: int = Field(default=3, ge=1)  # at most this many; most gaps are caught in the second
+    rounds: int = Field(default=3, ge=1)  # the limit on rounds; most gaps are caught in the second
     cap: int = Field(default=4, ge=1)
-    parallel: int = Field(default=1, ge=1)  # a team works on at most this many tasks at the same time
+    parallel: int = Field(default=1, ge=1)  # the limit on tasks that a team works on at the same time
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False

@@ -13,7 +13,7 @@ PROOF, FINISH = "prove#", "finish#"
 JUDGED = (PROOF, FINISH, AMENDMENT)  # a run's verdict is read from one of these
 CONTRACTS = ("seal#", "sealed anew#", AMENDMENT)
 DECISIONS = ("by hand ", "decided#")
-SENT = "sent#"  # a step that records what was sent to the shared store; a workflow may use this name, too
+SENT = "sent#"  # a step that records what was sent to the shared store; a workflow can also use this name
 SENT_KEY = f"^{SENT}[0-9a-f]{{16}}$"  # a regular expression for both Python and Postgres
 
 
@@ -58,7 +58,7 @@ def step_name(key: str) -> str:
 
 
 def is_examiners(key: str, role: str = "") -> bool:
-    """Whether an event under this key, or of this role, belongs to an examiner: any text in it may quote a case."""
+    """Whether an event under this key, or of this role, belongs to an examiner: any text in it might quote a case."""
     return role in EXAMINERS or step_name(key) in EXAMINERS
 
 

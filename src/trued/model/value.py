@@ -31,7 +31,7 @@ def only_given_fields() -> Any:
 
     def write_given(self: Value, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields = type(self).model_fields
-        given = {fields[name].alias or name for name in self.model_fields_set}
-        return {name: part for name, part in write(self).items() if name in given}
+        names = {fields[name].alias or name for name in self.model_fields_set}
+        return {name: part for name, part in write(self).items() if name in names}
 
     return model_serializer(mode="wrap")(write_given)

@@ -39,7 +39,7 @@ from trued.model import Contract, RunRecord
 from trued.proof.hashes import contract_hash
 from trued.run.approvals import WHOLE
 from trued.run.examination.no_cases import WITHOUT
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 LONGEST = 4_000  # maximum length of one field, in characters
 MOST = 200  # maximum number of values of one field

@@ -35,8 +35,8 @@ from trued.run.context import RunContext
 from trued.run.questions import answer_for_agent, question_text
 from trued.run.state import Position
 from trued.support.hashing import folder_name
-from trued.support.redaction import inert
-from trued.wire import Confinement, Limits, Order, Report, Tell, Usage, add_usage
+from trued.support.plain_text import inert
+from trued.wire import Confinement, EmitAgentEvent, Limits, Order, Report, Usage, add_usage
 
 LAPSES = 20  # a call whose session cannot be resumed fails after the hub was out of reach this often
 DEATHS = 20  # a call fails after dying this often in this process: something on the machine kills every attempt
@@ -317,7 +317,7 @@ async def _settle_lost(context: RunContext, request: CallRequest, ask: AgentRequ
 
 
 async def _stop_if_repeated_elsewhere(
-    context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: Tell
+    context: RunContext, ask: AgentRequest, exchange: Exchange, request: CallRequest, tell: EmitAgentEvent
 ) -> bool:
     """Stop the agent of this attempt, which began here, if another machine has settled the attempt and made the next
     one. Returns whether it was stopped: then it must not be started again. It is not if the attempt's report is already
@@ -334,7 +334,7 @@ def _died(request: CallRequest, ask: AgentRequest, why: str) -> Report:
 
 
 async def _work_unless_stopped(
-    context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: Tell
+    context: RunContext, ask: AgentRequest, exchange: Exchange, order: Order, tell: EmitAgentEvent
 ) -> Report:
     """The report of the order; its state is "stopped" if a person stopped the call to comment."""
 

@@ -8,7 +8,7 @@ from trued.run.judgement import Judgement
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import line_without_controls
+from trued.support.plain_text import line_without_controls
 
 GAP = 600  # at most this many characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan

@@ -11,7 +11,7 @@ from trued.model import Answer, Question
 from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.model.step_keys import asked_again
 from trued.run.context import RunContext
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 LOOK_S = 0.3  # how often to poll the journal while somebody sits at the terminal
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from trued.run.session import BriefContext, Prepare, R, Session, Subject
 from trued.run.state import Position, RunState
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import line_without_controls
+from trued.support.plain_text import line_without_controls
 
 TITLE = 600  # at most this many characters of a proposed task in the question whether to continue with a plan
 

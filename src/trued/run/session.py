@@ -19,7 +19,7 @@ from trued.run.editable_files import foreign_edits
 from trued.run.steps import Steps
 from trued.support.hashing import digest, folder_name
 from trued.support.path_sets import paths_outside
-from trued.support.redaction import subject_line
+from trued.support.plain_text import subject_line
 from trued.wire import Usage, add_usage
 
 MOST_NAMED = 50  # at most this many files that one event names

@@ -1,4 +1,4 @@
-"""Reads JSON that somebody else wrote: an agent, a browser, a process that died in the middle of a line."""
+"""Reads JSON from outside the engine: from an agent, a browser, a process that died in the middle of a line."""
 
 import json
 from typing import Any

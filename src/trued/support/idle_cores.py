@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-LOOKS = 4  # number of samples: a short-lived process may disturb any one of them
+LOOKS = 4  # number of samples: a short-lived process can disturb any one of them
 BETWEEN_S = 0.005
 _LOAD = Path("/proc/loadavg")
 

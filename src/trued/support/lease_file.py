@@ -9,7 +9,7 @@ from trued.support import atomic_files
 
 class LeaseFile:
     """A file in a folder that no agent sees. Times are seconds since this machine was started, including sleep, because
-    nobody can set that clock back."""
+    that clock cannot be set back."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,13 +26,13 @@ class LeaseFile:
             self.unwritten = ""
 
     def why_over(self) -> str:
-        """Why no agent may start after the lease has expired, as a sentence."""
+        """The reason why agents may not start once the lease has expired, as a sentence."""
         if self.unwritten:
             return f"no agent starts before {self.path} can be written: {self.unwritten}"
         return "no agent starts before the hub answers again: another machine may have the run"
 
     def is_over(self) -> bool:
-        """Whether agents have to end, because another machine may be doing their work. True if the file is missing or
+        """Whether agents have to end, because another machine might be doing their work. True if the file is missing or
         unreadable."""
         try:
             return not boot_time() < float(self.path.read_text())

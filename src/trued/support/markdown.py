@@ -191,7 +191,7 @@ def _item(node: "SyntaxTreeNode") -> Item:
     for child in node.children:
         if child.type in ("bullet_list", "ordered_list"):
             own_end = min(own_end, max(line, _span(child)[0] - 1))
-            nested += [_item(one) for one in child.children]
+            nested += [_item(item) for item in child.children]
         elif child.type in ("fence", "code_block"):
             more.append(child.content.rstrip("\n"))
         elif child.type in ("paragraph", "heading"):
@@ -220,7 +220,7 @@ def _checkbox(paragraph: "SyntaxTreeNode") -> tuple[Words, bool | None]:
 def _table(node: "SyntaxTreeNode", line: int, end: int) -> Table:
     header: tuple[Words, ...] = ()
     rows: list[TableRow] = []
-    for row in (one for part in node.children for one in part.children):
+    for row in (row_node for part in node.children for row_node in part.children):
         cells = tuple(_words_of(cell) for cell in row.children)
         if row.children and row.children[0].type == "th":
             header = cells

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from trued.support.plain_text import plain, plain_line
 from trued.support.plurals import counted
-from trued.support.redaction import plain, plain_line
 
-LONGEST = 500  # at most this many characters of one cell
-MOST_LINES = 80  # at most this many lines of a quotation
+LONGEST = 500  # characters of one cell
+MOST_LINES = 80
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$^=-])")
 _CALLING = re.compile(r"([@#])(?=\w)")
 _LINKING = re.compile(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")
@@ -16,16 +16,16 @@ _ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
 
 
-def escaped(words: str, longest: int = LONGEST) -> str:
+def escaped(text: str, longest: int = LONGEST) -> str:
     """The text escaped, on one line, cut at `longest` characters."""
-    flat = plain_line(words, longest) or "…"
+    flat = plain_line(text, longest) or "…"
     quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", _CLOSING.sub("\\1\u200b", flat)))
     return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
-def code_block(words: str, kind: str = "") -> str:
+def code_block(text: str, kind: str = "") -> str:
     """A fenced code block that its content cannot close."""
-    clean = plain(words)
+    clean = plain(text)
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{kind}\n{clean}\n{fence}"
@@ -36,9 +36,9 @@ def folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""
 
 
-def quotation(words: str) -> str:
+def quotation(text: str) -> str:
     """Markdown as a quotation that keeps only paragraphs, list items and headings."""
-    lines = plain(words).strip().splitlines()
+    lines = plain(text).strip().splitlines()
     shown = [
         *map(_escaped_line, lines[:MOST_LINES]),
         *([f"… {counted(len(lines) - MOST_LINES, 'line')} more"] if lines[MOST_LINES:] else []),
@@ -49,10 +49,10 @@ def quotation(words: str) -> str:
 def _escaped_line(line: str) -> str:
     if not line.strip():
         return ""
-    if found := _ITEM.fullmatch(line):
-        return f"{found[1].replace(chr(9), '  ')[:8]}- {escaped(found[2], 2000)}"
-    if found := _HEADING.fullmatch(line):
-        return f"**{escaped(found[1])}**"
+    if match := _ITEM.fullmatch(line):
+        return f"{match[1].replace(chr(9), '  ')[:8]}- {escaped(match[2], 2000)}"
+    if match := _HEADING.fullmatch(line):
+        return f"**{escaped(match[1])}**"
     return escaped(line, 2000)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def outermost_paths(paths: Iterable[str]) -> tuple[str, ...]:
-    """The paths, each once, without those that lie inside another one."""
+    """The paths, each once, without paths that lie inside another one."""
     every = tuple(dict.fromkeys(paths))
     return tuple(path for path in every if not any(lies_inside(path, other) for other in every))
 
@@ -16,12 +16,12 @@ def lies_inside(path: str, folder: str) -> bool:
 
 
 def includes_path(owned: Collection[str], path: str) -> bool:
-    """Whether the set names the file, or a folder above it."""
-    return path in owned or any(one.endswith("/") and path.startswith(one) for one in owned)
+    """Whether the set contains the file, or a folder above it."""
+    return path in owned or any(folder.endswith("/") and path.startswith(folder) for folder in owned)
 
 
 def paths_outside(files: Iterable[str], owned: Collection[str]) -> tuple[str, ...]:
     """The files that the set does not include."""
     names = frozenset(owned)
-    folders = tuple(one for one in names if one.endswith("/"))
-    return tuple(one for one in files if one not in names and not one.startswith(folders))
+    folders = tuple(name for name in names if name.endswith("/"))
+    return tuple(file for file in files if file not in names and not file.startswith(folders))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 test`, `2 tests`; `many` is the plural if it is irregular."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def counted(number: int, noun: str, many: str = "") -> str:
+    """`1 test`, `2 tests`: the number with its noun. `many`: the plural of the noun, if it is irregular."""
+    return f"{number} {noun if number == 1 else many or noun + 's'}"
 
 
 def few(names: Sequence[str], most: int, joint: str = ", ") -> str:

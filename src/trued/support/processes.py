@@ -34,12 +34,12 @@ def inside_agent() -> str:
 
 
 def agent_around() -> str:
-    """The name of the variable that shows that an agent started this process; "" if there is none. The variable may be
+    """The name of the variable that shows that an agent started this process; "" if there is none. The variable is
     set in this process or in one above it."""
     pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
-        if found := [name for name in AGENT_VARIABLES if name in carried]:
-            return found[0]
+        if variables := [name for name in AGENT_VARIABLES if name in carried]:
+            return variables[0]
         stat = _stat(pid)
         pid = stat[1] if stat else 0
         carried = {entry.partition(b"=")[0].decode("ascii", "replace") for entry in _environment(pid)}
@@ -65,24 +65,24 @@ def descendants(root: int) -> set[int]:
     for pid in _all():
         if stat := _stat(pid):
             children.setdefault(stat[1], []).append(pid)
-    found: set[int] = set()
+    below_root: set[int] = set()
     front = [root]
     while front:
-        below = [pid for pid in children.get(front.pop(), []) if pid not in found]
-        found.update(below)
+        below = [pid for pid in children.get(front.pop(), []) if pid not in below_root]
+        below_root.update(below)
         front += below
-    return {pid for pid in found if _alive(pid)}
+    return {pid for pid in below_root if _alive(pid)}
 
 
 def likely_descendants(root: int) -> set[int]:
-    """Descendants of `root`, found quickly; a process that is just starting or ending may be missing."""
-    found: set[int] = set()
+    """Descendants of `root`, found quickly; a process that is just starting or ending can be missing."""
+    below_root: set[int] = set()
     front = [root]
     while front:
-        below = _children(front.pop()) - found
-        found |= below
+        below = _children(front.pop()) - below_root
+        below_root |= below
         front += below
-    return found
+    return below_root
 
 
 def identity(pid: int) -> str:
@@ -108,11 +108,11 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
 
     def matching_pids() -> set[int]:
         pids = carriers(mark) | (descendants(below) if below else set())
-        pids |= {pid_of(one) for one in identities if identity(pid_of(one)) == one}
+        pids |= {pid_of(process) for process in identities if identity(pid_of(process)) == process}
         return pids - {os.getpid()}
 
-    while (left := matching_pids()) and time.monotonic() < deadline:
-        for pid in left:
+    while (remaining := matching_pids()) and time.monotonic() < deadline:
+        for pid in remaining:
             if name := identity(pid):
                 ended.add(name)
                 send(pid, signal.SIGKILL, still=lambda pid=pid, name=name: identity(pid) == name)  # type: ignore[misc]
@@ -177,7 +177,7 @@ def adopt_orphans() -> bool:
 
 
 def reap_zombies(*, spare: int = 0) -> None:
-    """Reap ended children, except `spare`, for which other code waits."""
+    """Reap exited children, except the pid `spare`, which other code is waiting for."""
     for pid in _children(os.getpid()):
         stat = _stat(pid)
         if pid != spare and stat and stat[0] == "Z":
@@ -201,12 +201,12 @@ def _all() -> list[int]:
 
 
 def _children(pid: int) -> set[int]:
-    found: set[int] = set()
+    children: set[int] = set()
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
             with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123
-                found |= {int(child) for child in file.read().split()}
-    return found
+                children |= {int(child) for child in file.read().split()}
+    return children
 
 
 def _environment(pid: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Make text from outside safe to store and show: replace secrets, remove control sequences."""
+"""Replace secrets in text from outside, so that it is safe to store and show."""
 
 import base64
 import codecs
@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
+
+from trued.support.plain_text import plain
 
 SHORTEST = 8  # fewest characters of a secret that is replaced; a shorter one could be an ordinary word
 LONGEST_LINE = 64 * 1024  # longer lines are cut, so that an endless line cannot fill the memory
@@ -37,84 +39,12 @@ _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?
 _PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # a password in an address
 _HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_KEY_LINES = (
-    200  # at most this many lines are held back while the end of a private key is awaited; every key is shorter
-)
-
-_CONTROL = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
-    "|\x9b[0-?]*[ -/]*[@-~]?"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
-    "|\x1b[ -/]*[0-~]?"
-    "|\r(?=\n)"
-    "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-    "|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"  # zero width, bidirectional
-    "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
-)
-
-_CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
-SUBJECT, SCOPE = 72, 24  # at most this many characters of a commit's first line, and of the scope in its parentheses
-_ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
-
-
-def plain(text: str) -> str:
-    """The text without control and invisible characters; newlines and tabs stay."""
-    return _CONTROL.sub("", text)
-
-
-def plain_line(text: str, longest: int = 0) -> str:
-    """`plain`, on one line; cut to `longest` characters (0: not cut), the last of which is then "…"."""
-    flat = " ".join(plain(text).split())
-    return f"{flat[: longest - 1]}…" if 0 < longest < len(flat) else flat
-
-
-def without_controls(text: str, keep: str = "", instead: str = " ") -> str:
-    """The text, fit to be encoded, with `instead` for each control character that is not in `keep`. Invisible
-    characters and the rest of an escape sequence stay."""
-    table = {code: instead for code in _CONTROL_CODES if chr(code) not in keep}
-    return text.translate(table).encode("utf-8", "replace").decode()
-
-
-def line_without_controls(text: str, longest: int) -> str:
-    """`without_controls`, on one line; cut after `longest` characters and marked with `[…]`."""
-    flat = " ".join(without_controls(text).split())
-    return flat if len(flat) <= longest else f"{flat[:longest]} […]"
-
-
-def printable(text: str) -> str:
-    """The text with a blank for each character that Python does not call printable, such as line ends."""
-    return "".join(one if one.isprintable() else " " for one in text)
-
-
-def printable_line(text: str) -> str:
-    """`printable`, on one line."""
-    return " ".join(printable(text).split())
-
-
-def unix_lines(text: str) -> str:
-    """The text with `\\n` at the end of each line."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def inert(text: str) -> str:
-    """Text for a commit message that triggers nothing on a forge: no CI skip, closed ticket or mention."""
-    return _BRACKETS.sub(r"(\1)", _ACTED_ON.sub(r"\1 ", text)).replace("***", "")
-
-
-def subject_line(kind: str, scope: str, title: str) -> str:
-    """The first line of a commit message: `feat(F2-T2): what it is about`. The title may be hostile."""
-    about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
-    words = inert(plain_line(title).lstrip("# ")).strip() or "work"
-    head = f"{kind}({about}): " if about else f"{kind}: "
-    room = SUBJECT - len(head)
-    cut = words[: room - 1]
-    return f"{head}{words}" if len(words) <= room else f"{head}{cut.rpartition(' ')[0] or cut}…"
+_KEY_LINES = 200  # held back while the end of a private key is awaited; every key is shorter
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
     """The secrets in these variables, by name: values of variables that are named like secrets, and credentials inside
-    other values. With this, nobody has to list secrets."""
+    other values. So users need not list their secrets."""
     within = {
         f"{name}{number or ''}": secret
         for name, value in variables.items()
@@ -167,8 +97,8 @@ class Redactor:
         return _SHAPES.sub("[redacted key]", text)
 
     def _without_halves(self, text: str) -> str:
-        """Replace a cut-off secret at the end of a text, or before an ellipsis: other code may have cut the text inside
-        the secret."""
+        """Replace a cut-off secret at the end of a text, or before an ellipsis: other code could have cut the text
+        inside the secret."""
         for match in reversed([*self._half.finditer(text)]):
             half = text[match.start() : match.start() + self.overlap].partition("…")[0]
             if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):
@@ -176,13 +106,13 @@ class Redactor:
                 text = f"{text[: match.start()]}[redacted {self._names[whole]}]{text[end:]}"
         return text
 
-    def cut(self, text: str, at: int) -> int:
-        """The last position up to `at` where the text can be cut without cutting a secret."""
+    def cut(self, text: str, position: int) -> int:
+        """The last position up to `position` where the text can be cut without cutting a secret."""
         for pattern in filter(None, (self._exact, _SHAPES)):
             for match in pattern.finditer(text):
-                if match.start() < at < match.end():
-                    at = match.start()
-        return at
+                if match.start() < position < match.end():
+                    position = match.start()
+        return position
 
     def within(self, value: Any, *, strip: bool = False) -> Any:
         """The JSON value with all strings redacted, keys included; with `strip`, without control characters."""
@@ -201,7 +131,7 @@ def in_json(redact: Callable[[Any], Any], text: str) -> str:
 
 
 class Stream:
-    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is redacted, too."""
+    """Turns pieces of bytes into plain, redacted lines. A secret that is split between two pieces is also redacted."""
 
     def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -227,9 +157,9 @@ class Stream:
         """Pass on the beginning of a very long line. The line is never cut inside a secret or a control sequence."""
         head, escape, tail = self._pending.rpartition("\x1b")
         whole = plain(self._pending) if not escape or len(tail) > OVERLAP else plain(head)
-        at = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
-        self._out(whole[:at])
-        self._pending = whole[at:] + ("" if not escape or len(tail) > OVERLAP else escape + tail)
+        position = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
+        self._out(whole[:position])
+        self._pending = whole[position:] + ("" if not escape or len(tail) > OVERLAP else escape + tail)
 
     def _out(self, line: str) -> None:
         line = plain(line)

@@ -18,8 +18,8 @@ def shell_words(command: str) -> list[str]:
 
 
 def is_operator(word: str) -> bool:
-    """Whether the word counts as an operator: `&&`, `|`, `>` or the like. The empty word counts as one, too, because no
-    program has that name."""
+    """Whether the word counts as an operator: `&&`, `|`, `>` or the like. The empty word also counts as one, because a
+    program cannot have that name."""
     return set(word) <= _OPERATORS
 
 
@@ -31,7 +31,7 @@ def started_commands(command: str) -> list[list[str]]:
             commands.append([])
         elif commands[-1] or not _ASSIGNMENT.match(word):
             commands[-1].append(word)
-    return [one for one in commands if one]
+    return [command for command in commands if command]
 
 
 def unsupported_operator(command: str) -> str:

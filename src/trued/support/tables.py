@@ -1,4 +1,5 @@
-"""Reads tables of TOML, JSON and INI that somebody else wrote. Where there is no table, the result is an empty one."""
+"""Reads tables of TOML, JSON and INI from other programs and people. Where there is no table, the result is an empty
+one."""
 
 import configparser
 import tomllib

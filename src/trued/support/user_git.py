@@ -8,9 +8,9 @@ WITHIN_S = 60
 QUIET = ("-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "diff.external=")
 
 
-def ask_git(folder: str | Path, *words: str, fed: bytes = b"") -> bytes | None:
+def ask_git(folder: str | Path, *arguments: str, fed: bytes = b"") -> bytes | None:
     """What git prints about the repository in this folder; None if it fails, is not installed or takes too long."""
-    command = ["git", *QUIET, "-C", str(folder), *words]
+    command = ["git", *QUIET, "-C", str(folder), *arguments]
     try:
         done = subprocess.run(command, input=fed, capture_output=True, check=False, timeout=WITHIN_S)
     except (OSError, ValueError, subprocess.TimeoutExpired):  # ValueError: a word with a NUL

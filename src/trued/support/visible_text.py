@@ -16,37 +16,44 @@ def visible(text: str) -> str:
     blank, or one that only looks like an ASCII character or like a letter of a Latin word."""
     if text.isascii() and text.isprintable():
         return text
-    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES  # no letter shows that the text is Greek or Cyrillic
+    # If not, some letter shows that the text is really Greek or Cyrillic.
+    only_look_alikes = set(_FOREIGN.findall(text)) <= _LOOK_ALIKES
 
     def written(word: re.Match[str]) -> str:
         read_as_latin = only_look_alikes or re.search("[A-Za-z]", word[0])
-        return _FOREIGN.sub(lambda one: _escape(one[0]), word[0]) if read_as_latin else word[0]
+        return _FOREIGN.sub(lambda match: _escape(match[0]), word[0]) if read_as_latin else word[0]
 
     return "".join(_characters(_WORD.sub(written, text)))
 
 
 def visible_lines(text: str) -> str:
     """A text of many lines, such as a diff, with `visible` applied to each line. Tabs stay; line ends become `\\n`."""
-    return "\n".join("\t".join(map(visible, one.removesuffix("\r").split("\t"))) for one in text.split("\n"))
+    return "\n".join("\t".join(map(visible, line.removesuffix("\r").split("\t"))) for line in text.split("\n"))
 
 
 def _characters(text: str) -> Iterator[str]:
     before = ""
-    for one in text:
-        yield _escape(one) if (not one.isascii() and _is_deceptive(before, one)) or not one.isprintable() else one
-        before = one
+    for character in text:
+        yield (
+            _escape(character)
+            if (not character.isascii() and _is_deceptive(before, character)) or not character.isprintable()
+            else character
+        )
+        before = character
 
 
-def _is_deceptive(before: str, one: str) -> bool:
+def _is_deceptive(before: str, character: str) -> bool:
     """Whether the character is invisible, stands for an ASCII character, or is an accent that follows its letter
     although one character exists for both."""
-    if one == "\ufe0f" and before and unicodedata.category(before) == "So":
+    if character == "\ufe0f" and before and unicodedata.category(before) == "So":
         return False  # harmless: it shows the symbol before it as an emoji
-    ordinary = unicodedata.normalize("NFKC", one)
-    joined = bool(before) and unicodedata.combining(one) and len(unicodedata.normalize("NFC", before + one)) == 1
-    stands_for_ascii = len(ordinary) == 1 and ordinary.isascii() and unicodedata.east_asian_width(one) != "F"
-    return bool(_BLANK.match(one) or joined or stands_for_ascii)
+    ordinary = unicodedata.normalize("NFKC", character)
+    joined = (
+        bool(before) and unicodedata.combining(character) and len(unicodedata.normalize("NFC", before + character)) == 1
+    )
+    stands_for_ascii = len(ordinary) == 1 and ordinary.isascii() and unicodedata.east_asian_width(character) != "F"
+    return bool(_BLANK.match(character) or joined or stands_for_ascii)
 
 
-def _escape(one: str) -> str:
-    return one.encode("unicode_escape").decode()
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()

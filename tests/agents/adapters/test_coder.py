@@ -26,8 +26,8 @@ KEY = "sk-planted-key-of-the-user-0123456789"
     [
         ("coder", "is incomplete"),
         ("coder:", "is incomplete"),
-        ("coder:anthropic", "names no model"),
-        ("coder:anthropic: ", "names no model"),
+        ("coder:anthropic", "has no model"),
+        ("coder:anthropic: ", "has no model"),
         ("coder:nobody:model", "no provider 'nobody' is known"),
     ],
 )

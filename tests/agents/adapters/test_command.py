@@ -52,7 +52,7 @@ async def test_a_program_that_fails_is_quoted_with_its_last_lines(world: World) 
         ("command:no-such-program-anywhere x", "on PATH; install it"),
         ("command:./tool.sh", "in the agent's folder"),
         ("command:'", "check its quotes"),
-        ("command:''", "names no program"),
+        ("command:''", "has no program"),
         ("scripted:/nowhere/agent.py", "there is no script /nowhere/agent.py"),
     ],
 )

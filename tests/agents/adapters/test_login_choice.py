@@ -54,11 +54,11 @@ def test_what_is_used_by_policy_and_by_what_there_is(home: Path, policy: str, gi
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "holds no login"),
-        ("{}", "holds no login"),
-        ('{"access_token": ""}', "holds no login"),
+        ("", "contains no login"),
+        ("{}", "contains no login"),
+        ('{"access_token": ""}', "contains no login"),
         ('{"access_token": "x", "expires_at": 1000}', "has expired"),
-        ("[1, 2]", "holds no login"),
+        ("[1, 2]", "contains no login"),
     ],
 )
 def test_a_file_that_is_no_login_is_told_from_one(home: Path, content: str, says: str) -> None:

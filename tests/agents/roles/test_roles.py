@@ -104,8 +104,8 @@ def test_team_b_judges_each_requirement_with_a_place_and_mends() -> None:
         ("---\n- a\n---\nbody", 2, "no fields"),
         ("---\nname: x\ntools: [read, shell]\n---\nbody", 3, "unknown tool shell (known are read, edit, search"),
         ("---\nname: x\ntools:\n  - read\n  - Bash\n---\nbody", 5, "unknown tool Bash"),
-        ("---\nname: x\n---\nbody", 2, "names no tools"),
-        ("---\nname: x\ntools: []\n---\nbody", 3, "names no tools"),
+        ("---\nname: x\n---\nbody", 2, "has no tools"),
+        ("---\nname: x\ntools: []\n---\nbody", 3, "has no tools"),
         ("---\nname: x\ntool: [read]\n---\nbody", 3, "did you mean tools?"),
         ("---\nname: a b\ntools: read\n---\nbody", 2, "not a valid role name"),
         ("---\nname: 5\ntools: read\n---\nbody", 2, "name is not text"),
@@ -132,7 +132,7 @@ def test_two_files_of_one_name_and_a_link_out_of_the_repository_are_refused(tmp_
     folder = tmp_path / "p" / ".trued" / "roles"
     put(folder, "a", "x").rename(folder / "b.md")
     put(folder, "a", "x")
-    with pytest.raises(BadInput, match=r"role a is in a\.md, too"):
+    with pytest.raises(BadInput, match=r"role a is also in a\.md"):
         load_roles(tmp_path / "p", None)
     (folder / "b.md").unlink()
     (folder / "c.md").symlink_to(put(tmp_path / "elsewhere", "c", "x"))

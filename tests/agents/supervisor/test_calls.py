@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.supervisor.world import DONE, World
-from trued.agents.spool import SUPERVISOR
+from trued.agents.spool.spool import SUPERVISOR
 from trued.agents.supervisor.call import Stopwatch
 from trued.errors import BadInput, Diverged
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.supervisor.world import DONE, World, wait_for
-from trued.agents.spool import SUPERVISOR
+from trued.agents.spool.spool import SUPERVISOR
 from trued.errors import Diverged, StateFailed
 from trued.wire import to_json
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from trued.agents.spool import Spool
 from trued.agents.spool.call_folder import read_events
+from trued.agents.spool.spool import Spool
 from trued.support import processes
 from trued.wire import Confinement, Limits, Order
 from trued.workspace.sandbox.levels import level_state

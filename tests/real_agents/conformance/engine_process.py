@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from trued.agents.spool import Spool
+from trued.agents.spool.spool import Spool
 from trued.wire import Order, from_json
 
 

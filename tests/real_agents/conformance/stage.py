@@ -13,7 +13,7 @@ from tests.agents.supervisor.world import World, wait_for
 from tests.real_agents.conformance.rows import KEY, Row
 from tests.real_agents.model import Answer, Cast, Fault, ModelServer, Run, Script, Step, Write
 from trued.agents.adapters import capabilities_of
-from trued.agents.spool import Spool
+from trued.agents.spool.spool import Spool
 from trued.protocols import AgentCommit
 from trued.wire import Capabilities, Confinement, Limits, Order, Report
 from trued.workspace.git.repository import open_repository

@@ -110,7 +110,7 @@ async def test_bare_shallow_and_linked_repositories_are_read(repo: Path, tmp_pat
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "no commit is named"),
+        ("", "the commit is empty"),
         ("nowhere", "neither a folder nor a revision"),
         (".@nothing", "has no commit 'nothing'"),
         (".@--all", "has no commit '--all'"),
@@ -188,7 +188,7 @@ async def test_why_no_beginning_is_known_is_said_with_what_to_do(repo: Path, tmp
     assert "--base HEAD~1" in await error(repo)
     git(repo, "checkout", "-q", "-b", "feature")
     said = await error(repo)
-    assert "refs/heads/main has this commit, too (commit the work on a branch first" in said
+    assert "refs/heads/main also has this commit (commit the work on a branch first" in said
     assert "HEAD~1" not in said
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
     said = await error(tmp_path / "shallow")

@@ -1,4 +1,4 @@
-"""One module for each agent, found by its name. Each module says what may follow the name after a colon."""
+"""One module for each agent, found by its name. Each module defines what can follow the name after a colon."""
 
 import difflib
 import time
@@ -39,20 +39,20 @@ def agent_of(agent: str) -> Agent:
         close = difflib.get_close_matches(kind, agent_names(), 1, 0.6)
         then = f"did you mean {close[0]}?" if close else f"there are {', '.join(agent_names())}"
         raise BadInput(f"there is no agent {agent!r}", then=f"{then}; see `trued agents`")
-    found = load_agent(kind)
-    if not rest.strip() and (colon or not found.argument.startswith("[")):
-        raise BadInput(f"the name of the agent {agent!r} is incomplete", then=f"write {kind}{found.argument}")
-    return found.specify(rest) if found.specify else found
+    agent_module = load_agent(kind)
+    if not rest.strip() and (colon or not agent_module.argument.startswith("[")):
+        raise BadInput(f"the name of the agent {agent!r} is incomplete", then=f"use {kind}{agent_module.argument}")
+    return agent_module.specify(rest) if agent_module.specify else agent_module
 
 
 def runtime_of(agent: str, launch: ProgramLauncher) -> "Runtime":
     """The runtime of this agent."""
-    found = agent_of(agent)
-    if found.runtime:
-        return found.runtime(launch)
+    agent_entry = agent_of(agent)
+    if agent_entry.runtime:
+        return agent_entry.runtime(launch)
     from trued.agents.driver.conversation import ConversationRuntime  # loaded only if needed
 
-    return ConversationRuntime(found, launch)
+    return ConversationRuntime(agent_entry, launch)
 
 
 def capabilities_of(agent: str) -> Capabilities:
@@ -60,6 +60,6 @@ def capabilities_of(agent: str) -> Capabilities:
     return agent_of(agent).capabilities
 
 
-def login_of(agent: str, policy: str, given: Mapping[str, str], home: Path) -> LoginMethod:
+def login_of(agent: str, policy: str, variables: Mapping[str, str], home: Path) -> LoginMethod:
     """How this agent would log in, given the user's policy, variables and HOME."""
-    return choose_login(agent_of(agent).login, policy, given, home, time.time())
+    return choose_login(agent_of(agent).login, policy, variables, home, time.time())

@@ -19,14 +19,14 @@ def agent_for_command_line(line: str) -> Agent:
         program, *arguments = shlex.split(line)
     except ValueError as error:
         raise BadInput(
-            f"{line!r} is not a command line: {error}", then="write acp:PROGRAM ARGS and check its quotes"
+            f"{line!r} is not a command line: {error}", then="use acp:PROGRAM ARGS and check its quotes"
         ) from error
 
-    def build_program(order: Order, found: InstalledProgram) -> Program:
-        path, shown = visible_files(found.path, arguments, Path(order.folder))
+    def build_program(order: Order, installed: InstalledProgram) -> Program:
+        path, shown = visible_files(installed.path, arguments, Path(order.folder))
         return acp.client_program(order, acp.AcpAgent((path, *arguments), readable=shown))
 
-    install = f"install {program}, or write an absolute path"
+    install = f"install {program}, or use an absolute path"
     return replace(AGENT, program=program, install=install, build_program=build_program)
 
 

@@ -32,25 +32,25 @@ QUIET = {
 ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries": "contract"}
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """Claude Code's command line for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
-    words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
+    argv = [installed.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
     browser = ["mcp__browser"] if order.browser else []  # all tools of the browser's server
-    words += ["--tools", ",".join(tools), "--allowedTools", ",".join((*tools, *browser))]
+    argv += ["--tools", ",".join(tools), "--allowedTools", ",".join((*tools, *browser))]
     if order.browser:
-        words += ["--mcp-config", json.dumps({"mcpServers": {"browser": mcp_server(order)}})]
+        argv += ["--mcp-config", json.dumps({"mcpServers": {"browser": mcp_server(order)}})]
     if order.bring:
-        words += ["--setting-sources", "project"]
+        argv += ["--setting-sources", "project"]
     else:
-        words += ["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]
-    words += ["--resume", order.session] if order.resume else ["--session-id", order.session]
-    words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
+        argv += ["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]
+    argv += ["--resume", order.session] if order.resume else ["--session-id", order.session]
+    argv += ["--json-schema", json.dumps(order.schema)] if order.schema else []
     if model := model_of(order, MODELS):
-        words += ["--model", model]
+        argv += ["--model", model]
     if order.allowance.usd:
-        words += ["--max-budget-usd", f"{order.allowance.usd:.4f}"]
-    return Program(tuple(words), order.brief.encode(), variables=QUIET)
+        argv += ["--max-budget-usd", f"{order.allowance.usd:.4f}"]
+    return Program(tuple(argv), order.brief.encode(), variables=QUIET)
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
@@ -82,8 +82,8 @@ def _fold_quota(reported: dict[str, Any], transcript: Transcript) -> None:
     transcript.set_quota(
         name, until, used=None if used is None else 100 * used, closed=reported.get("status") == "rejected"
     )
-    for each, window in (reported.get("unifiedWindows") or {}).items():
-        transcript.set_quota(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
+    for window_name, window in (reported.get("unifiedWindows") or {}).items():
+        transcript.set_quota(window_name, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
 def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
@@ -106,9 +106,9 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     transcript.structured = event.get("structured_output")
     fold_denials(event, transcript)
     if event.get("is_error"):
-        said = transcript.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
+        message = transcript.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
         transcript.refuse(
-            said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0
+            message, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0
         )
 
 

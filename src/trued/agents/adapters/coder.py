@@ -25,10 +25,10 @@ def build_program(order: Order, _found: InstalledProgram) -> Program:
     """The command line of our own agent program, with the order on its stdin."""
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
-    words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
+    instructions = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
     options: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
-        "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
+        "instructions": instructions.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
         **{name: getattr(order, name) for name in ORDER_FIELDS},
     }
@@ -72,10 +72,8 @@ def agent_for_model(rest: str) -> Agent:
     BadInput for an unknown provider or a missing model."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
-        what = (
-            f"the agent coder:{rest} names no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
-        )
-        raise BadInput(what, then=f"write coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
+        what = f"the agent coder:{rest} has no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
+        raise BadInput(what, then=f"use coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
     known = PROVIDERS[provider]
     login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
     return replace(

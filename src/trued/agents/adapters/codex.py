@@ -38,40 +38,43 @@ TOOLS = {"command_execution": "shell", "file_change": "apply_patch"}
 STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """Codex's command line, schema file and session log for this order."""
-    own = "danger-full-access"  # Codex's own sandbox is off: it could not start inside ours
+    sandbox = "danger-full-access"  # Codex's own sandbox is off: it could not start inside ours
     if order.confinement.level == "none":
-        own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
+        sandbox = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
     web = "live" if "web" in order.tools else "disabled"
-    words = [os.path.realpath(found.path), "exec", *FLAGS]
-    for setting in (*SETTINGS, f'sandbox_mode="{own}"', f'web_search="{web}"'):
-        words += ["-c", setting]
+    argv = [os.path.realpath(installed.path), "exec", *FLAGS]
+    for setting in (*SETTINGS, f'sandbox_mode="{sandbox}"', f'web_search="{web}"'):
+        argv += ["-c", setting]
     if order.browser:
         server = mcp_server(order)
         for name in ("command", "args"):
-            words += ["-c", f"mcp_servers.browser.{name}={json.dumps(server[name])}"]
+            argv += ["-c", f"mcp_servers.browser.{name}={json.dumps(server[name])}"]
     for feature in FEATURES:
-        words += ["--disable", feature]
+        argv += ["--disable", feature]
     if model := model_of(order, {}):
-        words += ["--model", model]
+        argv += ["--model", model]
     files = {SCHEMA: json.dumps(schema).encode()} if (schema := to_strict(order.schema)) else {}
-    words += ["--output-schema", str(Path(order.home, SCHEMA))] if files else []
+    argv += ["--output-schema", str(Path(order.home, SCHEMA))] if files else []
     session = order.native if order.resume else ""
-    words += ["resume", session] if session else []
+    argv += ["resume", session] if session else []
     log = SessionLog(order, ROLLOUT, _fold_rollout_line, session)
-    program = Program((*words, "-"), order.brief.encode(), files=files, poll=log)
+    program = Program((*argv, "-"), order.brief.encode(), files=files, poll=log)
     borrowed = Path(order.home, AUTH).exists()
-    return replace(program, adapt=lambda given: program if borrowed else _with_key(program, given))
+    return replace(program, adapt=lambda login_variables: program if borrowed else _with_key(program, login_variables))
 
 
-def _with_key(program: Program, given: Mapping[str, str]) -> Program:
+def _with_key(program: Program, login_variables: Mapping[str, str]) -> Program:
     """Pass the user's API key and base URL in the form that Codex reads: it ignores OPENAI_API_KEY and
     OPENAI_BASE_URL."""
-    key, url = given.get("CODEX_API_KEY") or given.get("OPENAI_API_KEY"), given.get("OPENAI_BASE_URL")
-    there = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
+    key, url = (
+        login_variables.get("CODEX_API_KEY") or login_variables.get("OPENAI_API_KEY"),
+        login_variables.get("OPENAI_BASE_URL"),
+    )
+    base_url = ("-c", f"openai_base_url={json.dumps(url)}") if url else ()
     variables = {"CODEX_API_KEY": key} if key else {}
-    return replace(program, argv=(*program.argv[:2], *there, *program.argv[2:]), variables=variables)
+    return replace(program, argv=(*program.argv[:2], *base_url, *program.argv[2:]), variables=variables)
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:
@@ -103,7 +106,7 @@ def _fold_item(item: dict[str, Any], transcript: Transcript, *, ended: bool) -> 
         transcript.text = item["text"]
         transcript.add_text(item["text"])
     elif kind in ("reasoning", "todo_list", "error"):  # an item of type "error" is only a warning
-        transcript.tell("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
+        transcript.emit("log", text=str(item.get("text") or item.get("message") or item.get("items"))[:SHOWN])
     else:
         if kind in STARTERS and not ended:
             transcript.report_started_agent(str(item.get("tool")))

@@ -17,9 +17,9 @@ from trued.agents.driver.program import (
 )
 from trued.agents.driver.program_files import visible_files
 from trued.agents.driver.reply_contract import BrokenReply, parse_reply
-from trued.wire import Capabilities, Order, Report, Tell
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report
 
-# None. A program that wants to continue a session can do that itself: it gets the session's id, and may store what it
+# None. A program that wants to continue a session can do that itself: it gets the session's id, and can store what it
 # needs in its HOME.
 CAPABILITIES = Capabilities()
 
@@ -34,18 +34,18 @@ class CommandRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Run the program with the order on its stdin; its stdout is the reply."""
         try:
-            words = shlex.split(order.agent.partition(":")[2])
+            argv = shlex.split(order.agent.partition(":")[2])
         except ValueError as error:
             return failed_report(order, "missing", f"{order.agent} is not a command line: {error}; check its quotes")
-        found = _find_program(words[0], Path(order.folder)) if any(words[:1]) else ""
-        if not found:
-            return failed_report(order, "missing", _missing_program(words, order))
-        found, shown = visible_files(found, words[1:], Path(order.folder))
-        program = Program((found, *words[1:]), _order_json(order), shown)
-        ended = await self._launch(order, program, lambda line: tell("log", text=line))
+        path = _find_program(argv[0], Path(order.folder)) if any(argv[:1]) else ""
+        if not path:
+            return failed_report(order, "missing", _missing_program(argv, order))
+        path, shown = visible_files(path, argv[1:], Path(order.folder))
+        program = Program((path, *argv[1:]), _order_json(order), shown)
+        ended = await self._launch(order, program, lambda line: emit("log", text=line))
         if report := report_if_failed(order, ended):
             return report
         usage = estimate_usage(order, len(ended.stdout))
@@ -71,12 +71,12 @@ def _find_program(program: str, folder: Path) -> str:
     return str(path) if path.is_file() else ""
 
 
-def _missing_program(words: list[str], order: Order) -> str:
-    if not any(words[:1]):
-        return f"{order.agent} names no program; write command:PROGRAM ARGS"
-    if "/" in words[0]:
-        return f"there is no program {words[0]} in the agent's folder; write an absolute path, or commit the file"
-    return f"there is no program {words[0]} on PATH; install it, or write an absolute path"
+def _missing_program(argv: list[str], order: Order) -> str:
+    if not any(argv[:1]):
+        return f"{order.agent} has no program; use command:PROGRAM ARGS"
+    if "/" in argv[0]:
+        return f"there is no program {argv[0]} in the agent's folder; use an absolute path, or commit the file"
+    return f"there is no program {argv[0]} on PATH; install it, or use an absolute path"
 
 
 AGENT = Agent(

@@ -52,23 +52,25 @@ QUIET: dict[str, Any] = {
 ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRedirection = true\n"
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """Gemini's command line, settings and policy files for this order."""
     tools = [name for tool in order.tools for name in TOOLS[tool]]
-    words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
-    words += ["--policy", str(Path(order.home, POLICY))]
-    words += ["--resume" if order.resume else "--session-id", order.session]
+    argv = [os.path.realpath(installed.path), "--output-format", "stream-json", "--extensions", "none"]
+    argv += ["--policy", str(Path(order.home, POLICY))]
+    argv += ["--resume" if order.resume else "--session-id", order.session]
     if model := model_of(order, MODELS):
-        words += ["--model", model]
+        argv += ["--model", model]
     # The folder is not trusted, so that settings, commands, servers and .env of the project are not loaded.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
     log = SessionLog(order, CHAT, _fold_chat_line, order.session)
     brief = _escape_at_signs(order.brief).encode()
-    program = Program(tuple(words), brief, variables=variables, on_stderr_line=_fold_stderr_line, poll=log)
+    program = Program(tuple(argv), brief, variables=variables, on_stderr_line=_fold_stderr_line, poll=log)
     borrowed = Path(order.home, OAUTH).exists()
 
-    def adapt(given: Mapping[str, str]) -> Program:
-        login = "oauth-personal" if borrowed else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+    def adapt(login_variables: Mapping[str, str]) -> Program:
+        login = (
+            "oauth-personal" if borrowed else "gemini-api-key" if login_variables.get("GEMINI_API_KEY") else "vertex-ai"
+        )
         files = {SETTINGS: json.dumps(_settings(tools, login)), POLICY: ALLOWED.format(json.dumps(tools))}
         return replace(program, files={name: content.encode() for name, content in files.items()})
 
@@ -83,8 +85,8 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
 
 def _escape_at_signs(brief: str) -> str:
     """Escape at signs, because Gemini reads `@NAME` as a file or folder to load, even within an e-mail address."""
-    words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
-    return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
+    template = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
+    return template.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
 def fold(event: dict[str, Any], transcript: Transcript) -> None:

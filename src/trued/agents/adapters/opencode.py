@@ -1,4 +1,5 @@
-"""OpenCode, driven over ACP, because its own JSON stream names the session only after the first paid request."""
+"""OpenCode, driven over ACP, because its own JSON stream contains the session's id only after the first paid
+request."""
 
 import json
 import secrets
@@ -38,19 +39,19 @@ FILES = {
 }
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """OpenCode's command line, settings and our plugin for this order."""
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
         "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # any folder: the sandbox limits access
-        "agent": {"title": {"disable": True}},  # saves a request for a title that nobody reads
+        "agent": {"title": {"disable": True}},  # saves a request for a title that is not used
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,
     }
     told = f"{order.home}/told.jsonl"
     plugin = {".config/opencode/plugin/told.js": Path(inside.__file__).with_name("opencode.js").read_bytes()}
-    own = {
+    settings = {
         "TRUED_TOLD": told,
         "OPENCODE_CONFIG_CONTENT": json.dumps(config),
         "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
@@ -58,9 +59,9 @@ def build_program(order: Order, found: InstalledProgram) -> Program:
     return acp.client_program(
         order,
         acp.AcpAgent(
-            (found.path, "acp"),
+            (installed.path, "acp"),
             model=model_of(order, {}),
-            variables={**QUIET, **own},
+            variables={**QUIET, **settings},
             files={**FILES, **plugin},
             told=told,
         ),

@@ -43,21 +43,21 @@ PLAIN = "Model produced plain text"
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
-def build_program(order: Order, found: InstalledProgram) -> Program:
+def build_program(order: Order, installed: InstalledProgram) -> Program:
     """Qwen Code's command line and settings files for this order."""
     tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
-    words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
-    words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
-    words += ["--resume" if order.resume else "--session-id", order.session]
-    words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
-    words += ["--model", model] if (model := model_of(order, {})) else []
+    argv = [installed.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
+    argv += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
+    argv += ["--resume" if order.resume else "--session-id", order.session]
+    argv += ["--json-schema", json.dumps(order.schema)] if order.schema else []
+    argv += ["--model", model] if (model := model_of(order, {})) else []
     quiet = {"QWEN_CODE_SYSTEM_SETTINGS_PATH": f"{order.home}/{SETTINGS}"}
     trust = {os.path.realpath(order.folder): "DO_NOT_TRUST"}
     files = {SETTINGS: json.dumps(KEPT_OUT).encode(), TRUST: json.dumps(trust).encode()}
-    program = Program(tuple(words), order.brief.encode(), variables=quiet, files=files)
+    program = Program(tuple(argv), order.brief.encode(), variables=quiet, files=files)
 
-    def adapt(given: Mapping[str, str]) -> Program:
-        login = ("--auth-type", "openai" if "OPENAI_API_KEY" in given else "qwen-oauth")
+    def adapt(login_variables: Mapping[str, str]) -> Program:
+        login = ("--auth-type", "openai" if "OPENAI_API_KEY" in login_variables else "qwen-oauth")
         return replace(program, argv=(*program.argv, *login))
 
     return replace(program, adapt=adapt)
@@ -87,11 +87,11 @@ def _fold_result(event: dict[str, Any], transcript: Transcript) -> None:
     transcript.finished, transcript.structured = True, event.get("structured_result")
     transcript.text = event.get("result") or transcript.text
     fold_denials(event, transcript)
-    said = str((event.get("error") or {}).get("message") or event.get("subtype"))
+    message = str((event.get("error") or {}).get("message") or event.get("subtype"))
     if transcript.text.startswith(FAILED):
         transcript.refuse(transcript.text.strip("[]"))
-    elif event.get("is_error") and PLAIN not in said:
-        transcript.refuse(said)
+    elif event.get("is_error") and PLAIN not in message:
+        transcript.refuse(message)
 
 
 AGENT = Agent(

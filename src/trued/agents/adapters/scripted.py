@@ -21,7 +21,7 @@ from trued.agents.driver.program import (
     report_if_failed,
 )
 from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
-from trued.wire import Capabilities, Order, Report, Tell, Usage
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 # Fields of the order that a script sees; `inside/stage.py` adds `turn`, `resumed` and `usage`.
@@ -47,10 +47,10 @@ class ScriptedRuntime:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Call the script; ask it again if its reply breaks the contract."""
         began, start = time.time(), time.monotonic()
-        report = await ask_with_retry(order, self._play, tell, remembers=True)
+        report = await ask_with_retry(order, self._play, emit, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
 
     async def _play(self, order: Order) -> Report:
@@ -78,21 +78,21 @@ class ScriptedProcess:
     def capabilities(self) -> Capabilities:
         return CAPABILITIES
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Run the script's function in a confined process."""
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
         if not script.is_file():
             return failed_report(
-                order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path"
+                order, "missing", f"there is no script {where}; use scripted:PATH.py with an absolute path"
             )
         program = _program(order, script, name or order.role.replace("-", "_"))
-        ended = await self._launch(order, program, lambda line: tell("log", text=line))
-        return report_if_failed(order, ended) or _report(order, ended, tell)
+        ended = await self._launch(order, program, lambda line: emit("log", text=line))
+        return report_if_failed(order, ended) or _report(order, ended, emit)
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
-    stdin = json.dumps({each: getattr(order, each) for each in SHOWN}, ensure_ascii=False).encode()
+    stdin = json.dumps({name: getattr(order, name) for name in SHOWN}, ensure_ascii=False).encode()
     player = str(Path(stage.__file__).resolve())
     return Program(
         # Started by path, with -P and -s, so that no file in the clone can replace a module.
@@ -102,7 +102,7 @@ def _program(order: Order, script: Path, name: str) -> Program:
     )
 
 
-def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
+def _report(order: Order, ended: ProgramExit, emit: EmitAgentEvent) -> Report:
     try:
         printed = parse_reply(ended.stdout)
         reply = printed["reply"]
@@ -114,7 +114,7 @@ def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
         return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
     if simulated := printed.get("usage"):
         usage = Usage(**simulated)
-        tell("usage", simulated=True, **simulated)
+        emit("usage", simulated=True, **simulated)
     return done_report(order, reply, resumed=bool(printed.get("resumed")), reaped=ended.reaped, usage=usage)
 
 

@@ -15,7 +15,7 @@ from trued.agents.driver.provider_errors import parse_refusal
 from trued.agents.driver.transcript import Transcript
 from trued.wire import Capabilities, Order, Usage
 
-# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed: every role may use that.
+# Our names of tools → the protocol's kinds of tools. Its kind `think` is not listed, because every role may use it.
 KINDS = {
     "read": ("read",),
     "edit": ("edit", "delete", "move"),
@@ -28,7 +28,7 @@ KINDS = {
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
 STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would start another agent
-# Reasons for the end of a turn that are no failure. A reply that was cut off breaks the reply contract anyway.
+# Reasons for the end of a turn that are not failures. A reply that was cut off breaks the reply contract anyway.
 WELL = ("end_turn", "max_tokens", "max_turn_requests")
 AUTH_REQUIRED = -32000
 
@@ -43,7 +43,7 @@ class AcpAgent:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    told: str = ""  # file to which our plugin in the agent writes events that the protocol lacks
+    told: str = ""  # file for events that the protocol lacks, written by our plugin in the agent
 
 
 def client_program(order: Order, choice: AcpAgent) -> Program:
@@ -145,7 +145,7 @@ def _fold_permission(event: dict[str, Any], transcript: Transcript) -> None:
     name = f"{tool.get('kind') or 'an unknown kind of tool'}"
     what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
     if event["allowed"]:
-        transcript.tell("permission", tool=name, what=what[:500], answer="allowed")
+        transcript.emit("permission", tool=name, what=what[:500], answer="allowed")
     else:
         transcript.deny_tool(name, what)
 
@@ -196,7 +196,7 @@ def _fold_refusal(event: dict[str, Any], transcript: Transcript) -> None:
 def _usage(reported: dict[str, Any]) -> Usage:
     """Usage from an event. Only some agents include cached tokens and thoughts in their figures; the total shows
     whether this one does."""
-    whole, said = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
+    total, output = reported.get("totalTokens") or 0, reported.get("outputTokens") or 0
     cached = reported.get("cachedReadTokens") or 0
-    sent = max(reported.get("inputTokens") or 0, whole - said - (reported.get("thoughtTokens") or 0))
-    return Usage(sent, max(said, whole - sent), cached)
+    sent = max(reported.get("inputTokens") or 0, total - output - (reported.get("thoughtTokens") or 0))
+    return Usage(sent, max(output, total - sent), cached)

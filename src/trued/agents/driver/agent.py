@@ -19,10 +19,10 @@ class Login:
     here."""
 
     keys: tuple[str, ...] = ()  # variables with an API key; any one is enough, and is preferred to a subscription
-    weak: tuple[str, ...] = ()  # those of `keys` that the agent uses only if it has no other login
+    weak: tuple[str, ...] = ()  # the `keys` that the agent uses only if it has no other login
     tokens: tuple[str, ...] = ()  # variables with the token of a subscription
     files: tuple[str, ...] = ()  # paths below HOME, with the credentials of a subscription
-    together: bool = False  # the keys and files belong to different providers, so the agent may need all of them
+    together: bool = False  # the keys and files belong to different providers, so the agent might need all of them
     along: tuple[str, ...] = ()  # variables to pass with every login: a base URL, a region
     how: str = ""  # what a person does to log in
 
@@ -38,7 +38,7 @@ class Agent:
     install: str = ""  # the shortest way to install it
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large or a short name → model
-    argument: str = "[:MODEL]"  # what may follow its name; without brackets: what must follow
+    argument: str = "[:MODEL]"  # what can follow its name; without brackets: what must follow
     build_program: "Callable[[Order, InstalledProgram], Program] | None" = None  # how to start it
     fold: "Callable[[dict[str, Any], Transcript], None] | None" = None  # adds one of its events to the transcript
     lost: tuple[str, ...] = ()  # parts of its error messages for a session that it does not know

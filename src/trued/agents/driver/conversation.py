@@ -20,11 +20,11 @@ from trued.agents.driver.program import (
 from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
 from trued.agents.driver.transcript import Transcript
 from trued.support.foreign_json import parse_json
-from trued.wire import Capabilities, Order, Report, Tell, Usage, add_usage, remaining
+from trued.wire import Capabilities, EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
-DEATHS = 2  # at most this many restarts of an agent that was killed from outside; more will not help
+DEATHS = 2  # restarts of an agent that was killed from outside; more will not help
 SIGNALS = (6, 9, 11, 15)
-LOGGED = 2000  # at most this many characters of a line that is not a known event
+LOGGED = 2000  # characters of a line that is not a known event
 # the errors that an event of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
@@ -39,51 +39,51 @@ class ConversationRuntime:
     def capabilities(self) -> Capabilities:
         return self._agent.capabilities
 
-    async def work(self, order: Order, tell: Tell) -> Report:
+    async def work(self, order: Order, emit: EmitAgentEvent) -> Report:
         """Ask the agent. If it is killed from outside, start it again in its session and add up the usage."""
-        asked, spent, lost = order, Usage(), False
+        first_order, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted_brief(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
-            order, transcript, ended = await self._ask(order, tell)
+            order, transcript, ended = await self._ask(order, emit)
             report = _report(order, transcript, ended)
-            spent, lost = add_usage(spent, report.usage), lost or (asked.resume and not order.resume)
+            spent, lost = add_usage(spent, report.usage), lost or (first_order.resume and not order.resume)
             if not _was_killed(transcript, ended) or death > DEATHS or not self.capabilities.resume:
                 return replace(report, usage=spent, resumed=report.resumed and not lost)
-            tell("agent died", why=report.why)
+            emit("agent died", why=report.why)
             resumes = order.resume or bool(transcript.native)
             order = replace(
-                asked,
-                brief=_interrupted_brief(asked.brief if resumes else asked.anew or asked.brief),
+                first_order,
+                brief=_interrupted_brief(first_order.brief if resumes else first_order.anew or first_order.brief),
                 resume=resumes,
                 native=transcript.native or order.native,
                 before=add_usage(order.before, report.usage),
-                allowance=remaining(asked.allowance, spent),
+                allowance=remaining(first_order.allowance, spent),
             )
         raise AssertionError("the loop ends after DEATHS")
 
-    async def _ask(self, order: Order, tell: Tell) -> tuple[Order, Transcript, ProgramExit]:
+    async def _ask(self, order: Order, emit: EmitAgentEvent) -> tuple[Order, Transcript, ProgramExit]:
         """Ask the agent. If the session to resume is lost, start over with the full brief. If the session to begin
         already exists, an earlier start was interrupted: resume it."""
-        transcript, ended = await self._listen(order, tell)
-        said = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
-        if order.resume and _mentions_any(self._agent.lost, said):
-            tell("session lost", session=order.native or order.session)
+        transcript, ended = await self._listen(order, emit)
+        message = f"{ended.stderr}\n{transcript.refusal.why if transcript.refusal else ''}"
+        if order.resume and _mentions_any(self._agent.lost, message):
+            emit("session lost", session=order.native or order.session)
             order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
-            transcript, ended = await self._listen(order, tell)
-        elif not order.resume and _mentions_any(self._agent.taken, said):
-            tell("session was begun before", session=order.session)
+            transcript, ended = await self._listen(order, emit)
+        elif not order.resume and _mentions_any(self._agent.taken, message):
+            emit("session was begun before", session=order.session)
             order = replace(order, brief=_interrupted_brief(order.brief), resume=True)
-            transcript, ended = await self._listen(order, tell)
+            transcript, ended = await self._listen(order, emit)
         return order, transcript, ended
 
-    async def _listen(self, order: Order, tell: Tell) -> tuple[Transcript, ProgramExit]:
-        transcript = Transcript(order, tell)
-        place = find_program(self._agent.program)
-        if place is None or self._agent.build_program is None:
+    async def _listen(self, order: Order, emit: EmitAgentEvent) -> tuple[Transcript, ProgramExit]:
+        transcript = Transcript(order, emit)
+        installed = find_program(self._agent.program)
+        if installed is None or self._agent.build_program is None:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
             return transcript, ProgramExit(None, kind="missing", why=f"{why}; {self._agent.install}")
-        program = self._agent.build_program(order, place)
-        seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
+        program = self._agent.build_program(order, installed)
+        seen, needed = (*installed.readable, *program.readable), {**installed.variables, **program.variables}
         look = program.poll or (lambda transcript: None)
         program = replace(
             program, readable=seen, variables=needed, listener=_EventListener(self._agent, transcript, look)
@@ -114,16 +114,17 @@ class _EventListener:
             try:
                 self._fold(event, self._transcript)
             except ODD as error:
-                self._transcript.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
+                self._transcript.emit("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
         elif line.strip():
-            self._transcript.tell("log", text=line[:LOGGED])
+            self._transcript.emit("log", text=line[:LOGGED])
         return self._transcript.stop
 
 
 def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     usage = transcript.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        guess = estimate_usage(order, len(transcript.text))  # only tokens are guessed: the cost may be reported
+        # Only tokens are guessed: the agent might have reported the cost.
+        guess = estimate_usage(order, len(transcript.text))
         transcript.usage = replace(
             usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
         )
@@ -141,13 +142,13 @@ def _report(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
 def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report:
     if transcript.question:
         return Report(order.call, order.attempt, "asks", question=transcript.question, session=order.session)
-    # A refusal of the same kind is reported instead (below), because it may say when to retry.
+    # A refusal of the same kind is reported instead (below), because it might contain the time to retry.
     if ended.kind and not (transcript.refusal and transcript.refusal.kind == ended.kind):
         return failed_report(order, ended.kind, ended.why)
     if transcript.refusal is not None:
-        said = transcript.refusal
-        kind = "crashed" if said.kind == "other" else said.kind
-        return replace(failed_report(order, kind, f"{order.agent}: {said.why}"), until=said.until)
+        refusal = transcript.refusal
+        kind = "crashed" if refusal.kind == "other" else refusal.kind
+        return replace(failed_report(order, kind, f"{order.agent}: {refusal.why}"), until=refusal.until)
     if not transcript.finished or (ended.code != 0 and not transcript.text and transcript.structured is None):
         return _exit_without_result(order, ended)
     try:
@@ -155,7 +156,7 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
     except BrokenReply as error:
         from trued.agents.driver.provider_errors import parse_refusal  # loaded only for a reply that cannot be read
 
-        # The agent may have reported a provider's notice as if it were the model's reply.
+        # The agent might have reported a provider's notice as if it were the model's reply.
         if notice := parse_refusal(transcript.text, now=time.time(), prose=True):
             return replace(failed_report(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed_report(order, "contract", f"the reply cannot be read: {error}")
@@ -163,38 +164,38 @@ def _outcome(order: Order, transcript: Transcript, ended: ProgramExit) -> Report
 
 
 def _was_killed(transcript: Transcript, ended: ProgramExit) -> bool:
-    """Whether a signal from outside ended the agent in mid-turn: it ran out of memory, or somebody killed it."""
+    """Whether a signal from outside ended the agent in mid-turn: it ran out of memory, or was killed."""
     code = ended.code or 0
     said_something = transcript.finished or transcript.question or transcript.refusal
     return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
 def _exit_without_result(order: Order, ended: ProgramExit) -> Report:
-    """The report on an agent that ended without reporting the end of its turn; stderr may say why."""
+    """The report on an agent that ended without reporting the end of its turn; stderr might show why."""
     from trued.agents.driver.provider_errors import parse_refusal  # loaded only after a failure
 
     code = ended.code or 0
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
     how += f" (signal {code - 128})" if 128 < code < 160 else ""
     why = f"{order.agent} {how} in mid-turn{f': {ended.stderr}' if ended.stderr else ''}"
-    said = parse_refusal(ended.stderr, now=time.time()) if code else None
-    if said is None or said.kind == "other":
+    refusal = parse_refusal(ended.stderr, now=time.time()) if code else None
+    if refusal is None or refusal.kind == "other":
         return failed_report(order, "crashed", why)
-    return replace(failed_report(order, said.kind, why), until=said.until)
+    return replace(failed_report(order, refusal.kind, why), until=refusal.until)
 
 
 def _interrupted_brief(brief: str) -> str:
-    words = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
-    return words.replace("{{brief}}", brief)
+    template = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
+    return template.replace("{{brief}}", brief)
 
 
-def _mentions_any(words: tuple[str, ...], said: str) -> bool:
-    return any(word.casefold() in said.casefold() for word in words)
+def _mentions_any(phrases: tuple[str, ...], message: str) -> bool:
+    return any(phrase.casefold() in message.casefold() for phrase in phrases)
 
 
 def _stderr_logger(transcript: Transcript, program: Program) -> Callable[[str], None]:
     def log(line: str) -> None:
-        transcript.tell("log", text=line)
+        transcript.emit("log", text=line)
         if program.on_stderr_line:
             program.on_stderr_line(line, transcript)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from trued.support.path_sets import lies_inside, outermost_paths
 
 SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
-SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs and links to programs
-LINKS = 40  # at most this many links are followed, as in the kernel
+SHELVES = ("bin", ".bin", "sbin", "shims")  # folders with programs and links to programs
+LINKS = 40  # links that are followed, as in the kernel
 VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
@@ -27,22 +27,24 @@ class InstalledProgram:
 
 
 def find_program(program: str, path: str | None = None, home: str | None = None) -> InstalledProgram | None:
-    """The program on PATH, and the folders that it must be able to read; None if it is not installed. These
-    folders never include HOME itself or a folder above it."""
+    """Find the program on PATH, and the folders that it must be able to read, which never include HOME itself or a
+    folder above it. None if it is not installed."""
     user = Path(home or os.environ.get("HOME") or "/nonexistent")
-    there = shutil.which(program, path=path)
-    if not there:
+    found_path = shutil.which(program, path=path)
+    if not found_path:
         return None
-    there, variables = _behind_shim(os.path.abspath(there), program, user)  # noqa: PTH100
-    chain = _link_chain(there)
+    found_path, variables = _behind_shim(os.path.abspath(found_path), program, user)  # noqa: PTH100
+    chain = _link_chain(found_path)
     shown = [chain[-1], *_package_folders(chain[-1], user), *_interpreter_folders(chain[-1], path, user)]
     # Start the link, not its target, where possible: a script resolves the link itself to find its package.
     start = next(
-        (one for one in chain if _is_in_bin_folder(one, user) or any(lies_inside(one, folder) for folder in shown)),
+        (link for link in chain if _is_in_bin_folder(link, user) or any(lies_inside(link, folder) for folder in shown)),
         chain[-1],
     )
-    shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _is_in_bin_folder(one, user)]
-    return InstalledProgram(start, outermost_paths(one for one in shown if not one.startswith(SYSTEM)), variables)
+    shown += [str(Path(link).parent) for link in chain[chain.index(start) : -1] if _is_in_bin_folder(link, user)]
+    return InstalledProgram(
+        start, outermost_paths(folder for folder in shown if not folder.startswith(SYSTEM)), variables
+    )
 
 
 def program_version(path: str) -> str:
@@ -53,10 +55,10 @@ def program_version(path: str) -> str:
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
         variables = {"HOME": home, "PATH": f"{Path(path).parent}:{os.environ.get('PATH', os.defpath)}", "NO_COLOR": "1"}
         try:
-            said = _version_output([path, "--version"], variables, home)
+            output = _version_output([path, "--version"], variables, home)
         except (OSError, subprocess.TimeoutExpired):
             return ""
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if any(map(str.isdigit, line))]
+    lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines() if any(map(str.isdigit, line))]
     return lines[0][:80] if lines else ""
 
 
@@ -121,32 +123,33 @@ def _is_apart(folder: Path, home: Path) -> bool:
 
 def _package_folders(real: str, home: Path) -> Iterator[str]:
     """The folder that the program needs: for an npm package its `node_modules`, or pnpm's store; for Python the virtual
-    environment; else the program's own folder. None if that is one of `SHELVES`, HOME, or above HOME."""
-    place = Path(real)
-    if "node_modules" in place.parts:
-        modules = Path(*place.parts[: place.parts.index("node_modules") + 1])
-        store = next((one for one in modules.parents if one.name == ".pnpm"), modules)  # pnpm keeps all packages there
+    environment; else the program's own folder. Yields nothing if that is one of `SHELVES`, HOME, or above HOME."""
+    program = Path(real)
+    if "node_modules" in program.parts:
+        modules = Path(*program.parts[: program.parts.index("node_modules") + 1])
+        # pnpm keeps all packages in its store
+        store = next((folder for folder in modules.parents if folder.name == ".pnpm"), modules)
         yield str(store)
-    elif (place.parents[1] / "pyvenv.cfg").is_file() and _is_apart(place.parents[1], home):
-        yield str(place.parents[1])
-    elif place.parent.name not in SHELVES and _is_apart(place.parent, home):
-        yield str(place.parent)
+    elif (program.parents[1] / "pyvenv.cfg").is_file() and _is_apart(program.parents[1], home):
+        yield str(program.parents[1])
+    elif program.parent.name not in SHELVES and _is_apart(program.parent, home):
+        yield str(program.parent)
 
 
 def _interpreter_folders(real: str, path: str | None, home: Path) -> Iterator[str]:
-    """Folders of the interpreter that a script's `#!` line names; a version manager may keep it under HOME."""
-    words = _shebang_words(real)
+    """Folders of the interpreter in a script's `#!` line; a version manager might keep it under HOME."""
+    shebang = _shebang_words(real)
     # The script's own folder is first on its PATH, so an interpreter there is found first.
-    there = (
-        shutil.which(words[0], path=f"{Path(real).parent}:{path or os.environ.get('PATH', os.defpath)}")
-        if words
+    interpreter_path = (
+        shutil.which(shebang[0], path=f"{Path(real).parent}:{path or os.environ.get('PATH', os.defpath)}")
+        if shebang
         else None
     )
-    if not there:
+    if not interpreter_path:
         return
-    chain = _link_chain(os.path.abspath(there))  # noqa: PTH100
-    yield from (one for one in chain[:-1] if not _is_in_bin_folder(one, home))
-    yield from (str(Path(one).parent) for one in chain if _is_in_bin_folder(one, home))
+    chain = _link_chain(os.path.abspath(interpreter_path))  # noqa: PTH100
+    yield from (link for link in chain[:-1] if not _is_in_bin_folder(link, home))
+    yield from (str(Path(link).parent) for link in chain if _is_in_bin_folder(link, home))
     yield chain[-1]
     prefix = Path(chain[-1]).parents[1] if len(Path(chain[-1]).parts) > 2 else Path("/")
     if Path(chain[-1]).name.startswith(("python", "pypy", "ruby", "perl")) and _is_apart(prefix, home):
@@ -159,24 +162,24 @@ def _shebang_words(real: str) -> list[str]:
             line = file.readline(512)
     except OSError:
         return []
-    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
-    if words and Path(words[0]).name == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words
+    argv = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    if argv and Path(argv[0]).name == "env":
+        argv = [word for word in argv[1:] if not word.startswith("-") and "=" not in word]
+    return argv
 
 
-def _behind_shim(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
+def _behind_shim(found_path: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
     """The program behind a version manager's shim, and the variables that the program needs. The shim itself would not
     work: it reads settings from HOME, and the agent has another HOME."""
-    real = Path(os.path.realpath(there))
+    real = Path(os.path.realpath(found_path))
     if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
-        kept = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)
-        return (str(kept[-1]) if kept else there), {"VOLTA_HOME": str(home / ".volta")}
-    if Path(there).parent.name == "shims":
-        installs = Path(there).parent.parent / "installs"
-        kept = sorted((one for one in installs.glob(f"*/*/bin/{program}") if one.is_file()), key=_age)
-        return (str(kept[-1]) if kept else there), {}
-    return there, {}
+        versions = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)
+        return (str(versions[-1]) if versions else found_path), {"VOLTA_HOME": str(home / ".volta")}
+    if Path(found_path).parent.name == "shims":
+        installs = Path(found_path).parent.parent / "installs"
+        versions = sorted((version for version in installs.glob(f"*/*/bin/{program}") if version.is_file()), key=_age)
+        return (str(versions[-1]) if versions else found_path), {}
+    return found_path, {}
 
 
 def _age(path: Path) -> float:

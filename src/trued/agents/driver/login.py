@@ -19,19 +19,19 @@ class LoginMethod:
     ready: bool = True  # it could log in, as far as we can tell
 
 
-def choose_login(login: Login, policy: str, given: Mapping[str, str], home: Path, now: float) -> LoginMethod:
+def choose_login(login: Login, policy: str, variables: Mapping[str, str], home: Path, now: float) -> LoginMethod:
     """Choose credentials by the user's policy. `auto` prefers what the agent itself would prefer: see `Login`."""
-    along = tuple(name for name in login.along if given.get(name))
+    along = tuple(name for name in login.along if variables.get(name))
     if not (login.keys or login.tokens or login.files):
         return LoginMethod("", "needs no login that trued knows of", along)
     if policy == "none":
         return LoginMethod("", "is given no login: the policy is none")
-    keys = [name for name in login.keys if given.get(name)] if policy in ("auto", "key") else []
-    tokens = [name for name in login.tokens if given.get(name)] if policy in ("auto", "subscription") else []
+    keys = [name for name in login.keys if variables.get(name)] if policy in ("auto", "key") else []
+    tokens = [name for name in login.tokens if variables.get(name)] if policy in ("auto", "subscription") else []
     files, trouble = _credential_files(login, home, now) if policy in ("auto", "subscription") else ([], "")
     if login.together and (keys or files):
-        words = " and ".join(filter(None, [_key(keys), _file(login, files)]))
-        return LoginMethod("key" if keys else "file", f"would use {words}", (*keys, *along), tuple(files))
+        missing = " and ".join(filter(None, [_key(keys), _file(login, files)]))
+        return LoginMethod("key" if keys else "file", f"would use {missing}", (*keys, *along), tuple(files))
     if first := [name for name in keys if name not in login.weak]:
         return LoginMethod("key", f"would use {_key(first)}", (*first, *along))
     if tokens:
@@ -55,16 +55,16 @@ def _file(login: Login, names: list[str]) -> str:
 def _credential_files(login: Login, home: Path, now: float) -> tuple[list[str], str]:
     """The existing credential files if at least one looks valid and has not expired; otherwise none, and what is
     wrong."""
-    there = {
+    files = {
         name: content for name in login.files if (content := credentials.read_credentials(home / name)) is not None
     }
     trouble = ""
-    for name, content in there.items():
+    for name, content in files.items():
         value = credentials.parse_credentials(content)
         if value is None or not credentials.has_secret(value):
-            trouble = trouble or f"~/{name} holds no login"
+            trouble = trouble or f"~/{name} contains no login"
         elif credentials.is_expired(value, now):
             trouble = f"the login in ~/{name} has expired"
         else:
-            return list(there), ""
+            return list(files), ""
     return [], trouble

@@ -105,15 +105,15 @@ def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
     if ended.kind:
         return failed_report(order, ended.kind, ended.why, reaped=ended.reaped)
     if ended.code != 0:
-        said = f": {ended.stderr}" if ended.stderr else " and printed nothing on stderr"
+        stderr = f": {ended.stderr}" if ended.stderr else " and printed nothing on stderr"
         code = ended.code or 0
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         how += f" (signal {code - 128})" if 128 < code < 160 else ""
-        return failed_report(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
+        return failed_report(order, "crashed", f"{order.agent} {how}{stderr}", reaped=ended.reaped)
     return None
 
 
-def estimate_usage(order: Order, said: int) -> Usage:
+def estimate_usage(order: Order, characters: int) -> Usage:
     """Guess the usage of an agent that reports none: four characters are about one token."""
-    tokens_in, tokens_out = -(-len(order.brief) // 4), -(-said // 4)
+    tokens_in, tokens_out = -(-len(order.brief) // 4), -(-characters // 4)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, peak=tokens_in + tokens_out)

@@ -12,9 +12,8 @@ def visible_files(program: str, arguments: list[str], clone: Path) -> tuple[str,
     """The program to start, and the paths outside the clone that it may see: its own, and absolute paths in its
     arguments.
 
-    An agent may have written what is in the clone. So a program in the clone is not run outside the sandbox, and a link
-    in the clone makes no other path visible.
-    """
+    An agent could have written what is in the clone. So a program in the clone is not run outside the sandbox, and a
+    link in the clone makes no other path visible."""
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
     named = [
         value for value in values if value.startswith("/") and Path(value).exists() and not _is_within(value, clone)
@@ -31,15 +30,15 @@ def _is_within(path: str, clone: Path) -> bool:
 
 
 def _resolve_python(program: str) -> tuple[str, tuple[str, ...]]:
-    """The program to start, and the folders that it needs. A Python that is not the system's may be a version manager's
+    """The program to start, and the folders that it needs. A Python that is not the system's can be a version manager's
     shim, so it is run and asked for both. Any other program is returned as it is, without folders."""
     if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
         return program, ()
     try:
-        asked = subprocess.run(
+        answer = subprocess.run(
             [program, "-I", "-c", PYTHON_FOLDERS], capture_output=True, check=True, timeout=20, cwd="/"
         )
-        executable, *folders = json.loads(asked.stdout)
+        executable, *folders = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return program, ()  # when started, it will report what is wrong
     return executable, tuple(folders)

@@ -19,8 +19,8 @@ PROSE = 700  # characters; a longer text of the agent is not a provider's notice
 class Refusal:
     """Why work was refused, and until when."""
 
-    # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
-    # context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
+    # auth: no valid login · credit: the account needs a payment · rate: wait · overloaded: the provider or the way to
+    # it fails context: too much for the model · budget: a limit of ours that the agent enforces · other: none of these
     kind: str
     until: float  # when to try again; 0: unknown
     why: str
@@ -54,7 +54,7 @@ def parse_refusal(
 
         until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
-            kind = "rate"  # "purchase more credits or try again at 9:14": nobody has to pay, waiting is enough
+            kind = "rate"  # "purchase more credits or try again at 9:14": waiting is enough
         if kind == "rate":
             until = max(until, _daily_quota_reset(low, now))
     return Refusal(kind, until if kind != "credit" else 0.0, _sentence_for_people(flat, phrase))
@@ -189,8 +189,8 @@ def _daily_quota_reset(low: str, now: float) -> float:
 
 def _status(low: str) -> int:
     """The status that the text itself names; 0 if none."""
-    found = STATUS.search(low)
-    return int(next(filter(None, found.groups()))) if found else 0
+    status = STATUS.search(low)
+    return int(next(filter(None, status.groups()))) if status else 0
 
 
 # -- prose ------------------------------------------------------------------------------------------------------------
@@ -231,17 +231,21 @@ def _flatten(text: str) -> str:
 def _sentence_for_people(flat: str, phrase: str) -> str:
     """The provider's own message, or the text around the phrase."""
     messages = [first or second for first, second in MESSAGE.findall(flat)]
-    own = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
-    if own or messages:
-        return _short((own or messages)[-1].lstrip("{ "))
+    matching = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
+    if matching or messages:
+        return _short((matching or messages)[-1].lstrip("{ "))
     if len(flat) <= LONGEST:
         return _short(flat)
-    at = flat.lower().find(phrase) if phrase else 0
+    position = flat.lower().find(phrase) if phrase else 0
     start = max(
-        (flat.rfind(mark, 0, max(0, at)) + len(mark) for mark in (". ", "⎿ ", "■ ", "✕ ") if mark in flat[:at]),
+        (
+            flat.rfind(mark, 0, max(0, position)) + len(mark)
+            for mark in (". ", "⎿ ", "■ ", "✕ ")
+            if mark in flat[:position]
+        ),
         default=0,
     )
-    return _short(flat[max(start, at - LONGEST // 2) :])
+    return _short(flat[max(start, position - LONGEST // 2) :])
 
 
 def _short(text: str) -> str:

@@ -57,9 +57,9 @@ def _fits(value: Any, schema: Any, definitions: dict[str, Any], depth: int) -> b
             name = DEFINITION.fullmatch(argument)
             return name is not None and fits(value, definitions.get(name[1]))
         if keyword == "anyOf":
-            return any(fits(value, one) for one in argument)
+            return any(fits(value, choice) for choice in argument)
         if keyword == "items":
-            return isinstance(value, list) and all(fits(one, argument) for one in value)
+            return isinstance(value, list) and all(fits(item, argument) for item in value)
         if keyword in ("properties", "additionalProperties") and isinstance(value, dict):
             named = schema.get("properties", {})
             if keyword == "properties":

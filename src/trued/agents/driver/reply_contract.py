@@ -10,9 +10,9 @@ from typing import Any
 
 from trued.agents.driver.program import failed_report
 from trued.agents.driver.quick_schema import surely_fits
-from trued.wire import Order, Report, Tell, Usage, add_usage, remaining
+from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, remaining
 
-SHOWN = 10  # at most this many errors are listed; more do not help
+SHOWN = 10  # errors that are listed; more do not help
 EXCERPT = 120
 FENCE = "```"
 FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
@@ -21,13 +21,13 @@ AskAgent = Callable[[Order], Awaitable[Report]]
 
 
 class BrokenReply(ValueError):
-    """The reply is not one JSON object; the message says what is wrong."""
+    """The reply is not one JSON object; the message explains the error."""
 
 
-def parse_reply(said: bytes) -> dict[str, Any]:
+def parse_reply(output: bytes) -> dict[str, Any]:
     """The one JSON object in the output. Text that merely contains one, in a fence or a quotation, is not a reply.
     Raises BrokenReply."""
-    text = _decode_reply(said)
+    text = _decode_reply(output)
     value, end = _decode(text)
     if rest := text[end:].strip():
         more = "a second JSON value" if rest[0] in '{["' else "other text"
@@ -39,7 +39,9 @@ def parse_reply(said: bytes) -> dict[str, Any]:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise BrokenReply("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
+        raise BrokenReply(
+            "it contains half of a character (a lone surrogate), which cannot be stored as text"
+        ) from error
     except RecursionError as error:
         raise BrokenReply("its JSON is nested too deeply") from error
     return value
@@ -54,9 +56,9 @@ def parse_final_reply(text: str) -> dict[str, Any]:
     return parse_reply(text.encode("utf-8", "surrogatepass"))
 
 
-def _decode_reply(said: bytes) -> str:
+def _decode_reply(output: bytes) -> str:
     try:
-        text = said.decode("utf-8").strip()
+        text = output.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise BrokenReply(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if not text:
@@ -94,11 +96,11 @@ def schema_errors(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
         return []
     from jsonschema import Draft202012Validator  # takes 0.1 s of CPU to import, and most replies fit
 
-    found = Draft202012Validator(schema).iter_errors(reply)
-    return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
+    violations = Draft202012Validator(schema).iter_errors(reply)
+    return list(_sentences(sorted(violations, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
-async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: bool) -> Report:
+async def ask_with_retry(order: Order, ask: AskAgent, emit: EmitAgentEvent, *, remembers: bool) -> Report:
     """Ask the agent. If its reply breaks the contract, ask once more in the same session; a second breach is a failure.
 
     `remembers`: the agent remembers the brief; otherwise the second order repeats it.
@@ -107,7 +109,7 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
     wrong = _contract_errors(report, order)
     if not wrong:
         return report
-    tell("contract broken", why=wrong)
+    emit("contract broken", why=wrong)
     brief = _retry_brief(wrong) if remembers else f"{order.brief}\n\n{_retry_brief(wrong)}"
     again = replace(
         order,
@@ -121,7 +123,7 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
         allowance=remaining(order.allowance, report.usage),
     )
     second = await ask(again)
-    asked = replace(
+    combined = replace(
         second,
         attempt=order.attempt,
         asks=2,
@@ -129,14 +131,14 @@ async def ask_with_retry(order: Order, ask: AskAgent, tell: Tell, *, remembers: 
         reaped=report.reaped + second.reaped,
         usage=add_usage(report.usage, second.usage),
     )
-    if still := _contract_errors(asked, order):
+    if still := _contract_errors(combined, order):
         why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
         return replace(
-            failed_report(order, "contract", why, reaped=asked.reaped, usage=asked.usage),
+            failed_report(order, "contract", why, reaped=combined.reaped, usage=combined.usage),
             asks=2,
             resumed=report.resumed,
         )
-    return asked
+    return combined
 
 
 def _contract_errors(report: Report, order: Order) -> list[str]:
@@ -148,18 +150,18 @@ def _contract_errors(report: Report, order: Order) -> list[str]:
 
 
 def _retry_brief(wrong: list[str]) -> str:
-    words = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
-    return words.replace("{{errors}}", "\n".join(f"- {one}" for one in wrong))
+    template = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
+    return template.replace("{{errors}}", "\n".join(f"- {error}" for error in wrong))
 
 
-def _sentences(found: list[Any]) -> Iterator[str]:
-    for error in found[:SHOWN]:
+def _sentences(errors: list[Any]) -> Iterator[str]:
+    for error in errors[:SHOWN]:
         steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
         where = "".join(steps).lstrip(".")
         message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
         yield f"at `{where}`: {message}" if where else message
-    if len(found) > SHOWN:
-        yield f"and {len(found) - SHOWN} more"
+    if len(errors) > SHOWN:
+        yield f"and {len(errors) - SHOWN} more"
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -171,13 +173,13 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _reject_constant(name: str) -> Any:
-    raise BrokenReply(f"it holds {name}, which JSON does not have")
+    raise BrokenReply(f"it contains {name}, which is not valid JSON")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise BrokenReply(f"it holds {digits[:EXCERPT]}, which is too large to be kept as a number")
+        raise BrokenReply(f"it contains {digits[:EXCERPT]}, which is too large to be stored as a number")
     return number
 
 

@@ -30,7 +30,7 @@ ZONES = {  # common abbreviations, in summer and winter; ambiguous ones are left
     **dict.fromkeys(("cet", "cest"), "Europe/Berlin"),
 }
 
-# -- patterns: words that announce a time, then the time. All repeats are bounded, so that no text takes long to match.
+# -- patterns: words that announce a time, then the time. All repeats are bounded, so that matching is always quick.
 
 STAMP = re.compile(
     r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
@@ -51,7 +51,7 @@ AFTER = re.compile(
     rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
     re.IGNORECASE,
 )
-# the program's own plan to retry (it ended before that): read only if the text names no other time
+# the program's own plan to retry (it ended before that): read only if the text contains no other time
 PLANNED = re.compile(rf"retrying in\s({DURATION})", re.IGNORECASE)
 CLOCK = re.compile(
     r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
@@ -66,7 +66,7 @@ CLOCK = re.compile(
 
 
 def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
-    """When the provider accepts requests again, in epoch seconds; 0 if the text names no plausible time."""
+    """When the provider accepts requests again, in epoch seconds; 0 if the text contains no plausible time."""
     readers: tuple[Callable[[str, float], Iterator[float]], ...] = (
         *(_stamps, _numbers, _durations),
         *(partial(_clocks, zone=zone), _planned_retries),
@@ -93,11 +93,11 @@ def duration_seconds(duration: str) -> float:
 
 def next_midnight(now: float, zone: str) -> float:
     """The next midnight in that time zone; 0 if the zone is unknown."""
-    place = _zone(zone)
-    if place is None:
+    tz = _zone(zone)
+    if tz is None:
         return 0.0
-    today = datetime.fromtimestamp(now, place).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    return _epoch(today + timedelta(days=1), place)
+    today = datetime.fromtimestamp(now, tz).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return _epoch(today + timedelta(days=1), tz)
 
 
 # -- the text ---------------------------------------------------------------------------------------------------------
@@ -129,34 +129,34 @@ def _planned_retries(text: str, now: float) -> Iterator[float]:
 
 
 def _clocks(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
-    for found in CLOCK.finditer(text):
+    for match in CLOCK.finditer(text):
         with suppress(ValueError, OverflowError, OSError):  # February 30th, or a time after 2038 on a 32-bit clock
-            if time := _clock(found, now, zone):
+            if time := _clock(match, now, zone):
                 yield time
 
 
-def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
-    if not any(found[name] for name in ("iso", "month", "week", "next")) and not _reads_as_clock(found):
+def _clock(match: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
+    if not any(match[name] for name in ("iso", "month", "week", "next")) and not _reads_as_clock(match):
         return 0.0
-    place = _zone(found["zone"]) if found["zone"] else zone
-    if found["zone"] and place is None:
+    tz = _zone(match["zone"]) if match["zone"] else zone
+    if match["zone"] and tz is None:
         return 0.0  # an unknown time zone: any time would be a guess
-    today = datetime.fromtimestamp(now, place).replace(tzinfo=None)
-    moments = [moment for day in _days(found, today) for moment in _moments(day + _time_of_day(found), place)]
-    exact = found["iso"] or found["year"]
+    today = datetime.fromtimestamp(now, tz).replace(tzinfo=None)
+    moments = [moment for day in _days(match, today) for moment in _moments(day + _time_of_day(match), tz)]
+    exact = match["iso"] or match["year"]
     if any(now - PASSED_S <= moment <= now for moment in moments) and not exact:
         return 0.0
     return min((moment for moment in moments if moment > now), default=0.0)
 
 
-def _reads_as_clock(found: "re.Match[str]") -> bool:
+def _reads_as_clock(match: "re.Match[str]") -> bool:
     """Whether the match is a time of day; a bare number is not, as in `reset after 5 retries`."""
-    return bool(found["hour"] and (found["half"] or found["minute"]))
+    return bool(match["hour"] and (match["half"] or match["minute"]))
 
 
-def _time_of_day(found: "re.Match[str]") -> timedelta:
-    hour, minute = int(found["hour"] or 0), int(found["minute"] or 0)
-    half = (found["half"] or "").lower()
+def _time_of_day(match: "re.Match[str]") -> timedelta:
+    hour, minute = int(match["hour"] or 0), int(match["minute"] or 0)
+    half = (match["half"] or "").lower()
     if half:
         if not 1 <= hour <= 12:
             raise ValueError(f"{hour} {half}")
@@ -166,33 +166,33 @@ def _time_of_day(found: "re.Match[str]") -> timedelta:
     return timedelta(hours=hour, minutes=minute)
 
 
-def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
-    """The days that the text can mean; if it names none, the days around today."""
+def _days(match: "re.Match[str]", today: datetime) -> list[datetime]:
+    """The days that the text can mean; the days around today if it contains no day."""
     start = today.replace(hour=0, minute=0, second=0, microsecond=0)
-    if found["iso"]:
-        return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later
-    if found["month"]:
-        month, day = MONTHS.index(found["month"].lower()) + 1, int(found["day"])
-        years = [int(found["year"])] if found["year"] else [today.year, today.year + 1]
+    if match["iso"]:
+        return [datetime.strptime(match["iso"], "%Y-%m-%d")]  # noqa: DTZ007  wall-clock time: the zone is applied later
+    if match["month"]:
+        month, day = MONTHS.index(match["month"].lower()) + 1, int(match["day"])
+        years = [int(match["year"])] if match["year"] else [today.year, today.year + 1]
         return [datetime(year, month, day) for year in years if (month, day) != (2, 29) or year % 4 == 0]  # noqa: DTZ001
-    if found["week"]:
-        ahead = (DAYS.index(found["week"].lower()) - today.weekday()) % 7
+    if match["week"]:
+        ahead = (DAYS.index(match["week"].lower()) - today.weekday()) % 7
         return [start + timedelta(days=ahead), start + timedelta(days=ahead + 7)]
-    if found["late"] or (found["next"] or "").lower() == "tomorrow":
+    if match["late"] or (match["next"] or "").lower() == "tomorrow":
         return [start + timedelta(days=1)]
     return [start + timedelta(days=ahead) for ahead in (-1, 0, 1, 2)]
 
 
-def _moments(wall: datetime, place: tzinfo | None) -> tuple[float, float]:
+def _moments(wall: datetime, tz: tzinfo | None) -> tuple[float, float]:
     """The first and second moment of a wall-clock time, in epoch seconds. They differ only when clocks are set back. A
     time that is skipped when clocks are set forward means the time after the jump."""
-    first, second = _epoch(wall, place), _epoch(wall.replace(fold=1), place)
+    first, second = _epoch(wall, tz), _epoch(wall.replace(fold=1), tz)
     return first, max(first, second)
 
 
-def _epoch(moment: datetime, place: tzinfo | None) -> float:
-    """Epoch seconds of a wall-clock time in the zone `place`; None is this machine's zone."""
-    return moment.replace(tzinfo=place).timestamp()
+def _epoch(moment: datetime, tz: tzinfo | None) -> float:
+    """Epoch seconds of a wall-clock time in the zone `tz`; None is this machine's zone."""
+    return moment.replace(tzinfo=tz).timestamp()
 
 
 def _zone(name: str) -> tzinfo | None:
@@ -212,14 +212,14 @@ def _zone(name: str) -> tzinfo | None:
 def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
     """When the provider accepts requests again; 0 if unknown. `retry-after` comes first, then Anthropic's unified
     reset, then the latest reset of a used-up limit, then the latest reset of any limit."""
-    found = {name.lower(): value.strip() for name, value in headers.items()}
+    values = {name.lower(): value.strip() for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
-        if is_plausible(time := _moment(found.get(name, ""), now, scale), now):
+        if is_plausible(time := _moment(values.get(name, ""), now, scale), now):
             return time
-    resets = {name: value for name, value in found.items() if "ratelimit" in name and "reset" in name}
+    resets = {name: value for name, value in values.items() if "ratelimit" in name and "reset" in name}
     if is_plausible(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
         return time
-    used_up = {name: value for name, value in resets.items() if found.get(name.replace("reset", "remaining")) == "0"}
+    used_up = {name: value for name, value in resets.items() if values.get(name.replace("reset", "remaining")) == "0"}
     times = [_moment(value, now) for value in (used_up or resets).values()]
     return max((time for time in times if is_plausible(time, now)), default=0.0)
 

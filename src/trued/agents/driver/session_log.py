@@ -1,4 +1,4 @@
-"""Reads the session log that an agent writes into its HOME: it may report more than stdout, and earlier."""
+"""Reads the session log that an agent writes into its HOME: it can report more than stdout, and earlier."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes read at a time, at most; no known line is longer
-# Opened so that no link is followed and no pipe blocks: the agent may have put either there.
+# Opened so that no link is followed and no pipe blocks: the agent could have made either.
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # the errors that a line of an unexpected shape can cause
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
@@ -25,10 +25,10 @@ Fold = Callable[[dict[str, Any], Transcript], None]
 
 
 class SessionLog:
-    """Reads the lines of JSON that were added to one file since this call started. A missing file is no error."""
+    """Reads the lines of JSON that were added to one file since this call started. A missing file is not an error."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
-        """`pattern` is a path below HOME with `{}` for the session, which may become known only later."""
+        """`pattern` is a path below HOME with `{}` for the session, which might become known only later."""
         self._home, self._pattern, self._fold = Path(order.home), pattern, fold
         self._path = self._log_file(session)
         self._read = self._path.lstat().st_size if self._path else 0
@@ -47,8 +47,8 @@ class SessionLog:
         with contextlib.suppress(OSError):
             handle = os.open(self._path or "", OPENED)
             try:
-                there = stat.S_ISREG(os.fstat(handle).st_mode)
-                piece = os.pread(handle, MOST, self._read) if there else b""
+                is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+                piece = os.pread(handle, MOST, self._read) if is_file else b""
             finally:
                 os.close(handle)
             whole = piece.rfind(b"\n") + 1
@@ -57,7 +57,7 @@ class SessionLog:
 
 
 def count_request(usage: Usage, transcript: Transcript) -> None:
-    """Count one request to the model. The agent may have already reported the usage of its whole turn, which includes
+    """Count one request to the model. The agent might have already reported the usage of its whole turn, which includes
     this request. Then only the number of requests and the size of the largest request are updated."""
     if not transcript.finished:
         transcript.add_request(usage)

@@ -73,8 +73,8 @@ def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
         raise NotStrict
     needed = node.get("required", ())
     properties = {
-        name: one if name in needed or _takes_null(node["properties"][name], root) else {"anyOf": [one, NULL]}
-        for name, one in ((name, _node(inner, root)) for name, inner in node["properties"].items())
+        name: child if name in needed or _takes_null(node["properties"][name], root) else {"anyOf": [child, NULL]}
+        for name, child in ((name, _node(inner, root)) for name, inner in node["properties"].items())
     }
     return {"properties": properties, "required": list(properties), "additionalProperties": False}
 
@@ -85,16 +85,16 @@ def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
 def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
     node = _resolved(node, root)
     if choices := node.get("anyOf") or node.get("oneOf") or node.get("allOf"):
-        node = next((one for one in (_resolved(choice, root) for choice in choices) if _is_of(value, one)), {})
+        node = next((choice for choice in (_resolved(choice, root) for choice in choices) if _is_of(value, choice)), {})
     if isinstance(value, list):
-        return [_loose(one, node.get("items", {}), root) for one in value]
+        return [_loose(item, node.get("items", {}), root) for item in value]
     if not isinstance(value, dict):
         return value
     properties, needed = node.get("properties", {}), node.get("required", ())
     return {
-        name: _loose(one, properties.get(name, {}), root)
-        for name, one in value.items()
-        if one is not None or name in needed or name not in properties or _takes_null(properties[name], root)
+        name: _loose(item, properties.get(name, {}), root)
+        for name, item in value.items()
+        if item is not None or name in needed or name not in properties or _takes_null(properties[name], root)
     }
 
 
@@ -105,7 +105,7 @@ def _is_of(value: Any, node: dict[str, Any]) -> bool:
         return "items" in node
     if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):
         return False
-    return all(value[name] == one["const"] for name, one in node["properties"].items() if "const" in one)
+    return all(value[name] == child["const"] for name, child in node["properties"].items() if "const" in child)
 
 
 def _takes_null(node: dict[str, Any], root: dict[str, Any]) -> bool:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from trued.agents.driver.program import Stop
-from trued.wire import Order, Tell, Usage, add_usage, with_cost
+from trued.wire import EmitAgentEvent, Order, Usage, add_usage, with_cost
 
 if TYPE_CHECKING:
     from trued.agents.driver.provider_errors import Refusal
 
-SHOWN = 2000  # at most this many characters of a text or a tool's argument go into an event
-ASKED = 500  # at most this many characters of a tool's argument go into a question to a person
+SHOWN = 2000  # characters of a text or a tool's argument in an event
+ASKED = 500  # characters of a tool's argument in a question to a person, which has to be short
 # Larger figures are impossible and rejected: tokens or dollars of one call, or epoch seconds. Tools can write into the
 # agent's stream, and agents can claim anything.
 MOST = 10**11
@@ -22,10 +22,10 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # session ids that are 
 
 @dataclass
 class Transcript:
-    """Collects what an agent reports: its adapter folds each event into it, and `tell` passes the news on at once."""
+    """Collects what an agent reports: its adapter folds each event into it, and `emit` reports the news at once."""
 
     order: Order
-    tell: Tell
+    emit: EmitAgentEvent
     native: str = ""
     text: str = ""  # the agent's last message
     structured: dict[str, Any] | None = None
@@ -45,26 +45,26 @@ class Transcript:
             if not SESSION.fullmatch(native):
                 raise ValueError("not a session id")
             self.native = native
-            self.tell("session", id=native)
+            self.emit("session", id=native)
 
     def add_text(self, text: str) -> None:
         """Record a message of the agent."""
         if text.strip():
-            self.tell("says", text=text[:SHOWN])
+            self.emit("says", text=text[:SHOWN])
 
     def start_tool(self, name: str, id: str = "", what: str = "") -> None:
         """Record that a tool has started; `what` is its input."""
         self.running.add(id)
-        self.tell("tool", name=name, id=id, what=what[:SHOWN])
+        self.emit("tool", name=name, id=id, what=what[:SHOWN])
 
     def end_tool(self, id: str = "", *, failed: bool = False) -> None:
         """Record that a tool has ended."""
         self.running.discard(id)
-        self.tell("tool ended", id=id, failed=failed)
+        self.emit("tool ended", id=id, failed=failed)
 
     def deny_tool(self, tool: str, what: str = "") -> None:
         """Record a use of a tool that the role does not allow: it is refused, or becomes a question to a person."""
-        self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
+        self.emit("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
             shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
             self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
@@ -72,12 +72,12 @@ class Transcript:
 
     def report_started_agent(self, name: str) -> None:
         """Record that the agent tried to start another agent."""
-        self.tell("tried to start an agent", program=name)
+        self.emit("tried to start an agent", program=name)
 
     def count_compaction(self, tokens: int = 0) -> None:
         """Record that the agent shortened its own context."""
         self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
-        self.tell("compacted", tokens=tokens)
+        self.emit("compacted", tokens=tokens)
 
     def add_request(self, usage: Usage) -> None:
         """Add the usage of one request to the model. All its tokens, sent and received, count as the size of the
@@ -94,7 +94,7 @@ class Transcript:
             raise ValueError("impossible usage figures")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
         with_cost = self.usage_with_cost()
-        self.tell(
+        self.emit(
             "usage",
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
@@ -116,7 +116,7 @@ class Transcript:
         if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return
         self.quota = {"window": name, "used": round(full, 1), "until": until if 0 <= until < MOST else 0.0}
-        self.tell("quota", **self.quota)
+        self.emit("quota", **self.quota)
 
     def usage_with_cost(self) -> Usage:
         """The usage with a cost: the agent's own figure, or one computed from the price of its model."""
@@ -140,11 +140,11 @@ class Transcript:
             if kind
             else parse_refusal(text, now=time.time(), status=status, headers=headers or {})
         )
-        found = known or Refusal("other", 0.0, text[:SHOWN])
-        if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:
-            found = replace(found, until=float(self.quota["until"]))
-        self.tell("refused", failure=found.kind, why=found.why, until=found.until, final=final)
+        refusal = known or Refusal("other", 0.0, text[:SHOWN])
+        if refusal.kind == "rate" and not refusal.until and self.quota.get("used") == 100.0:
+            refusal = replace(refusal, until=float(self.quota["until"]))
+        self.emit("refused", failure=refusal.kind, why=refusal.why, until=refusal.until, final=final)
         if final:
-            self.refusal = found
-        elif found.kind in ("auth", "credit"):
-            self.stop = self.stop or Stop(found.kind, found.why)
+            self.refusal = refusal
+        elif refusal.kind in ("auth", "credit"):
+            self.stop = self.stop or Stop(refusal.kind, refusal.why)

@@ -51,7 +51,7 @@ def find_roles(
 
     `project` is the repository's folder, `user` the folder of the user's settings, `home` the HOME in which other tools
     keep their files, `workflow` the role files of workflows. At each level our own format is
-    preferred to those of other tools. `allowed` says which of the project's files may be read.
+    preferred to those of other tools. `allowed`: whether a file of the project may be read.
     """
     ours = packaged_files()
     packaged = dict(_read_roles(ours, "packaged"))
@@ -59,52 +59,58 @@ def find_roles(
         if name in packaged:
             raise BadInput(f"role {name} is one of trued's own", role.origin, "rename the workflow's role")
         packaged[name] = role
-    found = RoleSet(packaged, frozenset(packaged))
+    role_set = RoleSet(packaged, frozenset(packaged))
     if user is not None:
-        own = dict(_folder(user / "roles", "user"))
-        _add(found, own, other_files_of_user(home, user.parent) if home else (), "user")
+        own_roles = dict(_folder(user / "roles", "user"))
+        _add(role_set, own_roles, other_files_of_user(home, user.parent) if home else (), "user")
     if project is not None:
-        own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
+        own_roles = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
         _add(
-            found, own, (one for one in other_files_of_project(project) if allowed(one.path)), "project", inside=project
+            role_set,
+            own_roles,
+            (file for file in other_files_of_project(project) if allowed(file.path)),
+            "project",
+            inside=project,
         )
-    return found
+    return role_set
 
 
-def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
+def apply_role_choices(role_set: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
     """The roles, changed as the user chose. `chosen`: role to replace → the role that takes its place and its name."""
-    roles = dict(found.roles)
-    for place, name in chosen.items():
-        if place not in found.roles:
-            raise BadInput(f"there is no role {place!r} to replace", then=f"known: {', '.join(sorted(found.roles))}")
-        roles[place] = found.role(name).model_copy(update={"name": place})
+    roles = dict(role_set.roles)
+    for replaced, name in chosen.items():
+        if replaced not in role_set.roles:
+            raise BadInput(
+                f"there is no role {replaced!r} to replace", then=f"known: {', '.join(sorted(role_set.roles))}"
+            )
+        roles[replaced] = role_set.role(name).model_copy(update={"name": replaced})
     return roles
 
 
 def _add(
-    found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
+    role_set: RoleSet, own_roles: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None
 ) -> None:
     """Add the roles of one level; they replace roles of the same name from lower levels."""
-    here: dict[str, Role] = dict(own)
+    level_roles: dict[str, Role] = dict(own_roles)
     broken: dict[str, BadInput] = {}
     for file in others:
         try:
-            role = _other(file, level, inside, {**found.roles, **here})
+            role = _other(file, level, inside, {**role_set.roles, **level_roles})
         except BadInput as error:
             broken.setdefault(role_name(file.stem), error)
             continue
         if role is None:
             continue
-        first = here.get(role.name)
+        first = level_roles.get(role.name)
         if first is None:
-            here[role.name] = role
+            level_roles[role.name] = role
         else:
             note = f"{file.path} has the same name and is not used"
-            here[role.name] = first.model_copy(update={"notes": (*first.notes, note)})
-    for name in here:
-        found.troubles.pop(name, None)
-    found.troubles |= {name: error for name, error in broken.items() if name not in here}
-    found.roles |= here
+            level_roles[role.name] = first.model_copy(update={"notes": (*first.notes, note)})
+    for name in level_roles:
+        role_set.troubles.pop(name, None)
+    role_set.troubles |= {name: error for name, error in broken.items() if name not in level_roles}
+    role_set.roles |= level_roles
 
 
 def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
@@ -130,7 +136,7 @@ def _read_roles(paths: Iterable[Path], origin: str, inside: Path | None = None) 
         _refuse_outside_link(path, inside)
         role = parse_role(read_text(path), str(path), path.stem)
         if role.name in seen:
-            raise BadInput(f"role {role.name} is in {seen[role.name].name}, too", f"{path}:1", "keep one of them")
+            raise BadInput(f"role {role.name} is also in {seen[role.name].name}", f"{path}:1", "keep one of them")
         seen[role.name] = path
         yield role.name, role.model_copy(update={"origin": origin if origin == "packaged" else f"{origin}: {path}"})
 

@@ -21,8 +21,8 @@ MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (somebody
-    else wrote or changed the existing file)."""
+    """A file to write. State: new (no file is there, or only an old export), same (nothing to do) or differs (the
+    existing file was not written by trued, or was changed)."""
 
     role: str
     path: Path
@@ -44,17 +44,17 @@ def export_text(role: Role, form: RoleFormat) -> str:
 
 
 def with_mark(fields: Iterable[str], text: str) -> str:
-    """A file with these fields and this text, and a hash that shows whether somebody changed it."""
+    """A file with these fields and this text, and a hash that shows whether it was changed."""
     head = "".join(f"{line}\n" for line in fields)
     plain = f"---\n{head}---\n\n{text}"
     return f"---\n{head}{_mark(plain)}---\n\n{text}"
 
 
 def is_unchanged(text: str) -> bool:
-    """Whether the text is an export, by any version of trued, that nobody has changed since."""
-    text = text.replace("\r\n", "\n")  # git may check files out with CRLF
-    found = MARK.search(text)
-    return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
+    """Whether the text is an unchanged export, by any version of trued."""
+    text = text.replace("\r\n", "\n")  # git can check files out with CRLF
+    mark = MARK.search(text)
+    return mark is not None and mark[0] == _mark(MARK.sub("", text, count=1))
 
 
 def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Export]:
@@ -66,17 +66,17 @@ def plan_exports(roles: Iterable[Role], form: RoleFormat, top: Path) -> list[Exp
 
 
 def write_exports(exports: Iterable[Export], *, force: bool = False) -> None:
-    """Write the files. If a file that somebody else wrote or changed would be overwritten, raises BadInput and writes
-    none, unless `force`."""
-    todo = [one for one in exports if one.state != "same"]
-    if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
+    """Write the files. If a file that trued did not write, or that was changed, would be overwritten, raises BadInput
+    and writes none, unless `force`."""
+    todo = [export for export in exports if export.state != "same"]
+    if differing := [str(export.path) for export in todo if export.state == "differs" and not force]:
         raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
-    for one in todo:
+    for export in todo:
         try:
-            one.path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_files.write(one.path, one.text)
+            export.path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_files.write(export.path, export.text)
         except OSError as error:
-            raise BadInput(f"cannot write {one.path}: {error.strerror}", then="make the folder writable") from error
+            raise BadInput(f"cannot write {export.path}: {error.strerror}", then="make the folder writable") from error
 
 
 def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
@@ -85,10 +85,10 @@ def plan_export(role: str, path: Path, text: str, top: Path) -> Export:
         raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     if not path.exists():
         return Export(role, path, text, "new")
-    there = read_existing(path)
-    if there == text:
+    existing = read_existing(path)
+    if existing == text:
         return Export(role, path, text, "same")
-    old = is_unchanged(there)  # exported by another version: overwriting it loses nobody's work
+    old = is_unchanged(existing)  # exported by another version: overwriting it loses no work
     return Export(role, path, text, "new" if old else "differs")
 
 

@@ -31,7 +31,7 @@ def read_strict(text: str, file: str) -> FrontMatter:
     head, body, line = _halves(text, file)
     fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
-        raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
+        raise BadInput("the front matter has no fields", f"{file}:2", BEGIN)
     return FrontMatter(fields, body, line)
 
 
@@ -39,17 +39,17 @@ def read_simple(head: str, file: str) -> Located | None:
     """Parse fields that are words or lists of words, one per line, as in all packaged roles: same result as a YAML
     parser, but faster. None for anything else."""
     values: dict[str, Any] = {}
-    places: dict[Spot, int] = {(): 2}
+    lines: dict[Spot, int] = {(): 2}
     for number, line in enumerate(head.split("\n"), 2):
-        found = SIMPLE.fullmatch(line)
-        if found is None or found[1] in values:
+        match = SIMPLE.fullmatch(line)
+        if match is None or match[1] in values:
             return None
-        words = found[3].split(", ") if found[3] else [found[2]]
-        if any(MEANING.fullmatch(word) for word in (found[1], *words)):
+        items = match[3].split(", ") if match[3] else [match[2]]
+        if any(MEANING.fullmatch(word) for word in (match[1], *items)):
             return None
-        values[found[1]] = words if found[3] else found[2]
-        places |= dict.fromkeys(((found[1],), *((found[1], item) for item in range(len(words)) if found[3])), number)
-    return Located(file, values, places)
+        values[match[1]] = items if match[3] else match[2]
+        lines |= dict.fromkeys(((match[1],), *((match[1], item) for item in range(len(items)) if match[3])), number)
+    return Located(file, values, lines)
 
 
 def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
@@ -76,24 +76,24 @@ def _halves(text: str, file: str) -> tuple[str, str, int]:
 
 def _read_entries(head: str, file: str, known: Collection[str]) -> Located:
     values: dict[str, Any] = {}
-    places: dict[Spot, int] = {(): 2}
+    lines: dict[Spot, int] = {(): 2}
     for key, line, chunk in _entries(head, file, known):
         if key in values:
             raise BadInput(f'"{key}" is there twice', f"{file}:{line}", "keep one of them")
-        one = _alone(key, chunk, file, line)
-        values[key] = one.value[key]
-        places |= {spot: number for spot, number in one.lines.items() if spot}
-    return Located(file, values, places)
+        field = _parse_field(key, chunk, file, line)
+        values[key] = field.value[key]
+        lines |= {spot: number for spot, number in field.lines.items() if spot}
+    return Located(file, values, lines)
 
 
-def _alone(key: str, chunk: str, file: str, line: int) -> Located:
+def _parse_field(key: str, chunk: str, file: str, line: int) -> Located:
     """Parse one field: as YAML if possible, else as text."""
     try:
-        one = read_yaml(chunk, file, first=line)
+        parsed = read_yaml(chunk, file, first=line)
     except BadInput:
-        one = Located(file, None)
-    if isinstance(one.value, dict) and one.value.keys() == {key}:
-        return one
+        parsed = Located(file, None)
+    if isinstance(parsed.value, dict) and parsed.value.keys() == {key}:
+        return parsed
     text = chunk.partition(":")[2].strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1]
@@ -105,11 +105,11 @@ def _entries(head: str, file: str, known: Collection[str]) -> Iterator[tuple[str
     descriptions contain lines like `user: …`."""
     key, begun, lines = "", 2, list[str]()
     for number, line in enumerate(head.split("\n"), 2):
-        found = FIELD.match(line)
-        if found and (key != "description" or found[1] in known):
+        match = FIELD.match(line)
+        if match and (key != "description" or match[1] in known):
             if key:
                 yield key, begun, "\n".join(lines)
-            key, begun, lines = found[1], number, [line]
+            key, begun, lines = match[1], number, [line]
         elif key:
             lines.append(line)
         elif line.strip() and not line.lstrip().startswith("#"):

@@ -35,32 +35,32 @@ def plan_section(exports: Iterable[Export], form: RoleFormat, top: Path) -> Expo
         raise BadInput(f"{path} is a link that leads out of {top}", then="remove that link")
     existing = read_existing(path)
     section = _section(list(exports), COMMANDS[form.name])
-    found = SECTION.search(existing)
-    if found is None and BEGIN in existing:
+    match = SECTION.search(existing)
+    if match is None and BEGIN in existing:
         line = existing[: existing.index(BEGIN)].count("\n") + 1
         raise BadInput("this section has no end, or its first line was changed", f"{path}:{line}", "remove the section")
-    if found is None:
+    if match is None:
         gap = "" if not existing else "\n" if existing.endswith("\n") else "\n\n"
         return Export("instructions", path, f"{existing}{gap}{section}\n", "new")
-    text = f"{existing[: found.start()]}{section}{existing[found.end() :]}"
-    ours = found[1] == _digest(found[2])
+    text = f"{existing[: match.start()]}{section}{existing[match.end() :]}"
+    ours = match[1] == _digest(match[2])
     return Export("instructions", path, text, "same" if text == existing else "new" if ours else "differs")
 
 
 def _section(exports: list[Export], command: re.Pattern[str]) -> str:
-    commands = [(found[1], one) for one in exports if (found := command.search(one.path.as_posix()))]
-    known = {id(one) for _, one in commands}
-    agents = [one for one in exports if id(one) not in known and "/agent" in one.path.as_posix()]
+    commands = [(match[1], export) for export in exports if (match := command.search(export.path.as_posix()))]
+    known = {id(export) for _, export in commands}
+    agents = [export for export in exports if id(export) not in known and "/agent" in export.path.as_posix()]
     body = _template().render(
-        commands=[(name, _description_line(one)) for name, one in commands],
-        agents=[(one.role, _description_line(one)) for one in agents],
+        commands=[(name, _description_line(export)) for name, export in commands],
+        agents=[(export.role, _description_line(export)) for export in agents],
     )
     return f"{BEGIN}; unchanged while this fits: {_digest(body)} -->\n{body}{END}"
 
 
 def _description_line(export: Export) -> str:
-    found = DESCRIPTION.search(export.text)
-    return found[1].replace("|", "/") if found else ""
+    match = DESCRIPTION.search(export.text)
+    return match[1].replace("|", "/") if match else ""
 
 
 def _digest(text: str) -> str:

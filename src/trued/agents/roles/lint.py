@@ -23,8 +23,8 @@ class RoleFinding:
 
 def role_files(project: Path) -> Iterator[tuple[Path, RoleFormat | None]]:
     """Role files of a repository: our own, then those of other tools."""
-    own = project / ".trued" / "roles"
-    yield from ((path, None) for path in (sorted(own.glob("*.md")) if own.is_dir() else ()))
+    folder = project / ".trued" / "roles"
+    yield from ((path, None) for path in (sorted(folder.glob("*.md")) if folder.is_dir() else ()))
     yield from ((file.path, file.form) for file in other_files_of_project(project))
 
 
@@ -40,4 +40,4 @@ def lint_role_file(path: Path, form: RoleFormat | None = None, *, shown: str = "
     except BadInput as error:
         then = f" ({error.then})" if error.then else ""
         return [RoleFinding(error.where or shown, f"{error.what}{then}", wrong=True)]
-    return [RoleFinding(f"{shown}:{line}", said) for line, said in sorted(reading.notes) if not is_unchanged(text)]
+    return [RoleFinding(f"{shown}:{line}", note) for line, note in sorted(reading.notes) if not is_unchanged(text)]

@@ -37,8 +37,8 @@ class RoleFormat:
     folder: str  # inside a project
     ending: str
     fields: tuple[str, ...]  # fields that the tool documents, and that have no meaning here
-    names_itself: bool = True  # the field `name` names the role; if False, the file's name does, and `name` is a title
-    bare: bool = True  # a file without front matter is a role, too
+    names_itself: bool = True  # the field `name` is the role's name; if False, the file's name is
+    bare: bool = True  # a file without front matter is also a role
 
 
 CLAUDE = RoleFormat(
@@ -101,7 +101,7 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
     prompt = without_instructions(matter.body, name)
     if not prompt:
         what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
-        raise BadInput(what, where, "write its prompt below the front matter")
+        raise BadInput(what, where, "add its prompt below the front matter")
     tools = _Tools(matter, reading).names()
     reading.role = Role(
         name=name,
@@ -111,14 +111,14 @@ def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading
         prompt=prompt,
         writes="edit" in tools,
         form=form.name,
-        notes=tuple(said for _, said in reading.notes),
+        notes=tuple(note for _, note in reading.notes),
     )
     return reading
 
 
-def role_name(words: str) -> str:
+def role_name(text: str) -> str:
     """A name that commands and step keys can contain."""
-    return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
+    return re.sub(r"[^\w-]+", "-", text).strip("-")[:60]
 
 
 def _checked_name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading) -> str:
@@ -151,11 +151,11 @@ def _note_unused_fields(matter: FrontMatter, form: RoleFormat, reading: RoleRead
     for key, value in matter.fields.value.items():
         if key in MEANT or value is None:
             continue
-        said = f"{key}: not used here"
+        note = f"{key}: not used here"
         if key not in KNOWN:
             close = nearest(key, (*MEANT, *form.fields))
-            said = f"unknown field {key}: not used here" + (f" ({close})" if close.startswith("did") else "")
-        reading.notes.append((matter.fields.line(key), said))
+            note = f"unknown field {key}: not used here" + (f" ({close})" if close.startswith("did") else "")
+        reading.notes.append((matter.fields.line(key), note))
 
 
 class _Tools:
@@ -166,33 +166,33 @@ class _Tools:
         self.value = matter.fields.value
 
     def names(self) -> tuple[str, ...]:
-        given = self.value.get("tools")
-        rules = [*self._rules("tools", given), *self._rules("permission", self.value.get("permission"))]
-        if isinstance(given, dict) or given is None:
-            found = set(UNNAMED) if not rules else self._allowed(rules)
-            if given is None and not rules:
+        tools_field = self.value.get("tools")
+        rules = [*self._rules("tools", tools_field), *self._rules("permission", self.value.get("permission"))]
+        if isinstance(tools_field, dict) or tools_field is None:
+            tools = set(UNNAMED) if not rules else self._allowed(rules)
+            if tools_field is None and not rules:
                 self._add_note("tools", f"no tools are named: it has {', '.join(UNNAMED)}")
         else:
             denied = {name.lower() for name in _names(self.value.get("disallowedTools"))}
-            left = [name for name in _names(given) if name.lower() not in denied]
-            found = self._tools_from("tools", left) & (self._allowed(rules) if rules else set(TOOLS))
-        found -= self._denied()
-        if not found:
+            remaining = [name for name in _names(tools_field) if name.lower() not in denied]
+            tools = self._tools_from("tools", remaining) & (self._allowed(rules) if rules else set(TOOLS))
+        tools -= self._denied()
+        if not tools:
             self._add_note("tools", "no tool is left, so it gets `read`: without any tool it could not work")
-        return in_order(found or {"read"})
+        return in_order(tools or {"read"})
 
-    def _tools_from(self, key: str, given: Any) -> set[str]:
-        found: set[str] = set()
-        for name in _names(given):
+    def _tools_from(self, key: str, tools_field: Any) -> set[str]:
+        tools: set[str] = set()
+        for name in _names(tools_field):
             if name == ALL:
-                found |= {*UNNAMED, "web"}
+                tools |= {*UNNAMED, "web"}
             elif tool := neutral_tool(name):
-                found.add(tool)
+                tools.add(tool)
                 if "(" in name:
                     self._add_note(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
                 self._add_note(key, why_left_out(name))
-        return found | {"read"} if found else found  # searching and editing imply reading
+        return tools | {"read"} if tools else tools  # searching and editing imply reading
 
     def _denied(self) -> set[str]:
         """Tools that are denied completely; a pattern such as `Bash(rm *)` does not deny the tool."""
@@ -212,13 +212,13 @@ class _Tools:
             self._add_note("permissionMode", "permissionMode: not used here")
         return denied
 
-    def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
+    def _rules(self, key: str, rules: Any) -> Iterator[tuple[str, bool]]:
         """Each tool, and whether it is allowed; a tool that is allowed in part counts as allowed, with a note."""
-        if key == "permission" and isinstance(given, str):
-            given = {ALL: given}
-        for name, rule in given.items() if isinstance(given, dict) else ():
+        if key == "permission" and isinstance(rules, str):
+            rules = {ALL: rules}
+        for name, rule in rules.items() if isinstance(rules, dict) else ():
             if isinstance(rule, dict):
-                may = any(one in ALLOWED for one in rule.values())
+                may = any(access in ALLOWED for access in rule.values())
                 if may and len(set(map(str, rule.values()))) > 1:
                     self._add_note(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
             else:
@@ -231,26 +231,26 @@ class _Tools:
         last = dict(rules)
         every = last.pop(ALL, None)
         usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
-        given = {neutral_tool(name) for name, may in last.items() if may} - {""}
+        allowed = {neutral_tool(name) for name, may in last.items() if may} - {""}
         key = "permission" if isinstance(self.value.get("permission"), dict) else "tools"
-        denied = self._denied_by(key, [name for name in last if neutral_tool(name) in usual - given])
-        return given | (usual - denied)
+        denied = self._denied_by(key, [name for name in last if neutral_tool(name) in usual - allowed])
+        return allowed | (usual - denied)
 
     def _denied_by(self, key: str, names: list[str]) -> set[str]:
-        """The tools that a role does not have if it may not use those with these names. Adds notes."""
+        """Return the tools that a role does not have if it may not use the tools called `names`. Adds notes."""
         denied = set[str]()
         for tool in TOOLS:
-            own = [name for name in names if neutral_tool(name) == tool]
-            if not own:
+            same_tool = [name for name in names if neutral_tool(name) == tool]
+            if not same_tool:
                 continue
-            if not is_denied(tool, own):
+            if not is_denied(tool, same_tool):
                 self._add_note(
-                    key, f"{key} {', '.join(own)}: not used here, {tool} is one tool, and more of it is left"
+                    key, f"{key} {', '.join(same_tool)}: not used here, {tool} is one tool, and more of it is left"
                 )
                 continue
             denied.add(tool)
-            if is_denied_beyond(tool, own):
-                self._add_note(key, f"{key} {', '.join(own)}: {tool} is one tool here, all of it is left out")
+            if is_denied_beyond(tool, same_tool):
+                self._add_note(key, f"{key} {', '.join(same_tool)}: {tool} is one tool here, all of it is left out")
         return denied
 
     def _add_note(self, key: str, text: str) -> None:
@@ -258,8 +258,8 @@ class _Tools:
             self.reading.notes.append((self.fields.line(key), text))
 
 
-def _names(given: Any) -> list[str]:
+def _names(listed: Any) -> list[str]:
     """The names in `Read, Bash(git add, git diff)`, or in a list of such texts."""
-    parts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
-    words = [word for part in parts for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", str(part))]
-    return [stripped for word in words if (stripped := word.strip().strip("\"'[]").strip())]
+    parts = listed if isinstance(listed, list) else [listed] if isinstance(listed, str) else []
+    matches = [word for part in parts for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", str(part))]
+    return [stripped for word in matches if (stripped := word.strip().strip("\"'[]").strip())]

@@ -24,7 +24,7 @@ def parse_role(text: str, file: str, stem: str) -> Role:
         raise BadInput(f"{name!r} is not a valid role name", located.where("name"), "use letters, digits, '-' and '_'")
     if not matter.body.strip():
         what, where = f"role {name} has no prompt", f"{file}:{matter.line}"
-        raise BadInput(what, where, "write its prompt below the second ---")
+        raise BadInput(what, where, "add its prompt below the second ---")
     tools = _tools(fields.get("tools"), name, located)
     return Role(
         name=name,
@@ -49,7 +49,7 @@ def _tools(value: Any, name: str, located: Located) -> tuple[str, ...]:
     if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not isinstance(value, list) or not value:
-        raise BadInput(f"role {name} names no tools", located.where("tools"), f"choose from {', '.join(TOOLS)}")
+        raise BadInput(f"role {name} has no tools", located.where("tools"), f"choose from {', '.join(TOOLS)}")
     for number, tool in enumerate(value):
         if tool not in TOOLS:
             where = located.where("tools", number)

@@ -8,13 +8,13 @@ from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
-ANSWER = "outside"  # the only folder of this package that holds no roles, but texts for using roles without the engine
-MOST = 2000  # at most this many role files in one folder; a folder with more was not meant for roles
+ANSWER = "outside"  # the only folder of this package without roles: it has texts for using roles without the engine
+MOST = 2000  # role files in one folder; a folder with more was not meant for roles
 
 
 @dataclass(frozen=True, slots=True)
 class RoleFile:
-    """A file that may hold a role of another tool."""
+    """A file that can contain a role of another tool."""
 
     path: Path
     stem: str  # the file's name without endings; for OpenCode with its subfolders: `review/security`
@@ -28,8 +28,8 @@ def packaged_files() -> list[Path]:
 
 def other_files_of_project(root: Path) -> Iterator[RoleFile]:
     """Role files of other tools in a project, by tool and name."""
-    for name, places in TOOL_FOLDERS.items():
-        for folder, pattern in places:
+    for name, folders in TOOL_FOLDERS.items():
+        for folder, pattern in folders:
             yield from _below(root / folder, FORMS[name], pattern)
 
 
@@ -59,7 +59,7 @@ def stem_of(path: Path) -> str:
 def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[RoleFile]:
     paths = sorted(top.glob(pattern)) if top.is_dir() else []
     if len(paths) > MOST:
-        raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
+        raise BadInput(f"{top} contains {len(paths)} files", then=f"keep at most {MOST} role files there")
     for path in paths:
         if form.bare and path.name.lower() == "readme.md":
             continue  # for people, not a role

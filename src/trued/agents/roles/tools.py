@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 TOOLS = ("read", "edit", "search", "execute", "web", "browser")
-UNNAMED = ("read", "edit", "search", "execute")  # for a file that names no tools: enough to work on code
+UNNAMED = ("read", "edit", "search", "execute")  # for a file without `tools`: enough to work on code
 ALL = "*"
 
 # tool → its names in Claude Code, GitHub Copilot, VS Code and OpenCode, in lower case
@@ -26,7 +26,7 @@ _NAMES = {
     "browser": "browser opensimplebrowser playwright puppeteer chrome-devtools claude-in-chrome chrome-mcp",
 }
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
-# names that stand for a part of a tool: a role to which one of them is denied still has the tool
+# names that stand for a part of a tool: a role that may not use the part still has the tool
 _PART_NAMES = {
     "read": """
         notebookread ls problems changes testfailure terminallastcommand terminalselection getnotebooksummary
@@ -64,8 +64,8 @@ _SIZE = {word: size for size, words in _SIZES.items() for word in words.split()}
 
 def size_of(model: str) -> str:
     """small, medium or large for the model of a role; "" if unknown."""
-    found = {_SIZE[word] for word in re.findall(r"[a-z]+", model.lower()) if word in _SIZE}
-    return next((size for size in _SIZES if size in found), "")
+    sizes = {_SIZE[word] for word in re.findall(r"[a-z]+", model.lower()) if word in _SIZE}
+    return next((size for size in _SIZES if size in sizes), "")
 
 
 def neutral_tool(name: str) -> str:
@@ -84,19 +84,19 @@ def neutral_tool(name: str) -> str:
 
 
 def is_denied(tool: str, names: Iterable[str]) -> bool:
-    """Whether a role that may not use the tools with these names, which all stand for our `tool`, has no `tool`. Only
-    `search` is left if there is another way to search; otherwise any name that is more than a part denies it."""
-    words = {_word(name) for name in names}
+    """Whether a role loses our `tool` if it may not use the tools called `names`, which all stand for `tool`. `search`
+    remains if there is another way to search; any other tool is lost if a name stands for more than a part of it."""
+    denied = {_word(name) for name in names}
     if tool == "search":
-        return {"glob", "grep"} <= words or "search" in words
-    return not words <= _PARTS
+        return {"glob", "grep"} <= denied or "search" in denied
+    return not denied <= _PARTS
 
 
 def is_denied_beyond(tool: str, names: Iterable[str]) -> bool:
-    """Whether denying `tool` denies more than these names say: another program has further names for the tool."""
-    words = {_word(name) for name in names}
-    return tool not in words and not any(
-        {_word(name) for name in program[tool]} <= words for program in (CLAUDE, OPENCODE)
+    """Whether denying `tool` denies more than `names`: another program has further names for the tool."""
+    denied = {_word(name) for name in names}
+    return tool not in denied and not any(
+        {_word(name) for name in program[tool]} <= denied for program in (CLAUDE, OPENCODE)
     )
 
 
@@ -115,8 +115,8 @@ def why_left_out(name: str) -> str:
 
 def in_order(tools: Iterable[str]) -> tuple[str, ...]:
     """These tools in our usual order, each once."""
-    found = set(tools)
-    return tuple(tool for tool in TOOLS if tool in found)
+    chosen = set(tools)
+    return tuple(tool for tool in TOOLS if tool in chosen)
 
 
 def names_of_tools(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -1,6 +1,6 @@
 """Adapts a packaged role for use without the engine: `outside/answer.md` is for all roles, `outside/ROLE.md` for one.
 
-The front matter of `outside/ROLE.md` may name other `tools`. Its `instead` maps the first words of a list item that
+The front matter of `outside/ROLE.md` can list other `tools`. Its `instead` maps the first words of a list item that
 depends on the engine to the item that replaces it. The text below the front matter says what the role has to do in the
 engine's place.
 """
@@ -34,8 +34,8 @@ def adapt_role(role: Role) -> Role:
         return role
     prompt = role.prompt
     for first, item in changes.instead.items():
-        if found := re.search(rf"^- {re.escape(first)}.*(?:\n  .*)*", prompt, re.M):
-            prompt = f"{prompt[: found.start()]}- {item}{prompt[found.end() :]}"
+        if match := re.search(rf"^- {re.escape(first)}.*(?:\n  .*)*", prompt, re.M):
+            prompt = f"{prompt[: match.start()]}- {item}{prompt[match.end() :]}"
     return role.model_copy(update={"prompt": prompt, "tools": changes.tools or role.tools})
 
 

@@ -29,28 +29,30 @@ LoginEvent = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class LoanRecord:
-    """A borrowed login: stored as lent.json in the call's folder while copies may be in the agent's HOME."""
+    """A borrowed login: stored as lent.json in the call's folder while copies can be in the agent's HOME."""
 
     user: str  # the user's HOME
     home: str  # the agent's HOME
     files: dict[str, str] = field(default_factory=dict)  # name → hash of the last content that both HOMEs had
 
 
-def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
-    """Copy the user's credential files into the agent's HOME; `place` writes a copy. If an earlier start of the call
-    left copies there, `return_login` returns them first. The result maps each copied file's name to its content."""
+def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], write_copy: WriteCopy) -> dict[str, bytes]:
+    """Copy the user's credential files into the agent's HOME; `write_copy` writes a copy. If an earlier start of the
+    call left copies there, `return_login` returns them first. The result maps each copied file's name to its
+    content."""
     return_login(folder)
-    found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
-    if found:
+    contents = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
+    if contents:
         _write_record(
-            folder, LoanRecord(str(user), str(home), {name: content_hash(content) for name, content in found.items()})
+            folder,
+            LoanRecord(str(user), str(home), {name: content_hash(content) for name, content in contents.items()}),
         )
-    for name, content in found.items():
-        place(name, content)
-    return found
+    for name, content in contents.items():
+        write_copy(name, content)
+    return contents
 
 
-def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
+def sync_login(folder: Path, write_copy: WriteCopy) -> list[LoginEvent]:
     """While the agent works: copy renewed credentials back to the user, and the user's changes to the agent. Returns
     the events to record."""
     note = _read_record(folder)
@@ -59,8 +61,8 @@ def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
     events: list[LoginEvent] = []
     with _exclusive(folder):
         for name, known in note.files.items():
-            now, said, _ = _sync_file(folder, note, name, known, place)
-            events += said
+            now, new_events, _ = _sync_file(folder, note, name, known, write_copy)
+            events += new_events
             note = replace(note, files={**note.files, name: now})
         _write_record(folder, note)
     return events
@@ -76,8 +78,8 @@ def return_login(folder: Path) -> list[LoginEvent]:
     try:
         with _exclusive(folder):
             for name, known in note.files.items():
-                _, said, why = _sync_file(folder, note, name, known, None)
-                events += said
+                _, new_events, why = _sync_file(folder, note, name, known, None)
+                events += new_events
                 if why:
                     events.append(("login not taken back", {"file": name, "why": why}))
     except OSError as error:
@@ -97,26 +99,26 @@ def return_login_of_dead_call(folder: Path) -> None:
 
 
 def read_agent_copy(home: Path, name: str) -> bytes | None:
-    """The agent's copy; None if there is none. The agent may have put anything there, so no link is followed and only a
-    plain file is read."""
+    """The agent's copy; None if there is none. The agent could have put anything there, so no link is followed and only
+    a plain file is read."""
     with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
 
 
 def _sync_file(
-    folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None
+    folder: Path, note: LoanRecord, name: str, known: str, write_copy: WriteCopy | None
 ) -> tuple[str, list[LoginEvent], str]:
     """Sync one file between the user's HOME and the agent's. Returns the hash of the last content that both had, the
-    events to record, and why the agent's change was not copied back. `place` writes the agent's copy; it is None after
-    the agent has ended."""
+    events to record, and why the agent's change was not copied back. `write_copy` writes the agent's copy; it is None
+    after the agent has ended."""
     user = Path(note.user, name)
     agents_copy, users_file = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if agents_copy is None or users_file is None or agents_copy == users_file:
         return known if agents_copy is None or users_file is None else content_hash(users_file), [], ""
     if content_hash(agents_copy) == known:
-        if place is not None:
-            place(name, users_file)
+        if write_copy is not None:
+            write_copy(name, users_file)
             return content_hash(users_file), [], ""
         return known, [], ""
     why = _why_not_taken_back(folder, known, agents_copy, users_file)
@@ -147,7 +149,7 @@ def _write_users_file(path: Path, content: bytes) -> str:
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
-        aside.unlink(missing_ok=True)  # it may be left from a killed process that had our process id
+        aside.unlink(missing_ok=True)  # a killed process with our process id could have left it
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
@@ -178,7 +180,7 @@ def _open_parent(home: Path, name: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _exclusive(folder: Path) -> Iterator[None]:
-    """Hold the lock of the run's logins: several calls may have copies of one login."""
+    """Hold the lock of the run's logins: several calls can have copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,9 +1,9 @@
-"""The folder of one call, from which anybody can tell the call's state at any time.
+"""The folder of one call. Every process can read the call's state from it at any time.
 
 order.json     the order                               lock           held by the supervisor while it lives
 starts         one line for each start of the agent    session        exists if the agent can resume it
 events.jsonl   what the agent did                      report.json    the result: written last, in one step
-stopped        somebody asked the supervisor to end    dead           this attempt has ended for good
+stopped        the supervisor was asked to end         dead           this attempt has ended for good
 lapsed         the driver's lease on the run expired   lapses         one line for each start that ended this way
 lent.json      copies of the user's login are in HOME
 """
@@ -24,15 +24,15 @@ from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.support import atomic_files, processes
 from trued.support.foreign_json import parse_json
 from trued.support.hashing import folder_name
-from trued.wire import Order, Report, Tell, Usage, add_usage, from_json, to_json
+from trued.wire import EmitAgentEvent, Order, Report, Usage, add_usage, from_json, to_json
 
-STARTS = 3  # at most this many starts: a session that died three times will not survive a fourth one
-LAUNCHES = 5  # this many supervisors in a row may end before they start an agent; one more raises StateFailed
+STARTS = 3  # a session that died three times will not survive a fourth start
+LAUNCHES = 5  # supervisors in a row that can end before they start an agent; one more raises StateFailed
 # The kind of an event that is also shown in the run's log, not only in the call's.
 STARTED_AGENT = "tried to start an agent"
 ENDING_S = 10.0  # time for a supervisor to end: it has to end its agent first
 
-# Two orders are the same if these fields are equal; folders and limits may differ.
+# Two orders are the same if these fields are equal; folders and limits can differ.
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
@@ -48,21 +48,21 @@ _ANEW = (
 class CallFolder:
     """One order and its folder."""
 
-    def __init__(self, folder: Path, order: Order, tell: Tell) -> None:
+    def __init__(self, folder: Path, order: Order, emit: EmitAgentEvent) -> None:
         name = f"{order.call}.{order.attempt}"
         if "/" in name or name.startswith("."):
             raise BadInput(f"{name!r} cannot be the name of a call's folder")
-        self.path, self.order, self.tell = folder / name, order, tell
+        self.path, self.order, self.emit = folder / name, order, emit
         self._launches, self._begun, self._waited = 0, 0, False
 
     def final_report(self) -> Report | None:
         """The call's report, or a report that it died for good; None if the call has to be started or adopted."""
         if (report := self._report()) is not None:
             if not self._waited:
-                self.tell("report found", state=report.state)
-            started = (one.get("program") for one in read_events(self.path) if one.get("kind") == STARTED_AGENT)
+                self.emit("report found", state=report.state)
+            started = (event.get("program") for event in read_events(self.path) if event.get("kind") == STARTED_AGENT)
             for program in dict.fromkeys(started):
-                self.tell(STARTED_AGENT, program=str(program))
+                self.emit(STARTED_AGENT, program=str(program))
             return report
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
@@ -78,7 +78,7 @@ class CallFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[BinaryIO | None]:
-        """Take the call's lock; yields None if somebody else holds it."""
+        """Take the call's lock for one `with` block; yields None if another process holds it."""
         with (self.path / "lock").open("a+b", buffering=0) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,7 +90,7 @@ class CallFolder:
 
     async def prepare_start(self) -> bool:
         """With the lock held: end the processes that an earlier start left; return whether to start an agent now.
-        Raises Diverged if the folder holds another order."""
+        Raises Diverged if the folder contains another order."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
         begun = _count_lines(self.path / "starts")
@@ -110,10 +110,10 @@ class CallFolder:
                 file.write(f"{time.time():.3f}\n")
         for name in ("stopped", "lapsed"):
             (self.path / name).unlink(missing_ok=True)
-        self.tell("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
-        own = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
-        if (self.path / "session").exists() and own < STARTS:
-            self.tell("session resumed", session=self.order.session)
+        self.emit("died", stopped=stopped, reaped=reaped, lapsed=lapsed)
+        counted = begun - _count_lines(self.path / "lapses")  # starts that ended because the lease expired do not count
+        if (self.path / "session").exists() and counted < STARTS:
+            self.emit("session resumed", session=self.order.session)
             return True
         if lapsed:
             return self._mark_dead("it was ended: the hub could not be reached, and another machine could take the run")
@@ -145,10 +145,10 @@ class CallFolder:
     def emit_adopted(self, keeper: str) -> None:
         """Report that a running supervisor was adopted."""
         self._waited = True
-        self.tell("adopted", pid=processes.pid_of(keeper))
+        self.emit("adopted", pid=processes.pid_of(keeper))
 
     def raise_if_stopped(self) -> None:
-        """Raise Interrupted if somebody stopped the call before it had a report."""
+        """Raise Interrupted if the call was stopped before it had a report."""
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():
             raise Interrupted(f"the agent of {self.order.key} was stopped; resume to continue")
 
@@ -177,18 +177,18 @@ class CallFolder:
         if not file.exists():
             return False
         try:
-            there = json.loads(to_json(from_json(Order, file.read_bytes())))
+            theirs = json.loads(to_json(from_json(Order, file.read_bytes())))
         except (ValueError, TypeError, AttributeError):
             self._set_aside(file)
             return False
         ours = json.loads(to_json(self.order))
-        if changed := [name for name in _SAME if there[name] != ours[name]]:
+        if changed := [name for name in _SAME if theirs[name] != ours[name]]:
             raise Diverged(f"{self.order.key} was ordered before with another {', '.join(changed)}; start a new run")
         return True
 
     def _set_aside(self, file: Path) -> None:
         file.replace(file.with_name(f"{file.name}.corrupt"))
-        self.tell("corrupted", file=file.name)
+        self.emit("corrupted", file=file.name)
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
@@ -202,14 +202,14 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 def read_events_from(folder: Path, offset: int, most: int = 0) -> tuple[list[dict[str, Any]], int]:
     """The events of one call's agent from this byte of its log on, and the byte to read from next time. With `most`,
     reading stops at the end of the line that reaches that many bytes. An incomplete last line is left for next time."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         file.seek(began := offset)
         while not (most and offset - began >= most) and (line := file.readline()).endswith(b"\n"):
             offset += len(line)
             if isinstance(row := parse_json(line), dict):
-                found.append(row)
-    return found, offset
+                rows.append(row)
+    return rows, offset
 
 
 def attempts_of(spool: Path, key: str) -> list[tuple[int, Path]]:
@@ -261,7 +261,7 @@ def supervisor_identity(folder: Path) -> str:
     try:
         written = (folder / "lock").read_text().strip()
         return written if written and processes.identity(processes.pid_of(written)) == written else ""
-    except (OSError, ValueError):  # ValueError: the lock file names no process
+    except (OSError, ValueError):  # ValueError: the lock file does not contain a process
         return ""
 
 
@@ -280,12 +280,12 @@ async def stop_call(folder: Path) -> None:
 
 
 async def reap_call(folder: Path) -> int:
-    """End processes that a dead supervisor left, and take back the login that its agent borrowed. The result is how
-    many processes were ended."""
+    """End processes that a dead supervisor left, and take back the login that its agent borrowed. Returns the
+    number of processes that were ended."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
-        strays = [one for one in named if one.partition(":")[0].isdecimal()]
+        strays = [stray for stray in named if stray.partition(":")[0].isdecimal()]
     reaped = await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
     borrowed_login.return_login_of_dead_call(folder)
     return reaped

@@ -39,12 +39,12 @@ class Supervisor:
 
     async def ready(self) -> None:
         """Wait until the supervisor is ready. Raises StateFailed if it cannot start."""
-        said = await self._first_line()
-        if said != "ready":
+        line = await self._first_line()
+        if line != "ready":
             self._process.kill()
             code = self._process.wait()
             log = (self._folder / "supervisor.log").read_text("utf-8", "replace").strip().splitlines()
-            why = said or (log[-1] if log else f"it ended with exit code {code}")
+            why = line or (log[-1] if log else f"it ended with exit code {code}")
             raise StateFailed(f"the supervisor of {self._folder.name} cannot start: {why}")
 
     def go(self, message: bytes) -> None:
@@ -61,16 +61,16 @@ class Supervisor:
     async def end(self) -> int:
         """Return the supervisor's exit code. If the supervisor still runs, this process is being stopped: first end the
         supervisor with all that it started."""
-        asked = self._process.poll() is None
+        still_runs = self._process.poll() is None
         try:
-            if asked:
+            if still_runs:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(call_folder.ENDING_S):
                         await self.wait_until_ended()
         finally:
             code = self._close_and_wait()
-        if asked:
+        if still_runs:
             await call_folder.reap_call(self._folder)
         return code
 
@@ -98,7 +98,7 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            async with asyncio.timeout(READY_S):  # not wait_for, which may lose a cancellation in Python 3.11
+            async with asyncio.timeout(READY_S):  # not wait_for, which can lose a cancellation in Python 3.11
                 await heard.wait()
         except TimeoutError:
             return f"it printed nothing for {READY_S:g} s"

@@ -1,8 +1,8 @@
-"""`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a descriptor that holds the call's lock. If
+"""`python -m trued.agents.supervisor [--retry S] FOLDER [LOCK]`. LOCK is a file descriptor with the call's lock. If
 the report cannot be written, writing it is retried for S seconds.
 
-The supervisor prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine is
-gone, and no agent is started.
+The supervisor prints "ready", then waits for one line from the engine. If stdin ends without a line, the engine has
+ended, and no agent is started.
 """
 
 import asyncio
@@ -85,8 +85,8 @@ async def _end_with_lease(lease: LeaseFile, folder: Path, work: "asyncio.Future[
     work.cancel()
 
 
-def _take_lock(folder: Path, given: int | None) -> int | None:
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if given is None else given
+def _take_lock(folder: Path, handle: int | None) -> int | None:
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if handle is None else handle
     os.set_inheritable(lock, False)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

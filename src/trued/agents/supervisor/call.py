@@ -15,11 +15,12 @@ from trued.agents.supervisor.login import borrowed_files
 from trued.agents.supervisor.record import CallRecord
 from trued.errors import BadInput, StateFailed
 from trued.support import atomic_files, processes
-from trued.support.redaction import Redactor, plain
+from trued.support.plain_text import plain
+from trued.support.redaction import Redactor
 from trued.wire import Order, Report, add_usage, from_json, to_json
 
 RESERVE = 128 * 1024  # bytes kept free on the disk while the agent works, for its report
-RETRY_S = 30.0  # how long to retry while the disk is full: the agent was paid for, and somebody may be freeing space
+RETRY_S = 30.0  # how long to retry while the disk is full: the agent was paid for, and space can become free
 
 
 @dataclass
@@ -44,7 +45,7 @@ async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     """Let the agent work and report the result. An error in a runtime becomes a failed call; only StateFailed is
     raised."""
     order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_reported(folder)
-    # Earlier starts of this call that died have spent something, too.
+    # Earlier starts of this call that died have also spent something.
     order = replace(order, before=add_usage(order.before, earlier))
     record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)

@@ -26,11 +26,11 @@ from trued.workspace.sandbox.command_line import confine
 
 LOOK_S = 0.5  # between two checks of limits and descendants
 GRACE_S = 1.0  # between the request to end and the kill
-SETTLE, SETTLE_S = 8, 0.005  # number and seconds of pauses in which a sandbox's last processes may end by themselves
+SETTLE, SETTLE_S = 8, 0.005  # number and seconds of pauses, so that a sandbox's last processes can end by themselves
 LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
-PIPE_READS = 64  # at most this many reads to empty a pipe: together more than it can hold
-KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # no agent may start one of these
+PIPE_READS = 64  # reads to empty a pipe: together more than it can hold
+KNOWN_AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # agents may not start these
 PACKAGES = {
     "@anthropic-ai/claude-code": "claude",
     "@openai/codex": "codex",
@@ -39,7 +39,7 @@ PACKAGES = {
     "@qwen-code/qwen-code": "qwen",
 }
 PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
-WORDS = 8  # this many words at the start of a command line are searched for the program that it runs
+WORDS = 8  # words at the start of a command line that are searched for the program that it runs
 RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
@@ -75,29 +75,31 @@ class Launcher:
             kind, why = agent.stop.kind, agent.stop.why
         stream.close()
         self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
-        said = self._record.tail("stderr", bytes(agent.err))
+        stderr = self._record.tail("stderr", bytes(agent.err))
         return ProgramExit(
             None if kind else agent.code,
             bytes(agent.out),
-            "\n".join(said.strip().splitlines()[-LAST_LINES:]),
+            "\n".join(stderr.strip().splitlines()[-LAST_LINES:]),
             kind,
             why,
             reaped,
         )
 
     def _confine(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
-        given, path = order.confinement, os.environ.get("PATH", os.defpath)
+        base, path = order.confinement, os.environ.get("PATH", os.defpath)
         tools = [
-            one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not lies_inside(order.home, one)
+            folder
+            for folder in toolchain_folders(path, os.environ.get("HOME", "/"))
+            if not lies_inside(order.home, folder)
         ]
-        readable = (*given.readable, *program.readable, *tools)
+        readable = (*base.readable, *program.readable, *tools)
         # Only the outermost: a mounted folder shows what is in it, and a link inside it could not be mounted.
         outermost = outermost_paths(readable)
-        confinement = replace(given, writable=(*given.writable, order.folder, order.home), readable=outermost)
-        path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
+        confinement = replace(base, writable=(*base.writable, order.folder, order.home), readable=outermost)
+        path = visible_path(path, (*readable, order.folder)) if base.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
-        if given.level != "bubblewrap":  # other levels share the /tmp of this machine
+        if base.level != "bubblewrap":  # other levels share the /tmp of this machine
             always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
@@ -131,7 +133,7 @@ class Launcher:
 
     def _check_descendants(self, order: Order, agent: "_AgentProcess") -> None:
         """Kill other agents that the agent has started. Record the agent's processes whose environment lacks the marker
-        of this call: if we died, nobody could find them without this record."""
+        of this call: if we died, they could not be found without this record."""
         processes.reap_zombies(spare=agent.pid)
         strays = []
         for pid in processes.likely_descendants(os.getpid()):
@@ -177,17 +179,17 @@ class _AgentProcess:
         self.beats, self.flooded = 0, False
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
-        given = os.memfd_create("order")
+        handle = os.memfd_create("order")
         # Events come over a socket and not a pipe: the agent's tools could open a pipe through /proc and forge events.
         ours, theirs = _pair() if program.listener else (None, None)
         try:
-            with os.fdopen(os.dup(given), "wb") as file:
+            with os.fdopen(os.dup(handle), "wb") as file:
                 file.write(program.stdin)
-            os.lseek(given, 0, os.SEEK_SET)
+            os.lseek(handle, 0, os.SEEK_SET)
             # Not in another thread: some sandboxes end with the thread that started them.
             self._process = subprocess.Popen(
                 argv,
-                stdin=given,
+                stdin=handle,
                 stdout=theirs.fileno() if theirs else subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -195,7 +197,7 @@ class _AgentProcess:
                 start_new_session=True,
             )
         finally:
-            os.close(given)
+            os.close(handle)
             if theirs is not None:
                 theirs.close()
         self._pipes = (ours or self._process.stdout, self._process.stderr)
@@ -284,9 +286,9 @@ class _AgentProcess:
 
 
 def _pair() -> Iterator[socket.SocketIO]:
-    for one in socket.socketpair():
-        with one:
-            yield one.makefile("rwb", 0)
+    for side in socket.socketpair():
+        with side:
+            yield side.makefile("rwb", 0)
 
 
 def _started_agent(pid: int, agent: str) -> str:
@@ -306,9 +308,9 @@ def _started_agent(pid: int, agent: str) -> str:
 
 
 def _agent_name(pid: int) -> str:
-    program, *words = [*processes.command_line(pid)[:WORDS], ""]
+    program, *arguments = [*processes.command_line(pid)[:WORDS], ""]
     if RUNNERS.fullmatch(Path(program).name):
-        program = next((word for word in words if not word.startswith("-") or word == "-c"), "")
+        program = next((word for word in arguments if not word.startswith("-") or word == "-c"), "")
         if package := PACKAGE.search(program):
             return PACKAGES[package[1]]
     name = Path(program).name.removesuffix(".js").removesuffix(".exe")
@@ -316,7 +318,7 @@ def _agent_name(pid: int) -> str:
 
 
 def _ordered_programs(agent: str) -> set[str]:
-    """The words of an agent's name that may name its program: `acp` and `goose` for `acp:goose acp`."""
+    """The words of an agent's name that can be its program: `acp` and `goose` for `acp:goose acp`."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
@@ -324,6 +326,6 @@ def _ordered_programs(agent: str) -> set[str]:
 
 
 def _scratch_folder(home: str) -> str:
-    place = Path(home) / ".tmp"
-    place.mkdir(parents=True, exist_ok=True)
-    return str(place)
+    temporary = Path(home) / ".tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    return str(temporary)

@@ -26,16 +26,16 @@ def borrowed_files(
     """Copy credential files into the agent's HOME for one `with` block. No record of the call contains their
     content."""
     home, user = Path(order.home), Path(os.environ.get("HOME") or "/nonexistent")
-    found = choose_login(login, order.login, variables, user, time.time())
-    if not found.files:
+    method = choose_login(login, order.login, variables, user, time.time())
+    if not method.files:
         yield
         return
 
-    def place(name: str, content: bytes) -> None:
+    def write_copy(name: str, content: bytes) -> None:
         record.hide("login", _secrets(content))
         write_home_files(home, {name: content})
 
-    copies = borrowed_login.lend_login(folder, user, home, found.files, place)
+    copies = borrowed_login.lend_login(folder, user, home, method.files, write_copy)
     record.add_event("login lent", files=list(copies))
     seen = _modification_times(user, home, copies)
 
@@ -47,7 +47,7 @@ def borrowed_files(
                 record.hide("login", _secrets(borrowed_login.read_agent_copy(home, name) or b""))
             # A failed sync must not end the agent: `return_login` tries again at the end of the call.
             with contextlib.suppress(OSError, StateFailed):
-                for kind, data in borrowed_login.sync_login(folder, place):
+                for kind, data in borrowed_login.sync_login(folder, write_copy):
                     record.add_event(kind, **data)
 
     record.before_event = look
@@ -62,7 +62,8 @@ def borrowed_files(
 
 
 def _secrets(content: bytes) -> list[str]:
-    """Every string in the file that may be a secret. Plain words are not: they may appear in any reply."""
+    """Every string in the file that could be a secret. Plain words are left out, because they can appear in any
+    reply."""
     value = credentials.parse_credentials(content)
     texts = credentials.all_strings(value) if value is not None else [content.decode("utf-8", "replace")]
     return [text for text in texts if not WORDS.fullmatch(text)]

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trued.support.foreign_json import parse_json
-from trued.support.redaction import Redactor, plain
+from trued.support.plain_text import plain
+from trued.support.redaction import Redactor
 
 EVENTS_BYTES = 4 * 1024 * 1024  # the largest events.jsonl: as much as a talkative agent writes in a day
-# At most this many command lines of one call go into its report, and of each at most this many characters.
+# The command lines of one call that go into its report, and the characters of each: enough to see what the agent ran.
 COMMANDS, COMMAND_CHARS = 200, 500
 SHELL = re.compile(
     r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
@@ -27,7 +28,7 @@ class CallRecord:
         self.beats = 0  # number of events: while it grows, the idle watchdog knows that the agent is alive
         self.full = False
         self.commands: list[str] = []
-        self.before_event: Callable[[], None] | None = None  # called before each event is written: it may call `hide`
+        self.before_event: Callable[[], None] | None = None  # called before each event is written: it can call `hide`
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -53,16 +54,16 @@ class CallRecord:
 
     def tail(self, name: str, data: bytes) -> str:
         """Append the end of the stream `name`, redacted, to the file of that name, and return it."""
-        # Redact before cutting: a cut could leave half a secret, which no pattern matches.
+        # Redact before cutting: a cut could leave half a secret, and patterns do not match a half.
         text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
-        kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
-        if kept:
+        tail = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
+        if tail:
             try:
                 with (self._folder / name).open("a", encoding="utf-8") as file:
-                    file.write(kept)
+                    file.write(tail)
             except OSError:
                 self.full = True
-        return kept
+        return tail
 
     def close(self) -> None:
         """Close the file."""

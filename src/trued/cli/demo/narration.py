@@ -9,7 +9,7 @@ from rich.text import Text
 from trued.model import Event
 from trued.model.events import call, proof
 from trued.reporting.views.event_kinds import typed
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
 # kind of a check's cases → what they do on the base

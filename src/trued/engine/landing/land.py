@@ -30,8 +30,8 @@ from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import exit_code, is_success
 from trued.run.context import Person
 from trued.support.hashing import digest
+from trued.support.plain_text import inert
 from trued.support.plurals import counted, few
-from trued.support.redaction import inert
 from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase
 from trued.workspace.git.landing import TargetBranch

@@ -10,7 +10,7 @@ from trued.model import Criterion, Source, Ticket
 from trued.protocols import TrackerIssue
 from trued.support.located import Located, read_json, read_yaml
 from trued.support.markdown import split_lines
-from trued.support.redaction import plain_line
+from trued.support.plain_text import plain_line
 
 LIMIT = 256 * 1024  # at most this many characters of a ticket; trackers allow fewer
 BRACKETS = 5000  # most "[" in a ticket: each may begin a link, and many keep every Markdown parser busy for minutes

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Mapping
 
-from trued.support.redaction import unix_lines
+from trued.support.plain_text import unix_lines
 
 # Lengths are bounded: matching a long text with unclosed markup must not take minutes.
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")

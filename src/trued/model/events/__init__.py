@@ -55,10 +55,10 @@ class JournalEvent(BaseModel):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            wrong = {str(one["loc"][0]) for one in error.errors(include_url=False)} & cls.model_fields.keys()
-        kept = {name: value for name, value in data.items() if name not in wrong}
+            wrong = {str(problem["loc"][0]) for problem in error.errors(include_url=False)} & cls.model_fields.keys()
+        usable = {name: value for name, value in data.items() if name not in wrong}
         try:
-            return cls.model_validate({**kept, **{name: cls._empty(name) for name in wrong}})
+            return cls.model_validate({**usable, **{name: cls._empty(name) for name in wrong}})
         except ValidationError:
             return None
 
@@ -87,13 +87,13 @@ AnyEvent = TypeVar("AnyEvent", bound=JournalEvent)
 
 def kinds(*classes: type[JournalEvent]) -> dict[str, type[JournalEvent]]:
     """Stored kind → class, for `parse`."""
-    return {one.KIND: one for one in classes}
+    return {event_class.KIND: event_class for event_class in classes}
 
 
 def parse(stored: Event, known: Mapping[str, type[JournalEvent]]) -> JournalEvent:
     """The typed form of a stored event, or an `UnknownEvent`. Never raises."""
-    found = known[stored.kind].from_data(stored.data) if stored.kind in known else None
-    return found or UnknownEvent(name=stored.kind, data=stored.data)
+    event = known[stored.kind].from_data(stored.data) if stored.kind in known else None
+    return event or UnknownEvent(name=stored.kind, data=stored.data)
 
 
 def of_kind(events: Iterable[Event], kind: type[AnyEvent]) -> Iterator[tuple[Event, AnyEvent]]:
@@ -113,4 +113,4 @@ def _empty_of(annotation: Any) -> object:
     origin = get_origin(annotation) or annotation
     if origin in (str, int, float, bool, tuple, dict):
         return origin()
-    return next((found for one in options if (found := _empty_of(one)) is not None), None)
+    return next((empty for option in options if (empty := _empty_of(option)) is not None), None)

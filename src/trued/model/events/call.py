@@ -184,5 +184,5 @@ KINDS = kinds(*EVENTS)
 
 def from_runtime(kind: str, data: Mapping[str, Any]) -> JournalEvent:
     """The event that a runtime reports as plain data; an `UnknownEvent` for kinds that only the runtime knows."""
-    found = KINDS[kind].from_data(data) if kind in KINDS else None
-    return found or UnknownEvent(name=kind, data=dict(data))
+    event = KINDS[kind].from_data(data) if kind in KINDS else None
+    return event or UnknownEvent(name=kind, data=dict(data))

@@ -46,7 +46,7 @@ class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit",
 
 
 class DecisionTooLate(JournalEvent, kind="said too late", shown="decision too late"):
-    """A person's decision on a requirement came too late: somebody else had already decided."""
+    """A person's decision on a requirement came too late: another person had already decided."""
 
     requirement: str
     who: str

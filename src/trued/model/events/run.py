@@ -76,7 +76,7 @@ class HandoverWritten(JournalEvent, kind="handed over"):
 
 
 class RunEnded(JournalEvent, kind="ended", omits=("halted",)):
-    """The run ended, or halted until somebody resumes it."""
+    """The run ended, or halted until it is resumed."""
 
     state: str
     code: int  # exit code

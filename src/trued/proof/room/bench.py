@@ -18,7 +18,7 @@ from trued.proof.room.dependencies import NO_PACKAGES, AddedPackages
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.services import run_with_services
 from trued.protocols import Command, CommandResult, Workspace
-from trued.support.redaction import unix_lines
+from trued.support.plain_text import unix_lines
 
 PREPARED = ".virtualenvs/prepared"  # path below HOME at which the sandbox shows the environment of `prepare`
 INSIDE = Path(__file__).parents[1] / "probes"

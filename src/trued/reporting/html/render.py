@@ -6,7 +6,7 @@ from markupsafe import Markup, escape
 from trued.reporting.html import format as words
 from trued.reporting.html.page import ReportPage
 from trued.support.durations import duration
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 
 def rendered(page: ReportPage) -> str:

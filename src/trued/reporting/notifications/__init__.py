@@ -15,8 +15,8 @@ from trued.model.events.proof import VerdictReached
 from trued.model.events.run import RunEnded
 from trued.model.step_keys import is_final_verdict
 from trued.model.titles import cut_title
+from trued.support.plain_text import plain_line
 from trued.support.plurals import counted
-from trued.support.redaction import plain_line
 
 if TYPE_CHECKING:
     from trued.engine.run_store import RunStore

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import Verification, reasons_sentence
-from trued.support.redaction import plain
+from trued.support.plain_text import plain
 
 SUITE = "trued verify"
 MOST = 20_000  # maximum length of one text, in characters

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from pydantic import BaseModel
 
 from trued.model import Comment, Goal, Plan, Role, Task
-from trued.support.redaction import printable_line
+from trued.support.plain_text import printable_line
 
 SUBJECT_LIMIT = 60_000  # at most this many characters of a brief's subject: a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000

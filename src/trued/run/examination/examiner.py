@@ -31,8 +31,8 @@ from trued.run.examination.start_command import FoundServer, run_server
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
+from trued.support.plain_text import line_without_controls
 from trued.support.plurals import counted
-from trued.support.redaction import line_without_controls
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # most bytes of one file, and of all files, that are searched for names

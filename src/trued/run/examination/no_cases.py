@@ -10,7 +10,7 @@ from trued.run.examination.examiner import Examination, ExaminerConversation, ex
 from trued.run.questions import ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
-from trued.support.redaction import line_without_controls
+from trued.support.plain_text import line_without_controls
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
 REASON = 300  # at most this many characters of one reason

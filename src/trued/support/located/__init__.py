@@ -42,7 +42,7 @@ def read_text(path: Path, name: str = "") -> str:
     try:
         if path.is_dir():
             raise BadInput(f"{name} is a folder", then="pass a file")
-        if not S_ISREG((status := path.stat()).st_mode):  # a pipe or a device may never end
+        if not S_ISREG((status := path.stat()).st_mode):  # a pipe or a device might never end
             raise BadInput(f"{name} is not a regular file", then="pass a file")
         if status.st_size > FILE_LIMIT:
             raise BadInput(f"{name} is larger than {FILE_LIMIT // 1024 // 1024} MB", then="pass a smaller file")
@@ -72,8 +72,8 @@ def read_toml(text: str, file: str) -> Located:
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, at = str(error).partition(" (at ")
-        line = "".join(char for char in at.partition(",")[0] if char.isdigit()) or str(text.count("\n") + 1)
+        what, _, location = str(error).partition(" (at ")
+        line = "".join(char for char in location.partition(",")[0] if char.isdigit()) or str(text.count("\n") + 1)
         raise BadInput(f"this is not TOML: {_reason(what)}", f"{file}:{line}", "fix that line") from error
     except (RecursionError, ValueError) as error:
         raise BadInput(f"this is not TOML: {_reason(str(error))}", f"{file}:1", SIMPLER) from error
@@ -105,7 +105,7 @@ def _reason(message: str) -> str:
 
 
 def _storable(located: Located) -> Located:
-    """Return `located`. Raises BadInput for what JSON cannot hold (dates, infinities, broken characters), because
+    """Return `located`. Raises BadInput for what JSON cannot represent (dates, infinities, broken characters), because
     contracts are stored as JSON."""
     todo: list[tuple[Spot, Any]] = [((), located.value)]
     count = 0

@@ -65,7 +65,7 @@ class _Yaml:
         return kind
 
     def _mapping(self, node: MappingNode, spot: Spot) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, part in node.value:
             line = name.start_mark.line + self.first
             if str(name.tag).endswith(":merge"):
@@ -74,11 +74,11 @@ class _Yaml:
                 raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
             self._yaml_type(name, line)
             key = _whole(str(name.value))
-            if key in found:
+            if key in values:
                 raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
             self.lines[(*spot, key)] = line
-            found[key] = self.value(part, (*spot, key))
-        return found
+            values[key] = self.value(part, (*spot, key))
+        return values
 
     def _scalar(self, node: Node, kind: str, line: int) -> Any:
         text = str(node.value)

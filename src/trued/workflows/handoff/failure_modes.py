@@ -9,7 +9,7 @@ from trued.inputs.project.shell import CommandWords, simple_commands
 from trued.model import Value
 from trued.run.claims import names_any
 from trued.support.foreign_json import parse_json
-from trued.support.redaction import line_without_controls
+from trued.support.plain_text import line_without_controls
 from trued.workflows.handoff.feature_list import STATUS, TOTALS
 
 ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]

@@ -12,7 +12,7 @@ from trued.errors import BadInput
 from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
 from trued.support.foreign_json import parse_json
 from trued.support.located import Located, nearest, read_json
-from trued.support.redaction import unix_lines, without_controls
+from trued.support.plain_text import unix_lines, without_controls
 
 NAME = "feature_list.json"
 Method: TypeAlias = Literal["automated", "e2e", "manual"]

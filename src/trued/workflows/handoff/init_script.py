@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib.resources import files
 
 from trued.inputs.project.manifests import Project, Read, projects
-from trued.support.redaction import line_without_controls, without_controls
+from trued.support.plain_text import line_without_controls, without_controls
 
 SCRIPT = "init.sh"
 COMMAND_LIMIT = 8000  # characters; a longer command line is dropped: it is a program and belongs in a file

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
-from trued.support.redaction import unix_lines, without_controls
+from trued.support.plain_text import unix_lines, without_controls
 
 PROGRESS = ("progress.txt", "claude-progress.txt")
 LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"

@@ -8,7 +8,7 @@ from pydantic import Field
 from trued.inputs.sentences import sentence_criteria
 from trued.model import Figures, Finding, Goal, Grade, Judged, Plan, Source, Task, Value, Verdict
 from trued.model.titles import cut_title
-from trued.support.redaction import printable_line
+from trued.support.plain_text import printable_line
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from trued.model import Goal, Value
 from trued.support.markdown_escape import code_block
-from trued.support.redaction import plain_line
+from trued.support.plain_text import plain_line
 from trued.workflows.pipeline.task_plan import Work, waves
 
 PLACE = "docs/feature/"

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from trued.model import Status, Value
+from trued.support.plain_text import plain, plain_line
 from trued.support.plurals import counted
-from trued.support.redaction import plain, plain_line
 
 FOLDER, SHARED = "memory", "memory.md"
 MOST_LINES = 30  # lines in one agent's memory

@@ -12,7 +12,7 @@ from trued.run.claims import unchanged_files
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
-from trued.support.redaction import inert
+from trued.support.plain_text import inert
 from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.memory import Memory

@@ -12,7 +12,7 @@ from trued.model import Grade, Verdict
 from trued.model.value import Value, newer_fields
 from trued.support.markdown import Heading, split_lines
 from trued.support.markdown import parse as parse_markdown
-from trued.support.redaction import unix_lines, without_controls
+from trued.support.plain_text import unix_lines, without_controls
 
 TITLE = "## Implementation Log"
 NONE = "None"

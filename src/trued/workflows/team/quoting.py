@@ -4,7 +4,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
-from trued.support.redaction import plain, unix_lines
+from trued.support.plain_text import plain, unix_lines
 from trued.workflows.team.backlog.items import escaped, limited_line
 
 LINES = 400  # lines of one text; the rest is cut

@@ -10,7 +10,7 @@ from trued.run.parallel import Both
 from trued.run.project import is_countable
 from trued.run.run import Run
 from trued.run.session import BriefContext, Session
-from trued.support.redaction import subject_line
+from trued.support.plain_text import subject_line
 from trued.workflows.team import briefs
 from trued.workflows.team.consulting import consult, doubt_in, last_reply
 from trued.workflows.team.criteria import covering_requirements, is_shown

@@ -5,11 +5,11 @@ import re
 import stat
 from pathlib import Path
 
-from trued.support.redaction import printable
+from trued.support.plain_text import printable
 from trued.workspace.git.command import as_alternate
 from trued.workspace.git.store import Store
 
-TIPS = 64  # how many refs of an agent's clone are read at most
+TIPS = 64
 SUBJECTS = 20
 WITHIN_S = 20.0  # timeout of a git that reads the agent's object folder: a pipe in it could block git for ever
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -20,26 +20,26 @@ def ref_tips(git: Path) -> dict[str, str]:
     """Ref → commit, as read from the files of the agent's `.git`; HEAD comes first."""
     if git.is_symlink() or not git.is_dir():
         return {}
-    found = _packed(git / "packed-refs")
+    tips = _packed(git / "packed-refs")
     for top, folders, files in os.walk(git / "refs"):
         folders[:] = sorted(folders)[:TIPS]
         for name in sorted(files)[:TIPS]:
             path = Path(top, name)
             if hashed := _HASH.fullmatch(_read_small_file(path).strip()):
-                found[str(path.relative_to(git))] = hashed.group()
+                tips[str(path.relative_to(git))] = hashed.group()
     head = _read_small_file(git / "HEAD").strip()
-    at = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
-    first = {"HEAD": found.get(at, head)} if _HASH.fullmatch(found.get(at, head)) else {}
-    return dict(list({**first, **found}.items())[:TIPS])
+    target = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
+    first = {"HEAD": tips.get(target, head)} if _HASH.fullmatch(tips.get(target, head)) else {}
+    return dict(list({**first, **tips}.items())[:TIPS])
 
 
 def _packed(path: Path) -> dict[str, str]:
-    found = {}
+    commits = {}
     for line in _read_small_file(path).splitlines():
         commit, _, name = line.partition(" ")
         if _HASH.fullmatch(commit) and name.startswith("refs/"):
-            found[name] = commit
-    return found
+            commits[name] = commit
+    return commits
 
 
 def _read_small_file(path: Path) -> str:
@@ -57,19 +57,19 @@ async def commit_subjects(store: Store, git: Path, head: str) -> tuple[str, ...]
     mine = ref_tips(git).get("HEAD", head)
     if mine == head:
         return ()
-    words = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
-    code, out, _ = await store.git.attempt(*words, variables=_agent_objects(git), within_s=WITHIN_S)
+    arguments = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
+    code, out, _ = await store.git.attempt(*arguments, variables=_agent_objects(git), within_s=WITHIN_S)
     text = out.decode(errors="replace") if code == 0 else ""
     return tuple(printable(line)[:200] for line in text.splitlines())
 
 
 async def bring_agent_commits(store: Store, git: Path, head: str) -> tuple[str, ...]:
     """Copy the agent's own commits into the store; return the tips that the store did not have."""
-    named = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
-    if not named:
+    tips = [tip for tip in dict.fromkeys(ref_tips(git).values()) if tip != head]  # the store has `head` already
+    if not tips:
         return ()
-    asked = "".join(f"{one}\n" for one in named).encode()
-    known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked)
+    queries = "".join(f"{tip}\n" for tip in tips).encode()
+    known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=queries)
     unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith(" missing")]
     copied = [await _bring_commit(store, git, tip, head) for tip in unknown]
     return tuple(dict.fromkeys(commit for commit in copied if commit))
@@ -79,8 +79,8 @@ async def _bring_commit(store: Store, git: Path, tip: str, head: str) -> str:
     """Copy one commit through a pack: git then checks every object, and takes over no file of the agent. Returns the
     commit; "" if that failed."""
     wanted = f"{tip}\n^{head}\n".encode()
-    words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
-    code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)
+    arguments = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
+    code, pack, _ = await store.git.attempt(*arguments, stdin=wanted, variables=_agent_objects(git), within_s=WITHIN_S)
     if code != 0 or not pack:
         return ""
     await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)

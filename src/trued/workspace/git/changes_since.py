@@ -31,10 +31,10 @@ def _changes_between(store: Path, before: str, after: str) -> tuple[int, tuple[s
     return int(number), files
 
 
-def _git(store: Path, *words: str) -> bytes | None:
+def _git(store: Path, *arguments: str) -> bytes | None:
     try:
         done = subprocess.run(
-            git_command([f"--git-dir={store}", *words]),
+            git_command([f"--git-dir={store}", *arguments]),
             env=git_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,

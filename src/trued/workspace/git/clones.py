@@ -23,7 +23,7 @@ from pathlib import Path
 from trued.errors import StateFailed
 from trued.protocols import AgentCommit
 from trued.support import atomic_files
-from trued.support.redaction import inert
+from trued.support.plain_text import inert
 from trued.workspace.git import agent_commits
 from trued.workspace.git.removal import remove_tree, remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
@@ -59,7 +59,7 @@ class Clone:
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
             state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
-            hashes = all(_HASH.fullmatch(one) for one in (state.head, state.tree))
+            hashes = all(_HASH.fullmatch(name) for name in (state.head, state.tree))
             return state if hashes and _index_hash(self.index, state.head) and state.when >= 0 else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -100,7 +100,7 @@ class Clone:
 
 
 class Clones:
-    """All clones of one run."""
+    """All clones of one run, by name."""
 
     def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
         self.store, self.folder, self.branch = store, folder, branch
@@ -112,7 +112,7 @@ class Clones:
 
     def names(self) -> list[str]:
         """Names of the clones that exist."""
-        return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
+        return sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
 
     # -- creating ---------------------------------------------------------------------------------------------------
 
@@ -145,13 +145,13 @@ class Clones:
         clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
-        """Make room for a new clone. A damaged clone may contain work, so it is moved aside."""
+        """Make room for a new clone. A damaged clone can contain work, so it is moved aside."""
         if clone.is_half_made:
             await remove_tree(clone.folder)
         elif os.path.lexists(clone.folder):
-            kept = self.folder.with_name("damaged")
-            kept.mkdir(exist_ok=True, mode=0o700)
-            clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
+            damaged = self.folder.with_name("damaged")
+            damaged.mkdir(exist_ok=True, mode=0o700)
+            clone.folder.rename(damaged / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
     async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
         """Move a used clone to another head, after rescuing its work. Ignored files stay, as in any checkout."""
@@ -174,7 +174,7 @@ class Clones:
         branch = made / "refs" / "heads" / self.branch
         branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
-        if reused:  # it may contain objects of the agent; they do no harm, because only the agent uses it
+        if reused:  # it can contain objects of the agent; they do no harm, because only the agent uses it
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
         await self._pack(pack, head, old.head if old and reused else "")
@@ -197,8 +197,8 @@ class Clones:
         shutil.copy2(clone.index, git / "index")
         remove_tree_now(clone.git)
         git.rename(clone.git)
-        for left in clone.folder.glob("git.*"):
-            remove_tree_now(left)
+        for folder in clone.folder.glob("git.*"):
+            remove_tree_now(folder)
         packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
         return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
@@ -213,42 +213,42 @@ class Clones:
         fixed: Collection[str],
         only: Collection[str] = (),
     ) -> AgentCommit:
-        """Commit the agent's work, except changes that it may not make: those outside `only` or, if `only` is empty,
-        those to `fixed` paths. `undone` in the result has what was left out."""
+        """Commit the agent's work, except changes that it may not make: changes outside `only` or, if `only` is empty,
+        changes to `fixed` paths. `undone` in the result has what was left out."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
             raise StateFailed(f"the clone {name} is not at {head[:12]}: its work cannot be committed")
         async with self.store.index(clone.folder) as aside:
-            left = await write_tree_of_folder(self.store, clone.work, clone.index, state.tree, aside)
+            full_tree = await write_tree_of_folder(self.store, clone.work, clone.index, state.tree, aside)
             aside.replace(clone.taken_index)
         index = _index_hash(clone.taken_index, head)
-        tree, undone = left, dict[str, bytes | None]()
+        tree, undone = full_tree, dict[str, bytes | None]()
         if only:
-            tree, undone = await self.store.keep_only_paths(left, head, only, clone.folder)
+            tree, undone = await self.store.keep_only_paths(full_tree, head, only, clone.folder)
         elif fixed:
-            tree, undone = await self.store.restore_paths(left, head, fixed, clone.folder)
+            tree, undone = await self.store.restore_paths(full_tree, head, fixed, clone.folder)
         if tree == state.tree:
-            clone.record_taken(left, index)
+            clone.record_taken(full_tree, index)
             return AgentCommit(head, (), undone)
-        own = await agent_commits.commit_subjects(self.store, clone.git, head)
+        subjects = await agent_commits.commit_subjects(self.store, clone.git, head)
         text = (
             message
-            if not own
-            else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(one)}" for one in own)
+            if not subjects
+            else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(subject)}" for subject in subjects)
         )
         commit, changed = await asyncio.gather(
             self.store.commit(tree, [head], author, text), self.store.changed_files(state.tree, tree)
         )
         await self.store.set_ref(f"taken/{commit}", commit)
-        clone.record_taken(left, index)
+        clone.record_taken(full_tree, index)
         return AgentCommit(commit, changed, undone)
 
     # -- removing ---------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
-        """Make a commit of the work that exists only in this clone, under a rescue ref. Returns the commit, or "" if
-        there is no such work."""
+        """Commit the work that exists only in this clone, under a rescue ref. Returns the commit, or "" if there is no
+        such work."""
         clone = self[name]
         state = clone.state
         if not state or not clone.work.is_dir():
@@ -262,15 +262,15 @@ class Clones:
         state = clone.state
         if not state:
             return ""
-        own = await agent_commits.bring_agent_commits(self.store, clone.git, state.head)
-        if tree in (state.tree, clone.taken_tree) and not own:
+        agent_tips = await agent_commits.bring_agent_commits(self.store, clone.git, state.head)
+        if tree in (state.tree, clone.taken_tree) and not agent_tips:
             return ""
         author = CommitAuthor("trued", state.when)
-        commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
-        kept = await self.store.refs("rescue/")
-        if commit not in kept.values():
+        commit = await self.store.commit(tree, [state.head, *agent_tips], author, f"rescued from {name}: {why}")
+        rescued = await self.store.refs("rescue/")
+        if commit not in rescued.values():
             number = 1
-            while self.store.ref(f"rescue/{name}-{number}") in kept:
+            while self.store.ref(f"rescue/{name}-{number}") in rescued:
                 number += 1
             await self.store.set_ref(f"rescue/{name}-{number}", commit)
         clone.record_taken(tree)

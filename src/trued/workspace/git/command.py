@@ -83,7 +83,7 @@ async def end_process(process: Process) -> None:
 class Git:
     """Runs git on one repository: `folder` is its `--git-dir`.
 
-    If there is a `lock`, every git process holds it (shared) while it lives. A process may outlive a killed engine for
+    If there is a `lock`, every git process holds it (shared) while it lives. A process can outlive a killed engine for
     a moment, and the next engine has to wait for its last write.
     """
 
@@ -132,11 +132,11 @@ class Git:
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
         """Run git. Returns its exit code (TIMED_OUT if it hangs), its output and what it wrote to stderr."""
-        words = git_command([f"--git-dir={self.folder}", *arguments], settings)
+        argv = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self.shared_lock() as handles:
             try:
                 process = await start_process(
-                    *words,
+                    *argv,
                     stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
@@ -145,7 +145,7 @@ class Git:
                     pass_fds=handles,
                 )
             except OSError as error:
-                raise StateFailed(f"cannot start {words[0]}: {error.strerror}") from error
+                raise StateFailed(f"cannot start {argv[0]}: {error.strerror}") from error
         try:
             async with asyncio.timeout(within_s):
                 out, stderr = await process.communicate(stdin or None)

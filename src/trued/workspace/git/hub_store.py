@@ -1,7 +1,7 @@
 """HubStore: the bare repository through which machines exchange commits, by ssh, https or a path.
 
 Everything is identified by its hash. A commit is pushed to refs/trued/<run>/commit/<hash>, a ref that is created once
-and never moved. Commits are fetched by hash, so it does no harm if somebody moves, replaces or deletes a ref.
+and never moved. Commits are fetched by hash, so it does no harm if a ref is moved, replaced or deleted.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ PATIENCE_S = 300.0  # how long to retry while the store does not answer: as long
 SILENCE_S = 10.0  # a git that prints nothing for this long is ended and started again; it has no timeout of its own
 AGAIN_S = 1.0  # pause before a retry
 # git prints this when all objects are transferred, so the store is reachable. After that, git may process the objects
-# of a large repository for minutes, on this or the other machine, and prints nothing.
+# of a large repository for minutes, on this or the other machine, without printing anything.
 _WENT_OVER = re.compile(rb"(?:Writing|Receiving) objects: 100%")
-PER_CALL = 200  # at most this many commits on one command line
+PER_CALL = 200  # commits on one command line, so that it stays far below the kernel's limit
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
 # ssh without a login: no key, ticket or password, and no reuse of a connection that the user has open. The identity of
-# the host is not checked, because an agent would not check it, either.
+# the host is not checked, because an agent would not check it either.
 ANYBODY = (
     f"{SSH} -o PreferredAuthentications=none -o ControlMaster=no -o ControlPath=none"
     " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
@@ -63,7 +63,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 # What git prints after the real reason, whatever that was.
-_ALWAYS_SAID = re.compile(
+_ALWAYS_PRINTED = re.compile(
     r"fatal: Could not read from remote|Please make sure you have the correct access|and the repository exists"
 )
 
@@ -78,16 +78,17 @@ def check_address(address: str) -> None:
     if not parts and not address.startswith("-") and (Path(address).is_absolute() or _SCP.fullmatch(address)):
         return
     what = f"{printable_address(address)} cannot be used as the hub's store"
-    raise BadInput(what, "[hub] store", "name a bare repository by ssh://…, https://…, or its absolute path")
+    raise BadInput(what, "[hub] store", "use a bare repository: ssh://…, https://…, or its absolute path")
 
 
 def printable_address(address: str) -> str:
     """The address in a form for people, without a login and without control characters."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(one for one in address if one.isprintable()))
+    return re.sub(r"(?<=://)[^/@\s]+@", "", "".join(character for character in address if character.isprintable()))
 
 
 def _without_login(address: str) -> str:
-    """The address for git: an http(s) address with a password loses user and password, any other stays as it is."""
+    """The address that git gets: an http(s) address with a password loses user and password, any other stays as it
+    is."""
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.password:
         return address
@@ -95,17 +96,17 @@ def _without_login(address: str) -> str:
 
 
 def _identity_files(command: str, home: Path) -> list[Path]:
-    """The private keys that a command line of ssh names: `-i KEY`, `-iKEY`, `-o IdentityFile=KEY`."""
+    """The private keys in a command line of ssh: `-i KEY`, `-iKEY`, `-o IdentityFile=KEY`."""
     try:
         words = shlex.split(command)
     except ValueError:
         words = command.split()
-    found = [key for option, key in pairwise(words) if option == "-i"]
-    found += [word[2:] for word in words if word.startswith("-i") and word != "-i"]
-    found += [
+    keys = [key for option, key in pairwise(words) if option == "-i"]
+    keys += [word[2:] for word in words if word.startswith("-i") and word != "-i"]
+    keys += [
         match[1] for word in words if (match := re.fullmatch(r"(?:-o)?identityfile[= ]\s*(.+)", word, re.IGNORECASE))
     ]
-    return [home / one.removeprefix("~/") for one in found]
+    return [home / key.removeprefix("~/") for key in keys]
 
 
 def _account_home() -> tuple[Path, ...]:
@@ -146,15 +147,17 @@ class HubStore:
         return (urlsplit(self.address).password or "") if "://" in self.address else ""
 
     def private_files(self) -> tuple[Path, ...]:
-        """Files that give access to the store, which no agent may see."""
+        """Files that give access to the store. Agents may not see them."""
         if self.folder:
             return (self.folder / "HEAD",)
         home = Path(self._environ.get("HOME") or Path.home())
         homes = dict.fromkeys((home, *_account_home()))  # both: ssh uses the account's home folder, not HOME
-        keys = (one for each in homes for one in (each / ".ssh").glob("*") if one.name not in ("known_hosts", "config"))
-        given = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_in_settings(), home)
-        named = (*(home / one for one in LOGINS), *(one for one in keys if one.suffix != ".pub"), *given)
-        return tuple(one for one in named if one.is_file())
+        keys = (
+            key for folder in homes for key in (folder / ".ssh").glob("*") if key.name not in ("known_hosts", "config")
+        )
+        configured = _identity_files(self._environ.get("GIT_SSH_COMMAND", "") or self._ssh_in_settings(), home)
+        named = (*(home / name for name in LOGINS), *(key for key in keys if key.suffix != ".pub"), *configured)
+        return tuple(path for path in named if path.is_file())
 
     def _ssh_in_settings(self) -> str:
         """`core.sshCommand` of the user and the machine; a repository's own does not count."""
@@ -170,7 +173,7 @@ class HubStore:
         if self.folder:
             return  # a folder of this machine: the sandbox hides it, and every run checks that
         bare = re.sub(r"(?<=://)[^/@\s]+@", "", self.address) if self.address.startswith("http") else self.address
-        code, _, _ = await self._once(("ls-remote", "--heads", "--", bare), NOBODY)
+        code, _, _ = await self._run_git(("ls-remote", "--heads", "--", bare), NOBODY)
         if code == 0:
             what = f"the store {self.name} can be read without a login, so agents could read it"
             raise BadInput(what, "[hub] store", "require a login for the store")
@@ -181,39 +184,47 @@ class HubStore:
 
         Raises StateFailed if the store does not answer or refuses.
         """
-        out = await self._insist(("ls-remote", "--", self._named, f"refs/trued/{run}/commit/*"), "read")
+        out = await self._run_with_retries(("ls-remote", "--", self._named, f"refs/trued/{run}/commit/*"), "read")
         pairs = (line.split("\t", 1) for line in out.splitlines() if "\t" in line)
         return {name: commit for commit, name in pairs}
 
     async def push(self, local: "Store", commits: Iterable[str]) -> None:
         """Push commits of the local store, each to a ref that is named by its hash. Existing refs stay as they are.
-        Raises StateFailed if somebody moved such a ref to another commit."""
+        Raises StateFailed if such a ref is at another commit."""
         wanted = sorted(set(commits))
-        for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
-            names = [local.ref(f"commit/{one}") for one in some]
+        for some in (wanted[start : start + PER_CALL] for start in range(0, len(wanted), PER_CALL)):
+            names = [local.ref(f"commit/{commit}") for commit in some]
             once = [f"--force-with-lease={name}:" for name in names]  # create the ref, never move it
-            own = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if self.folder else ()
-            words = ("push", "--progress", "--no-follow-tags", "--no-verify", "--recurse-submodules=no", *own, *once)
-            refs = [f"{one}:{name}" for one, name in zip(some, names, strict=True)]
-            await self._insist((*words, "--", self._named, *refs), "push to", local)
+            options = ("--receive-pack=git -c core.hooksPath=/dev/null receive-pack",) if self.folder else ()
+            arguments = (
+                "push",
+                "--progress",
+                "--no-follow-tags",
+                "--no-verify",
+                "--recurse-submodules=no",
+                *options,
+                *once,
+            )
+            refs = [f"{commit}:{name}" for commit, name in zip(some, names, strict=True)]
+            await self._run_with_retries((*arguments, "--", self._named, *refs), "push to", local)
 
     async def fetch(self, local: "Store", commits: Iterable[str]) -> None:
         """Fetch commits by hash, to refs of the local store. Git refuses an object whose hash is not the requested one.
         Raises StateFailed if the hub's store lacks a commit."""
         wanted = sorted(set(commits))
         quiet = ("--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
-        for some in (wanted[at : at + PER_CALL] for at in range(0, len(wanted), PER_CALL)):
-            refs = [f"+{one}:{local.ref(f'commit/{one}')}" for one in some]
-            await self._insist(("fetch", "--progress", *quiet, "--", self._named, *refs), "fetch from", local)
+        for some in (wanted[start : start + PER_CALL] for start in range(0, len(wanted), PER_CALL)):
+            refs = [f"+{commit}:{local.ref(f'commit/{commit}')}" for commit in some]
+            await self._run_with_retries(("fetch", "--progress", *quiet, "--", self._named, *refs), "fetch from", local)
 
     # -- git over the network ------------------------------------------------------------------------------------------
 
-    async def _insist(self, words: Sequence[str], doing: str, local: "Store | None" = None) -> str:
+    async def _run_with_retries(self, arguments: Sequence[str], doing: str, local: "Store | None" = None) -> str:
         """Run git and return its output; retry while the store does not answer, for at most `patience_s`."""
         until, may_begin_again = time.monotonic() + self.patience_s, True
         silence_s = self.silence_s
         while True:
-            code, out, stderr = await self._once(words, local=local, silence_s=silence_s)
+            code, out, stderr = await self._run_git(arguments, local=local, silence_s=silence_s)
             if code == 0:
                 return out
             why = _last(stderr)
@@ -227,31 +238,31 @@ class HubStore:
                 raise StateFailed(
                     f"cannot {doing} the store {self.name}, tried for {waited}: {why}; no work is lost, resume later"
                 )
-            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # wait longer: the store may be slow
+            silence_s = min(2 * silence_s, max(self.patience_s, silence_s))  # wait longer: the store might be slow
             await asyncio.sleep(AGAIN_S)
 
-    async def _once(
+    async def _run_git(
         self,
-        words: Sequence[str],
+        arguments: Sequence[str],
         more: Mapping[str, str] | None = None,
         *,
         local: "Store | None" = None,
         silence_s: float = 0.0,
     ) -> tuple[int | None, str, str]:
         """Run git once; return exit code (None: it printed nothing for too long), output and stderr."""
-        place = (f"--git-dir={local.folder}",) if local else ()
+        repository = (f"--git-dir={local.folder}",) if local else ()
         settings: tuple[str, ...] = (*SYNCED, *_PLAIN_PUSH, "protocol.version=2", "credential.interactive=false")
         settings += ("core.askPass=",)
         if self.password and not more:
             settings += ("credential.helper=", f"credential.helper={_LOGIN}")
-        own = more or {**self._login(), "GIT_SSH_COMMAND": await self._ssh()}
+        login = more or {**self._login(), "GIT_SSH_COMMAND": await self._ssh()}
         with local.git.shared_lock() if local else nullcontext(()) as handles:
             process = await start_process(
-                *git_command([*place, *words], settings, always=SETTINGS),
+                *git_command([*repository, *arguments], settings, always=SETTINGS),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=self._variables(own),
+                env=self._variables(login),
                 cwd=local.folder if local else None,
                 pass_fds=handles,
             )
@@ -278,10 +289,12 @@ class HubStore:
 
     def _variables(self, more: Mapping[str, str]) -> dict[str, str]:
         """The user's environment for git, so that the user's logins work; without prompts and most GIT_… variables."""
-        own = {name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT}
+        inherited = {
+            name: value for name, value in self._environ.items() if not name.startswith("GIT_") or name in _KEPT
+        }
         return {
             "PATH": os.defpath,
-            **own,
+            **inherited,
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "",
             "SSH_ASKPASS_REQUIRE": "never",
@@ -309,8 +322,8 @@ async def _read_output(process: Process, silence_s: float, at_the_end_s: float) 
         while True:
             before = len(out) + len(stderr)
             most_s = max(silence_s, at_the_end_s) if _WENT_OVER.search(stderr) else silence_s
-            _, left = await asyncio.wait(reading, timeout=most_s)
-            if not left:
+            _, unfinished = await asyncio.wait(reading, timeout=most_s)
+            if not unfinished:
                 break
             if len(out) + len(stderr) == before:
                 return None, "", f"{stderr.decode(errors='replace')}\nno answer within {most_s:g} s"
@@ -324,7 +337,7 @@ def _message_lines(stderr: str) -> list[str]:
     """Git's messages in a form for people, without progress, logins and control characters."""
     lines = [printable_address(line).strip() for line in re.split(r"[\r\n]+", stderr)]
     shown = [line for line in lines if line and not re.match(r"(?:remote: )?[A-Z][\w ]+:\s+\d+%|hint:|To |From ", line)]
-    return [line for line in shown if not _ALWAYS_SAID.match(line)] or shown
+    return [line for line in shown if not _ALWAYS_PRINTED.match(line)] or shown
 
 
 def _sentence(stderr: str) -> str:

@@ -19,7 +19,7 @@ from trued.workspace.git.store import ENGINE, CommitAuthor, Store
 from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
-MOST_NAMED = 5  # at most this many files listed in one sentence
+MOST_NAMED = 5
 # The user's filters and line endings apply, so that files look as the user's own git would write them. Hooks do not
 # run, because agents could have written them if core.hooksPath is inside the working tree.
 QUIET = (
@@ -32,8 +32,8 @@ QUIET = (
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 USAGE = 129  # git's exit code for options that it does not know
-_NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings that name no file which git runs or reads
-# Settings whose whole value is a path. Other values may be commands, and are split into words (`_BETWEEN_WORDS`).
+_NOT_READ = ("alias.", "branch.", "safe.", "maintenance.")  # settings without a file that git runs or reads
+# Settings whose whole value is a path. Other values can be commands, and are split into words (`_BETWEEN_WORDS`).
 _HOOKS_PATH = "core.hookspath"
 _PATHS = (_HOOKS_PATH, "core.attributesfile")
 # The hooks of `git help hooks` that a user's own git runs
@@ -65,7 +65,7 @@ class TargetBranch:
         return out.split()
 
     async def person(self, when: float) -> dict[str, str]:
-        """Git's environment variables that name the user as author, or the engine if the user's git has no identity."""
+        """Git's environment variables for the author: the user, or the engine if the user's git has no identity."""
         who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
@@ -80,38 +80,40 @@ class TargetBranch:
 
     async def used_by_git(self) -> set[str]:
         """Files and folders of the project that the user's own git runs or reads by itself: hooks, included settings,
-        and what other settings name. Aliases are left out, because git runs them only if the user asks for them.
-        Settings that list repositories are left out, too: `safe.directory` may be `/app`, and that must not be taken
+        and paths in other settings. Aliases are left out, because git runs them only if the user asks for them.
+        Settings that list repositories are also left out: `safe.directory` can be `/app`, and that must not be taken
         for the project's folder `app`."""
         roots = [path for path, _ in await self._worktrees()]
         settings = await self._settings(roots)
-        found = [origin.removeprefix("file:") for origin, _ in settings]
+        paths = [origin.removeprefix("file:") for origin, _ in settings]
         for origin, setting in settings:
             key, _, value = setting.partition("\n")
             if key.startswith("include") and key.endswith(".path"):  # relative to the file that includes it
-                found.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
+                paths.append(str(Path(origin.removeprefix("file:")).parent / self._expanded(value)))
             elif not key.startswith(_NOT_READ):
-                words = [one for one in _BETWEEN_WORDS.split(value) if "/" in one or "." in one]
-                found += [self._expanded(one) for one in (*words, *([value] if key in _PATHS else []))]
-                # A word may begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x.
-                # The rest may be a path in the project.
-                found += [one.partition("/")[2] for one in words if one.startswith(("/", "$")) and len(one) > 1]
+                path_words = [path for path in _BETWEEN_WORDS.split(value) if "/" in path or "." in path]
+                paths += [self._expanded(path) for path in (*path_words, *([value] if key in _PATHS else []))]
+                # A word can begin with a variable or command: $PWD/tools/x, $(git rev-parse --show-toplevel)/tools/x.
+                # The rest can be a path in the project.
+                paths += [
+                    word.partition("/")[2] for word in path_words if word.startswith(("/", "$")) and len(word) > 1
+                ]
             if key == _HOOKS_PATH:
-                # List each hook, too: it may be a link into the project, and the folder may be the project itself.
-                found += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
-        hooks = Path(await self.store.source()) / "hooks"  # it or the files in it may be links into the project
-        found += map(str, (hooks, *hooks.glob("*")))
-        return {inside for one in found for root in roots for inside in _inside(root, one)}
+                # Also list each hook: it can be a link into the project, and the folder can be the project itself.
+                paths += [f"{self._expanded(value)}/{hook}" for hook in _HOOKS]
+        hooks = Path(await self.store.source()) / "hooks"  # it or the files in it can be links into the project
+        paths += map(str, (hooks, *hooks.glob("*")))
+        return {inside for path in paths for root in roots for inside in _inside(root, path)}
 
     async def _settings(self, roots: Sequence[Path]) -> list[tuple[str, str]]:
-        """The settings of the user's git, each with the file that it is from. A working tree may have its own."""
-        found = dict[tuple[str, str], None]()
+        """The settings of the user's git, each with the file that it is from. A working tree can have its own."""
+        settings_by_origin = dict[tuple[str, str], None]()
         for within in (None, *(root for root in roots if root.is_dir())):
-            words = ("config", "--list", "--includes", "--show-origin", "-z")
-            _, out, _ = await self._git(*words, within=within)
+            arguments = ("config", "--list", "--includes", "--show-origin", "-z")
+            _, out, _ = await self._git(*arguments, within=within)
             origins, settings = (out.split("\0")[first::2] for first in (0, 1))
-            found |= dict.fromkeys(zip(origins, settings, strict=False))
-        return [*found]
+            settings_by_origin |= dict.fromkeys(zip(origins, settings, strict=False))
+        return [*settings_by_origin]
 
     def _expanded(self, path: str) -> str:
         """The path, with the user's home folder in place of `~`."""
@@ -129,28 +131,28 @@ class TargetBranch:
         changed = await self.store.changed_files(old, new)
         for tree in trees:
             await self._require_clean(tree, new)
-            if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
-                what = f"landing would overwrite uncommitted files in {tree}: {_few_paths(there)}"
+            if occupied := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
+                what = f"landing would overwrite uncommitted files in {tree}: {_few_paths(occupied)}"
                 raise BadInput(what, then="commit them or move them away, then land again")
         return trees
 
     async def _require_no_rebase(self) -> None:
         """Raise BadInput if the branch is being rebased."""
         common = Path(await self.store.source())
-        for place in (common, *(common / "worktrees").glob("*")):
+        for folder in (common, *(common / "worktrees").glob("*")):
             for name in _HELD:
-                file = place / name
+                file = folder / name
                 if file.is_file() and file.read_text(errors="replace").strip() == self.ref:
                     raise BadInput(f"{self.branch} is being rebased", then="finish it first: git rebase --continue")
 
     async def _trees(self) -> tuple[Path, ...]:
         """Working trees that have the branch checked out."""
-        found = [path for path, ref in await self._worktrees() if ref == self.ref]
-        for tree in found:
+        trees = [path for path, ref in await self._worktrees() if ref == self.ref]
+        for tree in trees:
             if not (tree / ".git").exists():
                 what = f"{self.branch} is checked out in {tree}, which does not exist"
                 raise BadInput(what, then="run `git worktree prune`, then land again")
-        return tuple(found)
+        return tuple(trees)
 
     async def _worktrees(self) -> list[tuple[Path, str]]:
         """All working trees of the repository, each with the branch that is checked out there ("" for none)."""
@@ -163,8 +165,9 @@ class TargetBranch:
         entries = [
             dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line) for entry in out.split("\0\0")
         ]
-        trees = [one for one in entries if "worktree" in one and "bare" not in one]  # a bare repository is listed, too
-        return [(Path(one["worktree"]), one.get("branch", "")) for one in trees]
+        # Git also lists a bare repository, which has no working tree.
+        trees = [entry for entry in entries if "worktree" in entry and "bare" not in entry]
+        return [(Path(tree["worktree"]), tree.get("branch", "")) for tree in trees]
 
     async def _require_clean(self, tree: Path, new: str) -> None:
         """Raise BadInput if the tree has uncommitted changes or an unfinished operation."""
@@ -181,8 +184,15 @@ class TargetBranch:
             raise BadInput(what, then="commit them or `git stash` them, then land again")
 
     async def _status(self, tree: Path) -> list[str]:
-        words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
-        code, out, stderr = await self._git(*words, within=tree)
+        arguments = (
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=no",
+            "--ignore-submodules=all",
+        )
+        code, out, stderr = await self._git(*arguments, within=tree)
         if code != 0:
             raise BadInput(f"git cannot read {tree}: {last_line(stderr)}", then="try `git status` there")
         return [row for row in out.split("\0") if row]
@@ -201,15 +211,15 @@ class TargetBranch:
         name = f"landing/{commit}"
         await self.store.set_ref(name, commit)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
-        words = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
+        arguments = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-        code, _, stderr = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
+        code, _, stderr = await self._git(*arguments, str(self.store.folder), self.store.ref(name), more=more)
         if code != 0:
             raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {last_line(stderr)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
-        """Move files first and the branch last, while git locks the branch. A move by somebody else
-        meanwhile is not overwritten. If moving fails, restores the files and raises BadInput."""
+        """Move files first and the branch last, while git locks the branch. If another process moved the branch
+        meanwhile, its move is not overwritten. If moving fails, restores the files and raises BadInput."""
         done: list[Path] = []
         async with self._locked(old, new, why) as commit:
             try:
@@ -240,9 +250,9 @@ class TargetBranch:
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_RefTransaction"]:
         """A transaction on the branch's ref. It changes nothing unless it is committed."""
-        words = await self._git_command("update-ref", "-m", why, "--stdin")
+        argv = await self._git_command("update-ref", "-m", why, "--stdin")
         process = await start_process(
-            *words,
+            *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -260,13 +270,13 @@ class TargetBranch:
     # -- git -----------------------------------------------------------------------------------------------------------
 
     def _variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
-        return {**self._environ, **own, **(more or {})}
+        fixed = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+        return {**self._environ, **fixed, **(more or {})}
 
     async def _git_command(self, *arguments: str, within: Path | None = None) -> list[str]:
-        place = ["-C", str(within)] if within else [f"--git-dir={await self.store.source()}"]
+        location = ["-C", str(within)] if within else [f"--git-dir={await self.store.source()}"]
         settings = [word for setting in QUIET for word in ("-c", setting)]
-        return [shutil.which("git", path=self._environ.get("PATH")) or "git", *place, *settings, *arguments]
+        return [shutil.which("git", path=self._environ.get("PATH")) or "git", *location, *settings, *arguments]
 
     async def _git(
         self, *arguments: str, within: Path | None = None, more: Mapping[str, str] | None = None
@@ -334,11 +344,11 @@ def _refusal(branch: str, stderr: str) -> tuple[str, str, str]:
 
 
 def _inside(root: Path, path: str) -> Iterator[str]:
-    """Yield the path relative to the working tree `root` twice: as written, and with links followed. A result that is
-    not below `root`, or is in its `.git`, is left out."""
+    """Yield the path relative to the working tree `root` twice: as written, and with links followed. A result outside
+    `root`, or in its `.git`, is left out."""
     whole = root / path
-    for top, place in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
-        inside = os.path.relpath(place, top)
+    for top, absolute in ((root, os.path.normpath(whole)), (os.path.realpath(root), os.path.realpath(whole))):
+        inside = os.path.relpath(absolute, top)
         if inside.split("/")[0] not in (".", "..", ".git"):
             yield inside
 
@@ -353,12 +363,12 @@ def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -
 def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
-        place = "/".join(parts[:depth])
+        ancestor = "/".join(parts[:depth])
         try:
-            mode = os.lstat(tree / place).st_mode
+            mode = os.lstat(tree / ancestor).st_mode
         except OSError:
             return False
-        if place in before:  # a tracked file is not in the way: the landing removes it
+        if ancestor in before:  # a tracked file is not in the way: the landing removes it
             return False
         if not stat.S_ISDIR(mode):
             return True

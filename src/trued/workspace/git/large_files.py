@@ -20,7 +20,7 @@ POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
 )
 POINTER_BYTES = 1024  # the LFS specification allows no larger pointer
-DEPTH = 3  # at most this many levels of submodules in submodules
+DEPTH = 3  # levels of submodules in submodules
 PIECE_BYTES = 1 << 20
 
 
@@ -32,7 +32,7 @@ async def complete_checkout(store: Store, base: str, commit: str, work: Path, in
 
 
 async def files_of_submodules(store: Store, base: str, commit: str) -> dict[str, str]:
-    """Path → blob of the files in the submodules of `commit` that the base has, too, and that are on this machine."""
+    """Path → blob of the files in those submodules of `commit` that are also in the base and on this machine."""
     return await _Submodules(store, Path()).files(base, commit)
 
 
@@ -57,10 +57,10 @@ def _replace_pointers(work: Path, paths: list[str], objects: Path) -> list[str]:
         file = work / path
         try:
             small = file.lstat().st_size <= POINTER_BYTES
-            found = POINTER.match(file.read_bytes()) if small else None
+            pointer = POINTER.match(file.read_bytes()) if small else None
         except OSError:
             continue
-        if found and not _replace_pointer(file, objects, found.group(1).decode(), int(found.group(2))):
+        if pointer and not _replace_pointer(file, objects, pointer.group(1).decode(), int(pointer.group(2))):
             lost.append(f"{path}: the repository has only a pointer to its content; `git lfs pull` fetches the content")
     return lost
 
@@ -92,7 +92,7 @@ def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
 
 
 class _Submodules:
-    """The submodules of the user's repository that the base names."""
+    """The submodules of the user's repository that are in the base."""
 
     def __init__(self, store: Store, index: Path) -> None:
         self.store, self.index = store, index
@@ -100,67 +100,67 @@ class _Submodules:
     async def bring(
         self, base: str, commit: str, work: Path, source: Path | None = None, depth: int = DEPTH
     ) -> list[str]:
-        """Check out the submodules of `commit` that the base has, too. Returns sentences about what is missing.
+        """Check out the submodules of `commit` that are also in the base. Returns sentences about what is missing.
         `source`: the repository that contains the submodules: the user's own, or a submodule."""
-        wanted = await self.store.links(base)
-        here = wanted if commit == base else await self.store.links(commit)
-        if not here or not depth:
+        base_links = await self.store.links(base)
+        head_links = base_links if commit == base else await self.store.links(commit)
+        if not head_links or not depth:
             return []
-        places = await self._places(base, source or Path(await self.store.source())) if wanted else {}
+        sources = await self._source_folders(base, source or Path(await self.store.source())) if base_links else {}
         missing = [
             f"{path}: the submodule is not checked out, because the base does not have it"
-            for path in here
-            if path not in wanted
+            for path in head_links
+            if path not in base_links
         ]
-        for path in sorted(path for path in here if path in wanted):
-            place = places.get(path)
-            if place is None or not await self._check_out(here[path], place, work / path):
+        for path in sorted(path for path in head_links if path in base_links):
+            source_folder = sources.get(path)
+            if source_folder is None or not await self._check_out(head_links[path], source_folder, work / path):
                 missing.append(f"{path}: the submodule is missing; `git submodule update --init` fetches it")
                 continue
-            missing += await self.bring(here[path], here[path], work / path, place, depth - 1)
+            missing += await self.bring(head_links[path], head_links[path], work / path, source_folder, depth - 1)
         return missing
 
     async def files(
         self, base: str, commit: str, source: Path | None = None, depth: int = DEPTH, above: str = ""
     ) -> dict[str, str]:
         """What `bring` would check out: path → blob."""
-        wanted = await self.store.links(base)
-        here = wanted if commit == base else await self.store.links(commit)
-        shared = [path for path in here if path in wanted] if depth else []
-        places = await self._places(base, source or Path(await self.store.source())) if shared else {}
-        found: dict[str, str] = {}
+        base_links = await self.store.links(base)
+        head_links = base_links if commit == base else await self.store.links(commit)
+        shared = [path for path in head_links if path in base_links] if depth else []
+        sources = await self._source_folders(base, source or Path(await self.store.source())) if shared else {}
+        blobs: dict[str, str] = {}
         for path in shared:
-            inner, place, folder = here[path], places.get(path), f"{above}{path}/"
-            if place is None or not await self._fetch(inner, place):
+            inner, source_folder, folder = head_links[path], sources.get(path), f"{above}{path}/"
+            if source_folder is None or not await self._fetch(inner, source_folder):
                 continue
-            found |= {f"{folder}{name}": blob for name, (_, blob) in (await self.store.entries(inner)).items()}
-            found |= await self.files(inner, inner, place, depth - 1, folder)
-        return found
+            blobs |= {f"{folder}{name}": blob for name, (_, blob) in (await self.store.entries(inner)).items()}
+            blobs |= await self.files(inner, inner, source_folder, depth - 1, folder)
+        return blobs
 
-    async def _places(self, commit: str, source: Path) -> dict[str, Path]:
+    async def _source_folders(self, commit: str, source: Path) -> dict[str, Path]:
         """Path of a submodule → the folder in which the user's git keeps it."""
-        words = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
-        code, out, _ = await self.store.git.attempt(*words)
-        found: dict[str, Path] = {}
+        arguments = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
+        code, out, _ = await self.store.git.attempt(*arguments)
+        folders: dict[str, Path] = {}
         for entry in out.decode(errors="replace").split("\0") if code == 0 else ():
             key, _, path = entry.partition("\n")
             name = key.removeprefix("submodule.").removesuffix(".path")
             top = source / "modules"
-            for place in (top / name, source.parent / path / ".git"):
-                inside = Path(os.path.realpath(place)).is_relative_to(os.path.realpath(source.parent))
-                if key and inside and ".." not in PurePosixPath(name).parts and (place / "objects").is_dir():
-                    found.setdefault(path, place)
-        return found
+            for folder in (top / name, source.parent / path / ".git"):
+                inside = Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(source.parent))
+                if key and inside and ".." not in PurePosixPath(name).parts and (folder / "objects").is_dir():
+                    folders.setdefault(path, folder)
+        return folders
 
-    async def _fetch(self, commit: str, place: Path) -> bool:
+    async def _fetch(self, commit: str, source: Path) -> bool:
         try:
-            await self.store.bring(str(place), commit, f"module/{commit}", depth=1)
+            await self.store.bring(str(source), commit, f"module/{commit}", depth=1)
         except BadInput:
             return False
         return True
 
-    async def _check_out(self, commit: str, place: Path, work: Path) -> bool:
-        if not await self._fetch(commit, place):
+    async def _check_out(self, commit: str, source: Path, work: Path) -> bool:
+        if not await self._fetch(commit, source):
             return False
         work.mkdir(parents=True, exist_ok=True)
         await self.store.check_out(commit, work, self.index)

@@ -16,10 +16,10 @@ async def merge_commits(store: Store, ours: str, theirs: str, author: CommitAuth
         return MergeResult(theirs)
     if await has_ancestor(store, ours, theirs):
         return MergeResult(ours)
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, stderr = await store.git.attempt(*words)
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    code, out, stderr = await store.git.attempt(*arguments)
     if code not in (0, CONFLICT):
-        raise GitFailed(words, stderr)
+        raise GitFailed(arguments, stderr)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     commit = await store.commit(tree, (ours, theirs), author, message)
     await store.set_ref(f"joined/{commit}", commit)

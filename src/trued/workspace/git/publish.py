@@ -12,22 +12,21 @@ STALE_S = 60.0  # moving a branch takes less than a minute, so an older lock bel
 async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...], side: bool = False) -> str:
     """Fast-forward `branch` to `head`, or create it. Returns "", or the reason why that failed.
 
-    `began`: commits of the user from which the run may have started the branch. A branch that is neither at one of
-    these commits nor where this run left it was moved by somebody else, and stays there. `side`: this is not the run's
-    main branch.
+    `began`: commits of the user from which the run may have started the branch. If the branch is at any
+    other commit, and this run did not leave it there, it is not moved. `side`: this is not the run's main branch.
     """
     ref, under = f"refs/heads/{branch}", f"side/{hashlib.sha256(branch.encode()).hexdigest()[:12]}/" if side else ""
     mine, newest = f"{under}published", f"{under}head"
     user = Git(Path(await store.source()), store.git.lock)
     store.remove_broken_refs(mine, newest)
-    _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
-    now = found.decode().strip()
+    _, listed, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
+    now = listed.decode().strip()
     if now == head:
         return ""
     # The ref `head` is set before the branch moves, the ref `published` after it. So an earlier call left the branch at
     # one of these two commits.
     ours = await store.refs(mine, newest)
-    if now and len(ours) < 2:  # a power cut may have lost one of them: the branch may be at any commit of this run
+    if now and len(ours) < 2:  # a power cut can lose one of them: the branch could be at any commit of this run
         ours |= await store.refs("record/", "taken/")
     if now and now not in (*ours.values(), *began):
         return f"somebody else moved {branch} to {now[:12]}; the work of this run is {head[:12]}"
@@ -53,6 +52,6 @@ def _why_not(branch: str, stderr: str, lock: Path) -> str:
         return f"git could not move {branch}: it is locked; if no git is running there, delete {lock}"
     if "checked out" in stderr or "current branch" in stderr:
         return f"{branch} is checked out in a working tree; switch that working tree to another branch"
-    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # --quiet may hide why
+    if not stderr.strip() or "rejected" in stderr or "non-fast-forward" in stderr:  # --quiet can hide why
         return f"somebody else moved {branch}; it is not overwritten"
     return f"git could not move {branch}: {last_line(stderr)}"

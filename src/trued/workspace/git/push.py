@@ -18,8 +18,8 @@ async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) ->
 
     `objects`: a folder that has the commit, in case the user's repository does not.
     """
-    words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
-    code, _, stderr = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(objects)})
+    arguments = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
+    code, _, stderr = await _users_git(repo, arguments, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": as_alternate(objects)})
     if code is None:
         return f"git could not push to {_without_secrets(remote)}: no answer within {WITHIN_S:g} s"
     return "" if code == 0 else _why(remote, ref, stderr)
@@ -31,7 +31,7 @@ async def tip_at(repo: Path, remote: str, branch: str) -> str:
     return listed.split("\t")[0].strip() if code == 0 else ""
 
 
-async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) -> tuple[int | None, str, str]:
+async def _users_git(repo: Path, arguments: Sequence[str], more: Mapping[str, str]) -> tuple[int | None, str, str]:
     """Run git as the user would. Returns exit code (None: it timed out), output and stderr."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT},
@@ -40,7 +40,7 @@ async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) 
         "LC_ALL": "C",
     }
     process = await asyncio.create_subprocess_exec(
-        *(shutil.which("git") or "git", "-C", str(repo), *words),
+        *(shutil.which("git") or "git", "-C", str(repo), *arguments),
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -59,14 +59,14 @@ _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL
 
 
 def _why(remote: str, ref: str, stderr: str) -> str:
-    branch, place = ref.removeprefix("refs/heads/"), _without_secrets(remote)
+    branch, target = ref.removeprefix("refs/heads/"), _without_secrets(remote)
     if "non-fast-forward" in stderr or "fetch first" in stderr or "[rejected]" in stderr:
-        return f"{branch} at {place} has other commits; it is not overwritten"
+        return f"{branch} at {target} has other commits; it is not overwritten"
     if "Authentication failed" in stderr or "could not read Username" in stderr or "Permission denied" in stderr:
-        return f"git is not allowed to push to {place}: log in with git first, or check your permissions there"
-    return f"git could not push {branch} to {place}: {_without_secrets(last_line(stderr))}"
+        return f"git is not allowed to push to {target}: log in with git first, or check your permissions there"
+    return f"git could not push {branch} to {target}: {_without_secrets(last_line(stderr))}"
 
 
 def _without_secrets(text: str) -> str:
     """The text without passwords in addresses and without control characters."""
-    return _SECRET.sub("…", "".join(one for one in text if one.isprintable()))
+    return _SECRET.sub("…", "".join(character for character in text if character.isprintable()))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.support.path_sets import includes_path
-from trued.support.redaction import printable
+from trued.support.plain_text import printable
 from trued.workspace.git.command import GitFailed
 from trued.workspace.git.store import CommitAuthor, Store
 
@@ -24,13 +24,13 @@ class RebaseResult:
 
     commit: str = ""
     conflicts: tuple[str, ...] = ()
-    at: str = ""  # first line of the commit that could not be applied
+    at: str = ""  # first line of the message of the commit that could not be applied
     replaced: tuple[str, ...] = ()  # the target's files that were replaced by the head's
 
 
 @dataclass(frozen=True, slots=True)
 class HeadViews:
-    """Files that describe how a head was made, such as plans and logs. The target may have another run's files at the
+    """Files that describe how a head was made, such as plans and logs. The target can have another run's files at the
     same paths. They cannot be merged as text, so the head's files replace the target's, which stay in the history."""
 
     paths: tuple[str, ...]
@@ -66,21 +66,21 @@ async def rebase_commits(store: Store, base: str, head: str, onto: str, views: H
 async def merge_into(
     store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
 ) -> RebaseResult:
-    """Merge `head` into `onto`. `who`: git's environment variables that name the author."""
+    """Merge `head` into `onto`. `who`: git's environment variables for the author."""
     await require_merge_tree(store)
     ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
     made = await _merge_trees(store, ours if replaced else onto, head)
     if made.conflicts:
         return replace(made, at=await _subject(store, head))
-    words = ("commit-tree", made.commit, "-p", onto, "-p", head)
-    commit = await store.git.line(*words, stdin=f"{message}\n".encode(), variables=who)
+    arguments = ("commit-tree", made.commit, "-p", onto, "-p", head)
+    commit = await store.git.line(*arguments, stdin=f"{message}\n".encode(), variables=who)
     await store.set_ref(f"landing/{commit}", commit)
     return RebaseResult(commit, replaced=await _replaced_files(store, replaced, onto, commit))
 
 
-async def merge_base(store: Store, one: str, other: str) -> str:
+async def merge_base(store: Store, commit: str, other: str) -> str:
     """The newest commit that two histories have in common; "" if there is none."""
-    code, out, _ = await store.git.attempt("merge-base", one, other)
+    code, out, _ = await store.git.attempt("merge-base", commit, other)
     return out.decode().strip() if code == 0 else ""
 
 
@@ -95,8 +95,8 @@ async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
 async def require_merge_tree(store: Store) -> None:
     """Raise BadInput if this git is too old to merge without a working tree."""
     version = await store.git.line("version")
-    found = _VERSION.search(version)
-    if found and (int(found[1]), int(found[2])) < NEEDED:
+    version_match = _VERSION.search(version)
+    if version_match and (int(version_match[1]), int(version_match[2])) < NEEDED:
         raise BadInput(f"{version} cannot merge without a working tree", then="install git 2.38 or newer")
 
 
@@ -114,31 +114,31 @@ async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | 
 
 
 async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
-    """Those of the `paths` at which `before` has a file that `after` lacks or has with other content."""
+    """Return the `paths` at which `before` has a file that `after` lacks or has with other content."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
 async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
     """Merge two commits; the result contains a tree instead of a commit."""
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, stderr = await store.git.attempt(*words)
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    code, out, stderr = await store.git.attempt(*arguments)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     if code == 0:
         return RebaseResult(tree)
     if code == CONFLICT:
         return RebaseResult(conflicts=tuple(dict.fromkeys(name for name in files if name)))
     if "unrelated histories" in stderr:
-        raise BadInput("the branch has no history in common with the run", then="name another one with --onto")
-    raise GitFailed(words, stderr)
+        raise BadInput("the branch has no history in common with the run", then="choose another one with --onto")
+    raise GitFailed(arguments, stderr)
 
 
 async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> str:
     """The same commit with another tree and parent."""
     raw = await store.git("cat-file", "commit", commit)
     head, _, message = raw.partition(b"\n\n")
-    kept = [line for line in head.split(b"\n") if line.startswith(KEPT)]
-    lines = [f"tree {tree}".encode(), f"parent {parent}".encode(), *kept]
+    kept_lines = [line for line in head.split(b"\n") if line.startswith(KEPT)]
+    lines = [f"tree {tree}".encode(), f"parent {parent}".encode(), *kept_lines]
     return await store.git.line(
         "hash-object", "-t", "commit", "-w", "--stdin", stdin=b"\n".join(lines) + b"\n\n" + message
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.workspace.git.command import SETTINGS, git_command, git_environment, last_line, printable_path
-from trued.workspace.git.commit_lookup import holds_git
+from trued.workspace.git.commit_lookup import is_git_folder
 from trued.workspace.git.store import ENGINE, ROLE, CommitAuthor
 
 # For git's --format. Only the last trailer counts: the engine appends it, and agents may write others before it.
@@ -35,7 +35,7 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     """
     where = _resolve_path(path)
     if not where.exists():
-        raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
+        raise BadInput(f"{where} does not exist", then="use a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
     root, common = _root_and_common(folder)
     code, head, stderr = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -51,11 +51,11 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
 def person_of(root: Path, environ: Mapping[str, str]) -> str:
     """The user's name and address in the git configuration of this repository, "Ada <ada@example.org>"; "" if not
     set."""
-    kept = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
-    variables = {name: environ[name] for name in kept if name in environ} | {"GIT_CONFIG_NOSYSTEM": "1"}
-    words = ("git", "-c", "user.useConfigOnly=true", "-c", "safe.directory=*", "var", "GIT_AUTHOR_IDENT")
+    names = ("PATH", "HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")
+    variables = {name: environ[name] for name in names if name in environ} | {"GIT_CONFIG_NOSYSTEM": "1"}
+    argv = ("git", "-c", "user.useConfigOnly=true", "-c", "safe.directory=*", "var", "GIT_AUTHOR_IDENT")
     ran = subprocess.run(
-        words, cwd=root, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+        argv, cwd=root, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
     )
     name, _, rest = ran.stdout.decode(errors="replace").strip().partition(" <")
     mail = rest.rpartition(">")[0]
@@ -89,8 +89,8 @@ def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | N
     committed none. An agent cannot fake such a commit, because an agent's work is committed under its role's name (as
     author or last trailer)."""
     tip = tip_of(root, branch)
-    words = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
-    for line in _git(root, "log", *words)[1].splitlines() if tip else ():
+    arguments = ("--no-merges", "--topo-order", f"--format=%an%x09%cn%x09%H%x09{ROLES}", tip, "--", file)
+    for line in _git(root, "log", *arguments)[1].splitlines() if tip else ():
         author, committer, commit, roles = line.rsplit("\t", 3)
         code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
         by_engine = roles.rpartition(",")[2] == ENGINE if roles else author == committer == ENGINE
@@ -101,7 +101,7 @@ def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | N
 
 @dataclass(frozen=True, slots=True)
 class BranchStart:
-    """The user's commit from which a run's branch started, or why it cannot be found."""
+    """The user's commit from which a run's branch started, or why it is unknown."""
 
     base: str = ""
     why: str = ""
@@ -143,9 +143,9 @@ def _start_without_commits(root: Path, tip: str) -> BranchStart:
 
 
 def resolve_ancestor(root: Path, tip: str, name: str) -> str:
-    """The commit that the user named, if it is a proper ancestor of `tip`; otherwise ""."""
-    code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    commit = found.strip()
+    """The commit of the revision `name`, if it is a proper ancestor of `tip`; otherwise ""."""
+    code, full_hash, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    commit = full_hash.strip()
     above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
     return commit if above else ""
 
@@ -169,15 +169,15 @@ def blocking_file(root: Path, folder: str) -> str:
 
 def list_branches(root: Path, prefix: str) -> tuple[str, ...]:
     """Branches below a prefix, the newest first."""
-    words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
-    return tuple(_git(root, *words)[1].split())
+    arguments = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
+    return tuple(_git(root, *arguments)[1].split())
 
 
 def _resolve_path(path: str | Path) -> Path:
     try:
         return Path(path).expanduser().resolve()
     except RuntimeError:
-        raise BadInput(f"there is no folder {str(path)!a}", then="name a folder inside a git repository") from None
+        raise BadInput(f"there is no folder {str(path)!a}", then="use a folder inside a git repository") from None
     except FileNotFoundError:
         raise BadInput("the current folder no longer exists", then="change to another one") from None
 
@@ -188,37 +188,44 @@ def _root_and_common(folder: Path) -> tuple[Path, Path]:
     )
     answers = out.split("\n")
     if answers[0] == "true":
-        raise BadInput(f"{folder} is a bare repository", then="name a clone of it that has a working tree")
+        raise BadInput(f"{folder} is a bare repository", then="use a clone of it that has a working tree")
     if "dubious ownership" in stderr:
         raise BadInput(
             f"{folder} belongs to another user",
             then=f"if you trust it: git config --global --add safe.directory {folder}",
         )
     if code != 0 and "work tree" in stderr:
-        raise BadInput(f"{folder} is inside a .git folder", then="name the folder of the working tree")
+        raise BadInput(f"{folder} is inside a .git folder", then="use the folder of the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="run `git init` and commit, then try again")
     if len(answers) != 4 or printable_path(out) != out:
-        raise BadInput(
-            f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
-        )
-    nearest = next((one for one in (folder, *folder.parents) if (one / ".git").exists() or holds_git(one)), folder)
-    if holds_git(nearest) and not (nearest / ".git").exists():  # not trusted: a commit can bring it, with any settings
-        raise BadInput(f"{nearest} looks like a bare repository", then="name the folder that holds the working tree")
+        raise BadInput(f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="rename the folder")
+    nearest = next(
+        (
+            candidate
+            for candidate in (folder, *folder.parents)
+            if (candidate / ".git").exists() or is_git_folder(candidate)
+        ),
+        folder,
+    )
+    if (
+        is_git_folder(nearest) and not (nearest / ".git").exists()
+    ):  # not trusted: a commit can bring it, with any settings
+        raise BadInput(f"{nearest} looks like a bare repository", then="use the folder that contains the working tree")
     return Path(answers[2]), Path(answers[1])
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
-    # The user's own filters may run here, as in any `git status`. Nothing is written, not even the index.
-    words = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
-    code, out, _ = _git(root, *words, variables=_only_users_filters(root))
+    # The user's own filters can run now, as in any `git status`. Nothing is written, not even the index.
+    arguments = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+    code, out, _ = _git(root, *arguments, variables=_only_users_filters(root))
     return tuple(printable_path(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
 
 
 def _only_users_filters(root: Path) -> dict[str, str]:
-    """Environment variables that make git ignore the filters in the repository's own configuration, which may have come
-    with the repository. The user's own filters are used. Exception: if the repository adds a `process` to a filter of
-    the user, git does not run that filter at all, because a `process` can be emptied but not unset."""
+    """Environment variables that make git ignore the filters in the repository's own configuration, because they could
+    have come with the repository. The user's own filters are used. Exception: if the repository adds a `process` to a
+    filter of the user, git does not run that filter at all, because a `process` can be emptied but not unset."""
     _, listed, _ = _git(root, "config", "--list", "--includes", "--show-scope", "-z")
     users: dict[str, str] = {}
     named: set[str] = set()
@@ -230,9 +237,9 @@ def _only_users_filters(root: Path) -> dict[str, str]:
             users |= {key: value} if scope in ("system", "global") else {}
     # variables are used, because a name with "=" in it cannot be given on the command line
     pairs = [(key, users.get(key, "false" if key.endswith(".required") else "")) for key in sorted(named)]
-    given = {f"GIT_CONFIG_KEY_{at}": key for at, (key, _) in enumerate(pairs)}
-    given |= {f"GIT_CONFIG_VALUE_{at}": value for at, (_, value) in enumerate(pairs)}
-    return {**given, "GIT_CONFIG_COUNT": str(len(pairs))}
+    numbered = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(pairs)}
+    numbered |= {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(pairs)}
+    return {**numbered, "GIT_CONFIG_COUNT": str(len(pairs))}
 
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
@@ -241,12 +248,12 @@ def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = No
         variables.pop(name)
     with contextlib.suppress(RuntimeError):  # no HOME, and a user unknown to the system
         variables["HOME"] = str(Path.home())
-    words = git_command(
+    argv = git_command(
         arguments, always=[setting for setting in SETTINGS if not setting.startswith("core.excludesFile")]
     )
     try:
         ran = subprocess.run(
-            words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+            argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
         )
     except FileNotFoundError:
         raise BadInput("git is not installed", then="install git 2.36 or newer") from None

@@ -1,4 +1,4 @@
-"""Makes a `.git` for a clean room, like that of a shallow clone, because a project's code or tests may ask git."""
+"""Makes a `.git` for a clean room, like that of a shallow clone, because a project's code or tests might run git."""
 
 import hashlib
 import re
@@ -12,23 +12,23 @@ from trued.workspace.git.store import Store
 BRANCH = "main"
 TEMPLATES = Path("/usr/share/git-core/templates")  # what git itself copies into a new repository
 SHA1 = 40  # characters of a SHA-1 hash
-FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # need not last: it is removed with its room
+FAST = ("core.fsync=none", "core.compression=0", "pack.threads=1")  # it need not last: it is removed with its room
 _ORIGIN = re.compile(r'^\[remote "origin"\]\s*\n(?:[ \t]+.*\n)*?[ \t]+url\s*=\s*(\S+)', re.MULTILINE)
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
-async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, place: Path) -> None:
-    """Make the repository at `place`, with one commit of the files in `work`, so that `git status` is clean.
+async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, index: Path, git_folder: Path) -> None:
+    """Make a repository at `git_folder`, with one commit of the files in `work`, so that `git status` is clean.
 
     `index`: the index of the checkout; it is moved. No code of the commit may have run in `work`. The new commit has
     the subject and the parent of `commit`, and the author of `base`, so that it does not reveal the engine. The
     repository contains nothing else of the store.
     """
-    objects = place / "objects"
+    objects = git_folder / "objects"
     if TEMPLATES.is_dir():
-        shutil.copytree(TEMPLATES, place)
+        shutil.copytree(TEMPLATES, git_folder)
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "logs/refs/heads"):
-        (place / folder).mkdir(parents=True, exist_ok=True)
+        (git_folder / folder).mkdir(parents=True, exist_ok=True)
     variables = {
         "GIT_INDEX_FILE": str(index),
         "GIT_OBJECT_DIRECTORY": str(objects),
@@ -45,7 +45,7 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
     name, content, parent = _commit_of(await _commits(store, base, commit), tree)
     (objects / name[:2]).mkdir(exist_ok=True)
     (objects / name[:2] / name[2:]).write_bytes(zlib.compress(content))
-    index.replace(place / "index")
+    index.replace(git_folder / "index")
     origin = _origin(store.repo / ".git" / "config")
     files = {
         "HEAD": f"ref: refs/heads/{BRANCH}\n",
@@ -58,19 +58,19 @@ async def make_shallow_clone(store: Store, base: str, commit: str, work: Path, i
     }
     for path, text in files.items():
         if text:
-            (place / path).write_text(text)
+            (git_folder / path).write_text(text)
 
 
 async def _commits(store: Store, base: str, commit: str) -> list[bytes]:
     """The raw texts of the commits `base` and `commit`."""
     out = await store.git("cat-file", "--batch", stdin=f"{base}\n{commit}\n".encode())
-    found = []
+    texts = []
     while out:
         head, _, rest = out.partition(b"\n")
         size = int(head.rpartition(b" ")[2])
-        found.append(rest[:size])
+        texts.append(rest[:size])
         out = rest[size + 1 :]
-    return found
+    return texts
 
 
 def _commit_of(texts: list[bytes], tree: str) -> tuple[str, bytes, bytes]:
@@ -88,16 +88,16 @@ def _commit_of(texts: list[bytes], tree: str) -> tuple[str, bytes, bytes]:
 
 
 def _line(head: bytes, name: bytes) -> bytes:
-    return next((one[len(name) + 1 :] for one in head.split(b"\n") if one.startswith(name + b" ")), b"")
+    return next((line[len(name) + 1 :] for line in head.split(b"\n") if line.startswith(name + b" ")), b"")
 
 
 def _origin(config: Path) -> str:
     """The address of the user's `origin`, without credentials; "" if there is none."""
     try:
-        found = _ORIGIN.search(config.read_text(errors="replace"))
+        origin = _ORIGIN.search(config.read_text(errors="replace"))
     except OSError:
         return ""
-    return _CREDENTIALS.sub("", found[1]) if found else ""
+    return _CREDENTIALS.sub("", origin[1]) if origin else ""
 
 
 def _config(name: str, origin: str) -> str:
@@ -114,4 +114,4 @@ def _config(name: str, origin: str) -> str:
 
 
 def _section(title: str, *lines: str) -> str:
-    return "".join([f"[{title}]\n", *(f"\t{one}\n" for one in lines)])
+    return "".join([f"[{title}]\n", *(f"\t{line}\n" for line in lines)])

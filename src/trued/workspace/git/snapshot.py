@@ -14,7 +14,7 @@ from trued.workspace.git.removal import remove_tree_now
 from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
-NAMED = 5  # at most this many files listed in one sentence
+NAMED = 5
 EXCLUDES_BYTES = 1 << 20
 CONFLICT = 1  # git's exit code for a conflict
 
@@ -29,7 +29,7 @@ class Worktree:
     head: str  # "" if the branch has no commit yet
     excludes: Path | None = None  # the user's global ignore file
     ignored: bytes | None = None  # ignore rules outside the tree; None: the current ones (`ignore_rules`)
-    own: Mapping[str, bytes] = field(default_factory=dict)  # the engine's files, left out while unchanged
+    engine_files: Mapping[str, bytes] = field(default_factory=dict)  # left out while unchanged
     hang_timeout_s: float = 120.0  # a git that takes longer is taken to hang, on a pipe or a network folder
 
 
@@ -57,9 +57,9 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git("read-tree", worktree.head or "--empty", variables=variables)
-        there, gone, inner = await _list_changes(git, worktree, variables)
+        present, gone, inner = await _list_changes(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
-        await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
+        await _update(git, worktree, "--add", "--replace", paths=present, variables=variables)
         tree = await git.line("write-tree", variables=variables)
     finally:
         index.unlink(missing_ok=True)
@@ -68,8 +68,10 @@ async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     if worktree.head and tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes, inner=inner)
     # The date is fixed, so that the same files on the same HEAD give the same commit.
-    words = ("commit-tree", tree, *(("-p", worktree.head) if worktree.head else ()))
-    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
+    arguments = ("commit-tree", tree, *(("-p", worktree.head) if worktree.head else ()))
+    commit = await git.line(
+        *arguments, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables()
+    )
     return Snapshot(private, commit, tree, dirty=True, notes=notes, inner=inner)
 
 
@@ -79,11 +81,11 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
     git = await _repository(worktree, private)
     cut = worktree.common / "shallow"  # the file in which git lists where a shallow clone's history ends
     known = {"GIT_SHALLOW_FILE": str(cut)} if cut.is_file() else {}
-    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
-    code, out, stderr = await git.attempt(*words, variables=known)
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    code, out, stderr = await git.attempt(*arguments, variables=known)
     tree, *conflicts = out.decode(errors="backslashreplace").split("\0")
     if code == CONFLICT:
-        named = few([one for one in conflicts if one], NAMED)
+        named = few([name for name in conflicts if name], NAMED)
         raise BadInput(f"{theirs[:12]} conflicts with {ours[:12]} in {named}", then="rebase it, or merge by hand")
     if code != 0:
         raise CannotJudge(f"git cannot merge {theirs[:12]} into {ours[:12]}: {last_line(stderr)}")
@@ -92,7 +94,7 @@ async def commit_merge(worktree: Worktree, private: Path, ours: str, theirs: str
 
 
 async def _repository(worktree: Worktree, private: Path) -> Git:
-    """The private repository. It is created if it does not exist; two gates that start at the same time share it."""
+    """Return the private repository, created if it does not exist. Two gates that start at the same time share it."""
     try:
         if not (private / "HEAD").is_file():
             await _make(worktree, private)
@@ -125,7 +127,7 @@ async def _make(worktree: Worktree, private: Path) -> None:
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:
-    """Write atomically, and only if needed, because the git of another process may be reading the file."""
+    """Write atomically, and only if needed, because the git of another process might be reading the file."""
     if not path.is_file() or path.read_bytes() != content:
         atomic_files.write(path, content, sync=False)
 
@@ -151,46 +153,46 @@ def ignore_rules(worktree: Worktree) -> bytes:
 async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], dict[str, str]]:
-    """Paths to add, paths to remove, and a mapping: inner repository → the commit that HEAD has for it. The paths do
-    not include inner repositories."""
-    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
+    """Return paths to add, paths to remove, and a mapping: inner repository → the commit that HEAD has for it. The
+    paths do not include inner repositories."""
+    arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
     code, out, stderr = await git.attempt(
-        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.hang_timeout_s
+        f"--work-tree={worktree.root}", *arguments, variables=variables, within_s=worktree.hang_timeout_s
     )
     _check_git(code, stderr, worktree)
-    there, gone, inner = list[str](), list[str](), dict[str, str]()
+    present, gone, inner = list[str](), list[str](), dict[str, str]()
     absent = await _sparse(worktree)
     for entry in out.decode(errors="surrogateescape").split("\0"):
         if entry.startswith("? "):
             if entry.endswith("/"):
                 inner[entry[2:]] = ""
             else:
-                there.append(entry[2:])
+                present.append(entry[2:])
         elif entry:
             about, _, path = entry[2:].partition("\t")
             if about.startswith("160000"):
                 inner[path] = about.split(" ")[1]
                 continue
             if is_content(worktree.root, path):
-                there.append(path)
+                present.append(path)
             elif path not in absent:
                 gone.append(path)
-    there = [path for path in there if not _is_own(worktree, path)]
-    return there, gone, inner
+    present = [path for path in present if not _is_unchanged_engine_file(worktree, path)]
+    return present, gone, inner
 
 
 def _notes(nested: list[str]) -> tuple[str, ...]:
-    shown = ", ".join(printable_path(one) for one in nested[:NAMED])
+    shown = ", ".join(printable_path(path) for path in nested[:NAMED])
     return (f"repositories inside this one are left out: {shown}",) if nested else ()
 
 
-def _is_own(worktree: Worktree, path: str) -> bool:
-    place = worktree.root / path
-    return path in worktree.own and not place.is_symlink() and place.read_bytes() == worktree.own[path]
+def _is_unchanged_engine_file(worktree: Worktree, path: str) -> bool:
+    file = worktree.root / path
+    return path in worktree.engine_files and not file.is_symlink() and file.read_bytes() == worktree.engine_files[path]
 
 
 async def _sparse(worktree: Worktree) -> set[str]:
-    """Paths that a sparse checkout leaves out. They are absent, but nobody removed them."""
+    """Paths that a sparse checkout leaves out. They are absent, but not removed."""
     if not (worktree.git / "info" / "sparse-checkout").is_file():
         return set()
     code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.hang_timeout_s)
@@ -202,8 +204,8 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
     if not paths:
         return
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
-    words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
-    code, _, stderr = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
+    arguments = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
+    code, _, stderr = await git.attempt(*arguments, stdin=names, variables=variables, within_s=worktree.hang_timeout_s)
     _check_git(code, stderr, worktree)
 
 

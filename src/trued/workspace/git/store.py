@@ -17,14 +17,14 @@ from trued.support.path_sets import includes_path
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed, last_line
 from trued.workspace.git.removal import remove_tree_now
 
-# A `.gitattributes` file may ask git to convert files. These attributes overrule it, so files are stored byte for byte.
+# A `.gitattributes` file can ask git to convert files. These attributes overrule it, so files are stored byte for byte.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 LINK = "120000"  # git's mode of a symbolic link
-UNDONE_READ = 50  # how many undone files are read at most: nobody needs the content of more
-AT_ONCE = 32  # most git processes at a time for the files of a commit: each needs some of the engine's file descriptors
+UNDONE_READ = 50  # undone files whose content is read: it is quoted to people and agents, who need no more
+AT_ONCE = 32  # git processes at a time for the files of a commit: each needs some of the engine's file descriptors
 LISTED = 7  # how many commits' file lists are cached, because base, start and head are read again and again
-REMEMBERED, SMALL = 512, 1 << 16  # how many contents are cached (manifests, settings, tests), and the most bytes of one
+REMEMBERED, SMALL = 512, 1 << 16  # number and size of contents that are cached: manifests, settings, tests
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
@@ -59,14 +59,14 @@ class CommitAuthor:
     def variables(self) -> dict[str, str]:
         """The variables that make git use this author. The committer is the person, or the engine if there is none."""
         stamp = f"@{int(self.when)} +0000"
-        if found := _PERSON.fullmatch(self.person):
+        if person := _PERSON.fullmatch(self.person):
             return {
                 f"GIT_{who}_{what}": value
                 for who in ("AUTHOR", "COMMITTER")
-                for what, value in (("NAME", found[1]), ("EMAIL", found[2]), ("DATE", stamp))
+                for what, value in (("NAME", person[1]), ("EMAIL", person[2]), ("DATE", stamp))
             }
         name = " ".join(self.name.split()).translate({ord("<"): None, ord(">"): None}) or ENGINE
-        mail = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)
+        mail = "".join(character if character.isalnum() or character in "-_." else "-" for character in name)
         return {
             "GIT_AUTHOR_NAME": name,
             "GIT_AUTHOR_EMAIL": f"{mail}@trued.invalid",
@@ -94,7 +94,9 @@ class Store:
         self.travel: BroughtWork | None = None  # fetches work of other machines
         self.hang_timeout_s = 60.0  # a git that takes longer is taken to hang, on a pipe that an agent left for example
         real = os.path.realpath(repo)
-        name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
+        name = "".join(
+            character if character.isalnum() and character.isascii() else "-" for character in Path(real).name
+        )[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
         # The object of a full hash never changes, so each hash is looked up only once.
@@ -112,7 +114,7 @@ class Store:
     async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
         """Copy `base` with its history into the store, after waiting for git processes of a killed engine.
 
-        `beside`: name of a ref → another commit of the same repository, to be copied, too.
+        `beside`: name of a ref → another commit of the same repository, which is also copied.
         """
         await self.git.wait_for_earlier_git()
         self._unlock()
@@ -132,8 +134,8 @@ class Store:
         file = self.folder / self.ref("base")
         if file.is_file():
             return file.read_text(errors="replace").strip()
-        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
-        return found.decode().strip() if code == 0 else ""
+        code, commit, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
+        return commit.decode().strip() if code == 0 else ""
 
     async def bring(self, source: str, commit: str, name: str, *, depth: int = 0) -> None:
         """Copy one commit from a folder of objects to the ref `name`."""
@@ -165,10 +167,10 @@ class Store:
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
-        """Remove locks on the run's refs, which only a killed git can have left."""
+        """Remove the locks on the run's refs. Only a killed git can have left them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
-        shallow = self.folder / "shallow.lock"  # other runs use this lock, too; if it is old, a killed git left it
+        shallow = self.folder / "shallow.lock"  # other runs also use this lock; if it is old, a killed git left it
         if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
@@ -191,7 +193,7 @@ class Store:
             await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
             (aside / "info").mkdir(exist_ok=True)
             (aside / "info" / "attributes").write_text(ATTRIBUTES)
-            # Reading the repository is safe, whoever owns it: the user named it, and hooks and filters are off.
+            # Reading the repository is safe, whoever owns it: the user chose it, and hooks and filters are off.
             (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
             aside.rename(self.folder)
         except OSError as error:
@@ -219,7 +221,7 @@ class Store:
 
     @asynccontextmanager
     async def index(self, folder: Path) -> AsyncIterator[Path]:
-        """The path of a temporary index that nobody else uses."""
+        """Yield the path of a new temporary index, and remove the index afterwards."""
         path = folder / f"index.{secrets.token_hex(6)}"
         try:
             yield path
@@ -235,10 +237,10 @@ class Store:
         """The hash of the commit's tree."""
         if commit in self._trees:
             return self._trees[commit]
-        found = await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        tree = await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
         if _REF.fullmatch(commit.encode()):
-            self._trees = {**dict(list(self._trees.items())[-REMEMBERED:]), commit: found}
-        return found
+            self._trees = {**dict(list(self._trees.items())[-REMEMBERED:]), commit: tree}
+        return tree
 
     async def check_out(self, commit: str, work: Path, index: Path) -> None:
         """Check out the commit in `work`. Files that are not in the index stay, unless they are in the way."""
@@ -303,7 +305,7 @@ class Store:
         return commit
 
     async def _write_blobs(self, contents: Iterable[bytes]) -> list[str]:
-        """Write contents into the store, several at a time, because a plan may have hundreds of files. Returns their
+        """Write contents into the store, several at a time, because a plan can have hundreds of files. Returns their
         hashes."""
         room = asyncio.Semaphore(AT_ONCE)
 
@@ -314,13 +316,13 @@ class Store:
         return list(await asyncio.gather(*map(write, contents)))
 
     async def is_known_commit(self, commit: str) -> bool:
-        """Whether this hash, or the beginning of one, names a commit that a ref of this run contains."""
+        """Whether `commit` is a hash, or the beginning of a hash, of a commit that a ref of this run contains."""
         if not _HASH.fullmatch(commit):
             return False
-        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+        code, full_hash, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
         if code != 0:
             return False
-        held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={found.decode().strip()}")
+        held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={full_hash.decode().strip()}")
         return bool(await self.git(*held, self.ref("")))
 
     async def restore_paths(
@@ -352,10 +354,10 @@ class Store:
         """A copy of `tree` in which these paths are as in `source`."""
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
         rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
-        there = {path: about.split(" ") for about, _, path in rows}
+        entries = {path: about.split(" ") for about, _, path in rows}
         nothing = "0" * len(await self.tree(tree))
-        gone = [f"0 {nothing}\t{path}\0" for path in paths if path not in there]
-        put = [f"{there[path][0]} {there[path][2]}\t{path}\0" for path in paths if path in there]
+        gone = [f"0 {nothing}\t{path}\0" for path in paths if path not in entries]
+        put = [f"{entries[path][0]} {entries[path][2]}\t{path}\0" for path in paths if path in entries]
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}
             await self.git("read-tree", tree, variables=variables)
@@ -386,12 +388,12 @@ class Store:
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
-        """Path → (mode, blob) of all files of a commit, or of exactly the named ones."""
-        found = await self._list(commit, paths)
-        return {path: (mode, blob) for path, (mode, kind, blob) in found.items() if kind == "blob"}
+        """Path → (mode, blob) of all files of a commit, or of exactly the `paths`."""
+        entries = await self._list(commit, paths)
+        return {path: (mode, blob) for path, (mode, kind, blob) in entries.items() if kind == "blob"}
 
     async def links(self, commit: str) -> dict[str, str]:
-        """Path → commit of the submodules that a commit names."""
+        """Path → commit, for the submodules of a commit."""
         return {path: name for path, (_, kind, name) in (await self._list(commit)).items() if kind == "commit"}
 
     async def _list(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str, str]]:
@@ -399,15 +401,15 @@ class Store:
             return self._listed[commit]
         literal = {"GIT_LITERAL_PATHSPECS": "1"}
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths, variables=literal)
-        found: dict[str, tuple[str, str, str]] = {}
+        entries: dict[str, tuple[str, str, str]] = {}
         for line in out.decode(errors="backslashreplace").split("\0"):
             if line:
                 about, _, path = line.partition("\t")
                 mode, kind, name = about.split(" ")
-                found[path] = mode, kind, name
+                entries[path] = mode, kind, name
         if not paths and _REF.fullmatch(commit.encode()):
-            self._listed = {**dict(list(self._listed.items())[-LISTED:]), commit: found}
-        return found
+            self._listed = {**dict(list(self._listed.items())[-LISTED:]), commit: entries}
+        return entries
 
     async def read(self, commit: str, path: str) -> bytes | None:
         """The content of one file; None if the commit does not have it. Raises GitFailed for an unknown commit."""
@@ -427,23 +429,23 @@ class Store:
         blobs = {path: listed[path][1] for path in paths if path in listed}
         known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
         lacking = list(dict.fromkeys(blob for blob in blobs.values() if blob not in known))
-        found = await self._read_blobs(lacking) if lacking else {}
-        for blob, content in found.items():
+        contents = await self._read_blobs(lacking) if lacking else {}
+        for blob, content in contents.items():
             self._remember(blob, content)
-        return {path: found[blob] if blob in found else known[blob] for path, blob in blobs.items()}
+        return {path: contents[blob] if blob in contents else known[blob] for path, blob in blobs.items()}
 
     async def _read_blobs(self, blobs: Sequence[str]) -> dict[str, bytes]:
-        asked = "".join(f"{blob}\n" for blob in blobs).encode()
-        out, at = await self.git("cat-file", "--batch", stdin=asked), 0
-        found: dict[str, bytes] = {}
+        queries = "".join(f"{blob}\n" for blob in blobs).encode()
+        out, position = await self.git("cat-file", "--batch", stdin=queries), 0
+        contents: dict[str, bytes] = {}
         for blob in blobs:
-            end = out.index(b"\n", at)
-            name, _, size = out[at:end].decode().partition(" blob ")
+            end = out.index(b"\n", position)
+            name, _, size = out[position:end].decode().partition(" blob ")
             if name != blob or not size.isdigit():
-                raise StateFailed(f"{self.folder} lost {blob[:12]}: {out[at:end][:200].decode(errors='replace')}")
-            at = end + 1 + int(size) + 1
-            found[blob] = out[end + 1 : at - 1]
-        return found
+                raise StateFailed(f"{self.folder} lost {blob[:12]}: {out[position:end][:200].decode(errors='replace')}")
+            position = end + 1 + int(size) + 1
+            contents[blob] = out[end + 1 : position - 1]
+        return contents
 
     async def read_blob(self, blob: str) -> bytes:
         """The content of one blob of the store."""
@@ -464,16 +466,16 @@ class Store:
         if (base, head) in self._changed:
             return self._changed[base, head]
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
-        found = tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+        paths = tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
         if _REF.fullmatch(base.encode()) and _REF.fullmatch(head.encode()):
-            self._changed = {**dict(list(self._changed.items())[-LISTED:]), (base, head): found}
-        return found
+            self._changed = {**dict(list(self._changed.items())[-LISTED:]), (base, head): paths}
+        return paths
 
 
 def _is_fixed(path: str, fixed: Collection[str]) -> bool:
-    """Whether the path is fixed. Paths below a fixed path are, too: an agent may have put a folder in place of a fixed
-    file."""
-    return includes_path(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
+    """Whether the path is fixed. Paths below a fixed path are also fixed: an agent might have put a folder in place of
+    a fixed file."""
+    return includes_path(fixed, path) or any(path.startswith(f"{folder}/") for folder in fixed)
 
 
 def is_older(file: Path, seconds: float) -> bool:

@@ -24,21 +24,21 @@ SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 class ChangedPaths:
     """Paths that differ from the index."""
 
-    there: tuple[str, ...]
+    present: tuple[str, ...]
     gone: tuple[str, ...]
 
 
 async def git_on_folder(
-    store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path
+    store: Store, work: Path, *arguments: str, stdin: bytes = b"", index: Path
 ) -> tuple[int, bytes, str]:
-    """Run git on the folder. If git hangs, a named pipe may be the reason. Pipes contain no work, so they are removed,
-    and git is run again."""
+    """Run git on the folder. If git hangs, a named pipe might be the reason. Pipes contain no work, so they are
+    removed, and git is run again."""
     variables = {"GIT_INDEX_FILE": str(index)}
-    words = (f"--work-tree={work}", *words)
-    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
+    arguments = (f"--work-tree={work}", *arguments)
+    ended = await store.git.attempt(*arguments, stdin=stdin, variables=variables, within_s=store.hang_timeout_s)
     if ended[0] == TIMED_OUT:
         await asyncio.to_thread(_remove_pipes, work)
-        ended = await store.git.attempt(*words, stdin=stdin, variables=variables)
+        ended = await store.git.attempt(*arguments, stdin=stdin, variables=variables)
     return ended
 
 
@@ -56,40 +56,40 @@ async def write_tree_of_folder(store: Store, work: Path, index: Path, known: str
     # copy2 keeps the index's time, so that git rechecks files that changed in the second when the index was written
     shutil.copy2(index, aside)
     listed = await _list_changes(store, work, aside)
-    if not listed.gone and not listed.there:
+    if not listed.gone and not listed.present:
         return known
     if listed.gone:
         await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
-    if listed.there:
-        await _update(store, work, "--add", "--replace", paths=listed.there, index=aside)
+    if listed.present:
+        await _update(store, work, "--add", "--replace", paths=listed.present, index=aside)
     return await store.git.line("write-tree", variables={"GIT_INDEX_FILE": str(aside)})
 
 
 async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...], index: Path) -> None:
-    words = ("update-index", "-z", *options, "--stdin")
-    code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
+    arguments = ("update-index", "-z", *options, "--stdin")
+    code, _, stderr = await git_on_folder(store, work, *arguments, stdin=_joined(paths), index=index)
     if code != 0:
         _make_readable(work)
-        code, _, stderr = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
+        code, _, stderr = await git_on_folder(store, work, *arguments, stdin=_joined(paths), index=index)
     if code != 0:
-        raise GitFailed(words, stderr)
+        raise GitFailed(arguments, stderr)
 
 
 async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     made = (f"--exclude={name}" for name in SET_UP)
-    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
-    code, out, stderr = await git_on_folder(store, work, *words, index=index)
+    arguments = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
+    code, out, stderr = await git_on_folder(store, work, *arguments, index=index)
     if code != 0 or "Permission denied" in stderr:
         _make_readable(work)
-        code, out, stderr = await git_on_folder(store, work, *words, index=index)
+        code, out, stderr = await git_on_folder(store, work, *arguments, index=index)
     if code != 0:
-        raise GitFailed(words, stderr)
-    there: list[str] = []
+        raise GitFailed(arguments, stderr)
+    present: list[str] = []
     gone: list[str] = []
     nested: list[str] = []
     for entry in out.decode(errors="surrogateescape").split("\0"):
         if entry.startswith("? "):
-            (nested if entry.endswith("/") else there).append(entry[2:])
+            (nested if entry.endswith("/") else present).append(entry[2:])
         elif entry:  # C: it differs from the index; H: it is in the index, whether it differs or not
             about, _, path = entry[2:].partition("\t")
             if about.startswith("160000"):  # agents may not move a submodule to another commit
@@ -97,10 +97,10 @@ async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
             if not is_content(work, path):
                 gone.append(path)
             elif entry.startswith("C "):
-                there.append(path)
+                present.append(path)
     if nested:
-        there += await _files_of_nested(store, work, nested, index)
-    return ChangedPaths(tuple(there), tuple(gone))
+        present += await _files_of_nested(store, work, nested, index)
+    return ChangedPaths(tuple(present), tuple(gone))
 
 
 def is_content(work: Path, path: str) -> bool:
@@ -116,17 +116,17 @@ def is_content(work: Path, path: str) -> bool:
 
 
 async def _files_of_nested(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for folder in nested:
         for top, folders, files in os.walk(work / folder):
             links = [name for name in folders if Path(top, name).is_symlink()]
             folders[:] = sorted(name for name in folders if name.lower() != ".git" and name not in links)
-            found += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
-    found = [path for path in found if ".git" not in path.lower().split("/") and is_content(work, path)]
-    words = ("check-ignore", "-z", "--stdin", "--no-index")
-    _, out, _ = await git_on_folder(store, work, *words, stdin=_joined(tuple(found)), index=index)
+            paths += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
+    paths = [path for path in paths if ".git" not in path.lower().split("/") and is_content(work, path)]
+    arguments = ("check-ignore", "-z", "--stdin", "--no-index")
+    _, out, _ = await git_on_folder(store, work, *arguments, stdin=_joined(tuple(paths)), index=index)
     ignored = set(out.decode(errors="surrogateescape").split("\0"))
-    return [path for path in found if path not in ignored]
+    return [path for path in paths if path not in ignored]
 
 
 def _joined(paths: tuple[str, ...]) -> bytes:
@@ -134,5 +134,5 @@ def _joined(paths: tuple[str, ...]) -> bytes:
 
 
 def _make_readable(work: Path) -> None:
-    """Make all files readable. An agent may have removed its own access to files, but they are still its work."""
+    """Make all files readable. An agent might have removed its own access to files, but they are still its work."""
     subprocess.run(["chmod", "-R", "u+rwX", "--", str(work)], capture_output=True, check=False)

@@ -51,15 +51,15 @@ ROOMS, INDEX = "rooms", "index"
 ALONE, CONNECTED = "x", "y"  # first letter of a command's folder: without and with the host's network
 SIDE_BY_SIDE = 2  # idle cores that are needed to run two commands at once
 # A brief load, such as the end of the last sandbox, should not keep two commands from running at once. So
-# `can_run_side_by_side` waits for idle cores: for this share of the time that would be saved, but at most this many
-# seconds, with this pause between two looks.
+# `can_run_side_by_side` waits for idle cores: for a share (PART_LOOKING) of the time that would be saved, but not
+# longer than MOST_LOOKING_S, and looks again every BETWEEN_LOOKS_S.
 PART_LOOKING, MOST_LOOKING_S, BETWEEN_LOOKS_S = 0.05, 2.0, 0.02
 SET_UP_BYTES = 1 << 20  # a set-up that prints more bytes than this is stopped
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
 class GitWorkspace:
-    """The place where the agents of one run work and its checks run. `Workspace` documents the methods.
+    """Where the agents of one run work and its checks run. `Workspace` documents the methods.
 
     `confinement`: what agents may see besides the system and the interpreter. Checks run at the same sandbox level, but
     they do not see these extras, and each has only the network that it asks for. Call `begin` before anything else, and
@@ -85,8 +85,8 @@ class GitWorkspace:
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         # A branch outside trued/ is named after a ticket. Only then do agents see its name.
-        named = {} if branch.startswith("trued/") else {"branch": branch}
-        self.clones = Clones(self.store, self.folder / "clones", **named)
+        options = {} if branch.startswith("trued/") else {"branch": branch}
+        self.clones = Clones(self.store, self.folder / "clones", **options)
         self._publishing = asyncio.Lock()
         self._agents = replace(
             confinement,
@@ -134,8 +134,8 @@ class GitWorkspace:
     async def execute_in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
         """Run a command in a clone, with the same confinement as its agent."""
         clone = self.clones[clone_folder_name(name)]
-        path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
-        tools = toolchain_folders(path, own)
+        path, home = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
+        tools = toolchain_folders(path, home)
         sight = replace(
             self._agents,
             readable=(*self._agents.readable, *tools),
@@ -146,12 +146,12 @@ class GitWorkspace:
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         reports = sight.level == BUBBLEWRAP
         launch = ConfinedCommand(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, reports_exit=reports)
-        place = self._new_room_folder(sight.network)  # an empty folder, which only shows that a command is running
+        marker = self._new_room_folder(sight.network)  # an empty folder, which only shows that a command is running
         try:
-            place.mkdir(parents=True, mode=0o700)
+            marker.mkdir(parents=True, mode=0o700)
             ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove_tree(place)
+            await remove_tree(marker)
         return _result_of(ended, describe_isolation(sight.level, sight.network))
 
     async def drop_clone(self, name: str, why: str) -> None:
@@ -186,15 +186,15 @@ class GitWorkspace:
         return await self.store.is_known_commit(commit)
 
     async def read(self, commit: str, path: str) -> bytes | None:
-        found = await self.store.read(commit, path)
-        if found is None and path in (inside := await self._files_of_submodules(commit)):
+        content = await self.store.read(commit, path)
+        if content is None and path in (inside := await self._files_of_submodules(commit)):
             return await self.store.read_blob(inside[path])
-        return found
+        return content
 
     async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
-        asked = list(paths)
-        found, inside = await self.store.read_all(commit, asked), await self._files_of_submodules(commit)
-        return found | {path: await self.store.read_blob(inside[path]) for path in asked if path in inside}
+        names = list(paths)
+        contents, inside = await self.store.read_all(commit, names), await self._files_of_submodules(commit)
+        return contents | {path: await self.store.read_blob(inside[path]) for path in names if path in inside}
 
     async def tree(self, commit: str) -> str:
         return await self.store.tree(commit)
@@ -203,8 +203,8 @@ class GitWorkspace:
         return await self.store.changed_files(base, head)
 
     async def blobs(self, commit: str) -> dict[str, str]:
-        found = {path: blob for path, (_, blob) in (await self.store.entries(commit)).items()}
-        return found | await self._files_of_submodules(commit)
+        blobs = {path: blob for path, (_, blob) in (await self.store.entries(commit)).items()}
+        return blobs | await self._files_of_submodules(commit)
 
     async def submodules(self, commit: str) -> dict[str, str]:
         return await self.store.links(commit)
@@ -214,14 +214,14 @@ class GitWorkspace:
 
     async def _files_of_submodules(self, commit: str) -> dict[str, str]:
         """Path → blob of the files of submodules in a room of this commit. A room has only submodules that the base
-        has, too, and whose commit is on this machine."""
-        named = frozenset((await self.store.links(commit)).items())
-        if not named:
+        also has, and whose commit is on this machine."""
+        submodules = frozenset((await self.store.links(commit)).items())
+        if not submodules:
             return {}
         async with self._looking_inside:
-            if named not in self._inside:
-                self._inside[named] = await files_of_submodules(self.store, self.base, commit)
-            return self._inside[named]
+            if submodules not in self._inside:
+                self._inside[submodules] = await files_of_submodules(self.store, self.base, commit)
+            return self._inside[submodules]
 
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
@@ -246,38 +246,40 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def room(self, commit: str) -> AsyncIterator[Path]:
-        """Make a fresh checkout without `.git`, and remove it after the block."""
-        place = self.folder / "rooms" / secrets.token_hex(6)
-        work = place / "work"
+        """Make a fresh checkout without `.git`, and remove it at the end of the `with` block."""
+        room_folder = self.folder / "rooms" / secrets.token_hex(6)
+        work = room_folder / "work"
         with _state_errors(self.folder):
             work.mkdir(parents=True, mode=0o700)
         try:
-            await self.store.check_out(commit, work, place / INDEX)
-            self._lacking[commit] = await complete_checkout(self.store, self.base, commit, work, place / "modules")
+            await self.store.check_out(commit, work, room_folder / INDEX)
+            self._lacking[commit] = await complete_checkout(
+                self.store, self.base, commit, work, room_folder / "modules"
+            )
             yield work
         finally:
             self._shown.pop(work, None)
-            await remove_tree(place)
+            await remove_tree(room_folder)
 
     async def make_repository(self, room: Path, commit: str) -> Path:
-        place = room.parent / "repository"
+        git_folder = room.parent / "repository"
         with _state_errors(self.folder):
-            await make_shallow_clone(self.store, self.base, commit, room, room.parent / INDEX, place)
-        return place
+            await make_shallow_clone(self.store, self.base, commit, room, room.parent / INDEX, git_folder)
+        return git_folder
 
     @asynccontextmanager
     async def copy_of_room(self, room: Path) -> AsyncIterator[Path]:
-        place = self.folder / "rooms" / secrets.token_hex(6)
+        copy_folder = self.folder / "rooms" / secrets.token_hex(6)
         with _state_errors(self.folder):
-            place.mkdir(parents=True, mode=0o700)
+            copy_folder.mkdir(parents=True, mode=0o700)
         try:
-            await copy_tree(room, place / "work")
-            self._copies.add(place / "work")
-            yield place / "work"
+            await copy_tree(room, copy_folder / "work")
+            self._copies.add(copy_folder / "work")
+            yield copy_folder / "work"
         finally:
-            self._copies.discard(place / "work")
-            self._shown.pop(place / "work", None)
-            await remove_tree(place)
+            self._copies.discard(copy_folder / "work")
+            self._shown.pop(copy_folder / "work", None)
+            await remove_tree(copy_folder)
 
     async def can_run_side_by_side(self, saving_s: float = 0.0) -> bool:
         if self._agents.level != BUBBLEWRAP:  # at other levels, commands share TCP ports, UDP and memory segments
@@ -293,45 +295,47 @@ class GitWorkspace:
         return self._lacking.get(commit, ())
 
     async def execute(self, command: Command) -> CommandResult:
-        """Run a command confined, with the network that it asks for, and with a new HOME and TMPDIR."""
-        place = self._new_room_folder(command.network)
+        """Run a command in the sandbox, with the network that it asks for, and with a new HOME and TMPDIR."""
+        room_folder = self._new_room_folder(command.network)
         chosen = surroundings_for(second=command.second)
-        own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
+        private_folders = {"HOME": room_folder / chosen.home, "TMPDIR": room_folder / chosen.scratch}
         with _state_errors(self.folder):
-            for folder in own.values():
+            for folder in private_folders.values():
                 folder.mkdir(parents=True, mode=0o700)
-            (place / "hosts").write_text(chosen.hosts_text())
-        folders = {name: str(path) for name, path in own.items()}
-        places = self._places(command, folders)
-        aliases = {path: f"{places[folders['HOME']]}/{below}" for path, below in command.aliases.items() if places}
+            (room_folder / "hosts").write_text(chosen.hosts_text())
+        folders = {name: str(path) for name, path in private_folders.items()}
+        paths_inside = self._paths_inside(command, folders)
+        aliases = {
+            path: f"{paths_inside[folders['HOME']]}/{below}" for path, below in command.aliases.items() if paths_inside
+        }
         if command.temporary:
-            moved = command.temporary.rename(own["TMPDIR"] / command.temporary.name)
-            places = {**places, str(command.temporary): shown_as(str(moved), places)}
-        chosen = replace(chosen, hosts=str(place / "hosts"), places=places, aliases=aliases)
+            moved = command.temporary.rename(private_folders["TMPDIR"] / command.temporary.name)
+            paths_inside = {**paths_inside, str(command.temporary): shown_as(str(moved), paths_inside)}
+        chosen = replace(chosen, hosts=str(room_folder / "hosts"), paths_inside=paths_inside, aliases=aliases)
         try:
             return await self._execute_in(command, folders, chosen)
         finally:
-            await remove_tree(place)
+            await remove_tree(room_folder)
 
-    def _places(self, command: Command, own: Mapping[str, str]) -> dict[str, str]:
+    def _paths_inside(self, command: Command, private_folders: Mapping[str, str]) -> dict[str, str]:
         """Path on the host → path inside: the room is shown at the path of the user's checkout, HOME and TMPDIR at
         usual paths. Empty if the sandbox cannot show folders at other paths."""
         if self._agents.level != BUBBLEWRAP:
             return {}
         seen = [*interpreter_folders(sys.executable), *command.readable, *command.writable]
-        places = {
-            own["HOME"]: usual_home(seen, second=command.second),
-            own["TMPDIR"]: OTHER_TEMPORARY if command.second else TEMPORARY,
+        paths_inside = {
+            private_folders["HOME"]: usual_home(seen, second=command.second),
+            private_folders["TMPDIR"]: OTHER_TEMPORARY if command.second else TEMPORARY,
         }
         room = self._room_of(command.folder)
         if room.is_relative_to(self.folder / ROOMS):
             shown = self._shown.setdefault(room, {})
             if (kind := bool(command.avoided)) not in shown:
-                others = [one for one in seen if one not in command.mount_points]
-                avoided = [*others, *places.values(), *map(os.path.realpath, command.avoided)]
+                others = [path for path in seen if path not in command.mount_points]
+                avoided = [*others, *paths_inside.values(), *map(os.path.realpath, command.avoided)]
                 shown[kind] = usual_place(self.repository, avoided, copy=room in self._copies)
-            places[str(room)] = shown[kind]
-        return places
+            paths_inside[str(room)] = shown[kind]
+        return paths_inside
 
     def shown_at(self, room: Path) -> tuple[str, ...]:
         return tuple(self._shown.get(room, {}).values())
@@ -339,12 +343,14 @@ class GitWorkspace:
     def _new_room_folder(self, network: str) -> Path:
         return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
 
-    async def _execute_in(self, command: Command, own: Mapping[str, str], chosen: CheckSurroundings) -> CommandResult:
+    async def _execute_in(
+        self, command: Command, private_folders: Mapping[str, str], chosen: CheckSurroundings
+    ) -> CommandResult:
         ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
         sight = Confinement(
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
-            writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
+            writable=(*private_folders.values(), str(self._room_of(command.folder)), *command.writable),
             # With `ports` no other network is needed: bubblewrap gives the command a loopback of its own, and Landlock
             # opens only these ports.
             network="none" if ports else command.network,
@@ -354,11 +360,11 @@ class GitWorkspace:
         )
         # A command gets the list of its ports only if it asks for the list, or if it can use no other ports. With
         # bubblewrap it can. The list would reveal to a server that it is being checked.
-        named = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
-        listed = {"TRUED_PORTS": " ".join(map(str, ports))} if named else {}
-        variables = {**own, **surroundings(second=command.second), **listed, **(command.variables or {})}
+        shows_ports = ports and (command.lists_ports or self._agents.level != BUBBLEWRAP)
+        listed = {"TRUED_PORTS": " ".join(map(str, ports))} if shows_ports else {}
+        variables = {**private_folders, **surroundings(second=command.second), **listed, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
-        moved = MovedText({**chosen.places, **chosen.aliases})
+        moved = MovedText({**chosen.paths_inside, **chosen.aliases})
         variables = {name: moved(value) for name, value in variables.items()}
         argv, environment = confine(
             [moved(word) for word in command.argv],
@@ -387,7 +393,7 @@ class GitWorkspace:
 
     @asynccontextmanager
     async def serve(self, command: Command, port_env: str) -> AsyncIterator[SandboxServer]:
-        """Run a command confined, as a server, until the end of the block."""
+        """Run a command in the sandbox, as a server, until the end of the `with` block."""
         served = SandboxServer(describe_isolation(self._agents.level))
         served.begin(self.execute(behind_forwarder(command, port_env, served)))
         try:
@@ -397,17 +403,17 @@ class GitWorkspace:
 
     async def save_artifact(self, content: bytes) -> str:
         name = hashlib.sha256(content).hexdigest()
-        place = self.folder / "artifacts" / name
+        file = self.folder / "artifacts" / name
         with _state_errors(self.folder):
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            place.write_bytes(content)
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.write_bytes(content)
         return name
 
     async def load_artifact(self, name: str) -> bytes | None:
-        place = self.folder / "artifacts" / name
-        if not re.fullmatch(r"[0-9a-f]{64}", name) or not place.is_file():
+        file = self.folder / "artifacts" / name
+        if not re.fullmatch(r"[0-9a-f]{64}", name) or not file.is_file():
             return None
-        content = await asyncio.to_thread(place.read_bytes)
+        content = await asyncio.to_thread(file.read_bytes)
         return content if hashlib.sha256(content).hexdigest() == name else None
 
     def describe_second_surroundings(self) -> str:
@@ -421,17 +427,17 @@ class GitWorkspace:
         return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
 
     async def can_agents_read(self, path: Path) -> bool:
-        place = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
-        place.mkdir(parents=True, mode=0o700)
+        room_folder = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
+        room_folder.mkdir(parents=True, mode=0o700)
         look = ["/bin/sh", "-c", _LOOK, "sh", str(path.absolute())]
         try:
-            argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
+            argv, environment = confine(look, self._agents, folder=room_folder, variables={"HOME": str(room_folder)})
             launch = ConfinedCommand(
-                argv, environment, str(place), b"", 60.0, 1 << 16, reports_exit=self._agents.level == BUBBLEWRAP
+                argv, environment, str(room_folder), b"", 60.0, 1 << 16, reports_exit=self._agents.level == BUBBLEWRAP
             )
             ended = await _run_or_refuse(launch, channel=False)
         finally:
-            await remove_tree(place)
+            await remove_tree(room_folder)
         answer = bytes(ended.output.stdout).decode(errors="replace").strip()
         if answer not in ("open", "shut"):
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
@@ -443,19 +449,19 @@ class MovedText:
     """Replaces paths of the host in texts by the paths that a command sees. The host's paths contain random names, so
     nothing else is replaced by accident."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        spelled = {form: inside for place, inside in places.items() for form in (place, json.dumps(place)[1:-1])}
-        self.places = sorted(spelled.items(), key=lambda one: -len(one[0]))
+    def __init__(self, paths_inside: Mapping[str, str]) -> None:
+        spelled = {form: inside for path, inside in paths_inside.items() for form in (path, json.dumps(path)[1:-1])}
+        self._pairs = sorted(spelled.items(), key=lambda pair: -len(pair[0]))
 
     def __call__(self, text: str) -> str:
-        for place, inside in self.places:
-            text = text.replace(place, inside)
+        for path, inside in self._pairs:
+            text = text.replace(path, inside)
         return text
 
     def content(self, content: bytes) -> bytes:
         """The same replacement in bytes, such as the content of a file."""
-        for place, inside in self.places:
-            content = content.replace(os.fsencode(place), os.fsencode(inside))
+        for path, inside in self._pairs:
+            content = content.replace(os.fsencode(path), os.fsencode(inside))
         return content
 
 

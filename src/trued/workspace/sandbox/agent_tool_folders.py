@@ -46,26 +46,26 @@ def visible_path(path: str, folders: tuple[str, ...]) -> str:
 
 def _readable_folders(entry: str, home: Path) -> Iterator[str]:
     """Folders to show for an entry of PATH; none if it is missing or unreadable (another user's, as after `su`)."""
-    place = Path(entry)
-    if not place.is_absolute() or any(place.is_relative_to(one) for one in SYSTEM):
+    folder = Path(entry)
+    if not folder.is_absolute() or any(folder.is_relative_to(system) for system in SYSTEM):
         return
-    if not os.access(place, os.R_OK) or not place.is_dir():
+    if not os.access(folder, os.R_OK) or not folder.is_dir():
         return
-    if (place.parent / "pyvenv.cfg").is_file():
-        yield from _environment(place.parent)
-    elif place.is_relative_to(home):
+    if (folder.parent / "pyvenv.cfg").is_file():
+        yield from _environment(folder.parent)
+    elif folder.is_relative_to(home):
         for name, folders in KNOWN:
-            if place.is_relative_to(home / name):
-                yield from (str(home / one) for one in folders if (home / one).exists())
-    elif place.name in ("bin", "shims") and len(place.parts) > 3:
-        yield str(place.parent)
+            if folder.is_relative_to(home / name):
+                yield from (str(home / subfolder) for subfolder in folders if (home / subfolder).exists())
+    elif folder.name in ("bin", "shims") and len(folder.parts) > 3:
+        yield str(folder.parent)
     else:
         yield entry
 
 
-def _environment(place: Path) -> Iterator[str]:
-    """A virtual environment, and the interpreter that it is based on."""
-    yield str(place)
-    real = Path(os.path.realpath(place / "bin" / "python"))
-    if not any(real.is_relative_to(one) for one in SYSTEM) and len(real.parts) > 4:
+def _environment(folder: Path) -> Iterator[str]:
+    """Yield the folders of a virtual environment and of the interpreter that it is based on."""
+    yield str(folder)
+    real = Path(os.path.realpath(folder / "bin" / "python"))
+    if not any(real.is_relative_to(system) for system in SYSTEM) and len(real.parts) > 4:
         yield str(real.parents[1])

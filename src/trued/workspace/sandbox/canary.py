@@ -55,16 +55,16 @@ def sees_host_processes(pidns: str) -> bool:
         return False
 
 
-def main(asked: dict[str, Any]) -> dict[str, bool]:
-    """Try everything that was asked for; return what succeeded."""
-    if "sockets" in asked:
-        return {name: can_reach_socket(address) for name, address in asked["sockets"].items()}
+def main(request: dict[str, Any]) -> dict[str, bool]:
+    """Try everything in the request; return what succeeded."""
+    if "sockets" in request:
+        return {name: can_reach_socket(address) for name, address in request["sockets"].items()}
     return {
-        "inside": can_write(asked["inside"]),
-        "outside": can_write(asked["outside"]),
-        "secret": can_read(asked["secret"]),
-        "listener": can_connect(int(asked["port"])),
-        "processes": sees_host_processes(asked["pidns"]),
+        "inside": can_write(request["inside"]),
+        "outside": can_write(request["outside"]),
+        "secret": can_read(request["secret"]),
+        "listener": can_connect(int(request["port"])),
+        "processes": sees_host_processes(request["pidns"]),
         "variables": "TRUED_CANARY" in os.environ,
     }
 

@@ -26,17 +26,17 @@ class CgroupParent:
 
 @contextlib.contextmanager
 def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
-    """Make a group with these limits, and remove it after the block. Yields its folder; "" if no group can be created,
-    or if the number of processes is not limited."""
-    found = cgroup_parent()
-    if found is None or not processes:
+    """Make a group with these limits, and remove it at the end of the `with` block. Yields its folder; "" if no group
+    can be created, or if the number of processes is not limited."""
+    parent = cgroup_parent()
+    if parent is None or not processes:
         yield ""
         return
-    group = found.folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    group = parent.folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
     try:
         group.mkdir()
         (group / "pids.max").write_text(str(processes))
-        if found.memory and memory_bytes:
+        if parent.memory and memory_bytes:
             (group / "memory.max").write_text(str(memory_bytes))
     except OSError:
         _remove(group)
@@ -51,7 +51,7 @@ def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
 @functools.cache
 def cgroup_parent() -> CgroupParent | None:
     """A group in which this process can create others, found by trying; None if there is none. The limits of this
-    process apply to the new groups, too."""
+    process also apply to the new groups."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
         try:
@@ -68,19 +68,21 @@ def cgroup_parent() -> CgroupParent | None:
 
 def _candidates() -> list[tuple[Path, bool]]:
     try:
-        own = [line.split(":", 2) for line in OWN.read_text().splitlines()]
+        memberships = [line.split(":", 2) for line in OWN.read_text().splitlines()]
         mounts = [line.split() for line in MOUNTS.read_text().splitlines()]
     except (OSError, ValueError):
         return []
-    found: list[tuple[Path, bool]] = []
-    for _, controllers, path in own:
+    candidates: list[tuple[Path, bool]] = []
+    for _, controllers, path in memberships:
         if "pids" in controllers.split(","):
-            top = next((Path(one[4]) for one in mounts if "cgroup" in one and "pids" in one[-1].split(",")), None)
-            found += [(top / path.lstrip("/"), False)] if top else []
+            top = next(
+                (Path(mount[4]) for mount in mounts if "cgroup" in mount and "pids" in mount[-1].split(",")), None
+            )
+            candidates += [(top / path.lstrip("/"), False)] if top else []
         elif not controllers:
-            top = next((Path(one[4]) for one in mounts if "cgroup2" in one), None)
-            found += _unified(top, path) if top else []
-    return found
+            top = next((Path(mount[4]) for mount in mounts if "cgroup2" in mount), None)
+            candidates += _unified(top, path) if top else []
+    return candidates
 
 
 def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
@@ -90,10 +92,10 @@ def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
     the root group can, so it is used itself. There is none if that group cannot limit the number of processes, or if
     this process's group has limits, because new groups beside it would escape these limits.
     """
-    own = top / path.lstrip("/")
-    if any(_read_or_empty(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
+    group = top / path.lstrip("/")
+    if any(_read_or_empty(group / name) not in ("", "max") for name in ("pids.max", "memory.max")):
         return []
-    beside = own if own == top else own.parent
+    beside = group if group == top else group.parent
     controllers = _read_or_empty(beside / "cgroup.subtree_control").split()
     return [(beside, "memory" in controllers)] if "pids" in controllers else []
 
@@ -112,9 +114,9 @@ def _remove(group: Path) -> None:
         try:
             group.rmdir()
         except OSError:
-            for one in _read_or_empty(group / "cgroup.procs").split():
+            for process in _read_or_empty(group / "cgroup.procs").split():
                 with contextlib.suppress(OSError, ValueError):
-                    os.kill(int(one), signal.SIGKILL)
+                    os.kill(int(process), signal.SIGKILL)
             if time.monotonic() > until:
                 return
             time.sleep(0.002)
@@ -122,8 +124,8 @@ def _remove(group: Path) -> None:
 
 def remove_stale_groups() -> None:
     """Remove empty groups that a killed engine left."""
-    found = cgroup_parent()
-    for group in found.folder.glob(f"{PREFIX}*") if found else ():
+    parent = cgroup_parent()
+    for group in parent.folder.glob(f"{PREFIX}*") if parent else ():
         owner = group.name.removeprefix(PREFIX).split("-")[0]
         if owner.isdigit() and not Path("/proc", owner).exists():
             with contextlib.suppress(OSError):

@@ -21,7 +21,7 @@ from trued.workspace.sandbox.visible_folders import (
 )
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-FILE_BYTES = 8 * 1024**3  # the largest file that a confined process may write, so that it cannot fill the disk
+FILE_BYTES = 8 * 1024**3  # the size limit of a file that a confined process writes, so that it cannot fill the disk
 SCRATCH_BYTES = 2 * 1024**3  # size of /tmp and of /dev/shm, which are in memory
 # The kernel lets uid 0 write to these without any capability, so they are read-only in root's sandbox.
 KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
@@ -43,12 +43,11 @@ def confine(
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
-    `folder` is writable; HOME has to be listed in `confinement.writable`. `setting.places`: folders that bubblewrap
-    shows at other paths; at the other levels it must be empty. Variables are in the environment and not on the command
-    line, which every user of the machine can read. Inherited file descriptors stay open. A caller that starts the
-    command from a thread must keep that thread alive, because all processes end with it. Raises BadInput for an unknown
-    level.
-    """
+    `folder` is writable; HOME has to be listed in `confinement.writable`. `setting.paths_inside`: folders that
+    bubblewrap shows at other paths; at the other levels it must be empty. Variables are in the environment and not on
+    the command line, which every user of the machine can read. Inherited file descriptors stay open. A caller that
+    starts the command from a thread must keep that thread alive, because all processes end with it. Raises BadInput for
+    an unknown level."""
     where = os.path.abspath(folder)  # noqa: PTH100
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     for name in KEEPERS:
@@ -69,13 +68,13 @@ def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
     """The start of the command line: a script (`scope.py`) that starts bubblewrap, keeps processes inside from reaching
     sockets and processes outside, and hides bubblewrap's options from them."""
     scopes = "scoped" if confinement.scoped else "open"
-    return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
+    return [*_kept_words("scope.py"), scopes, ",".join(f"{name}={bound}" for name, bound in _bounds(limits))]
 
 
 def _kept_words(script: str) -> list[str]:
     """The start of a command line: the keeper, which ends all processes, and the script that the keeper starts."""
-    here = Path(__file__)
-    return [sys.executable, "-I", "-S", str(here.with_name("keeper.py")), str(here.with_name(script))]
+    module = Path(__file__)
+    return [sys.executable, "-I", "-S", str(module.with_name("keeper.py")), str(module.with_name(script))]
 
 
 def _bounds(limits: Limits) -> list[tuple[str, int]]:
@@ -86,27 +85,27 @@ def _bounds(limits: Limits) -> list[tuple[str, int]]:
 
 def _bubblewrap(confinement: Confinement, folder: str, setting: CheckSurroundings) -> list[str]:
     program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
-    words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL"]  # root has no privileges inside either
-    words += ["--hostname", setting.host] if setting.host else []
+    argv = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    argv += ["--cap-drop", "ALL"]  # root has no privileges inside either
+    argv += ["--hostname", setting.host] if setting.host else []
     if setting.user is not None:  # the kernel maps our user to this one, so our files stay accessible
-        words += ["--uid", str(setting.user), "--gid", str(setting.user)]
+        argv += ["--uid", str(setting.user), "--gid", str(setting.user)]
     if confinement.network == "host":
-        words.append("--share-net")
+        argv.append("--share-net")
     for target, link in system_links():
-        words += ["--symlink", target, link]
-    mounts = _mounts(confinement, folder, setting.places)
+        argv += ["--symlink", target, link]
+    mounts = _mounts(confinement, folder, setting.paths_inside)
     mounts |= {inside: ["--ro-bind", path, inside] for path, inside in setting.aliases.items()}
     if setting.hosts and os.path.isfile("/etc/hosts") and not os.path.islink("/etc/hosts"):  # noqa: PTH113, PTH114
         mounts["/etc/hosts"] = ["--ro-bind", setting.hosts, "/etc/hosts"]
-    words += [word for _, mount in sorted(mounts.items(), key=_depth) for word in mount]
-    return [*words, "--chdir", shown_as(folder, setting.places), "--"]
+    argv += [word for _, mount in sorted(mounts.items(), key=_depth) for word in mount]
+    return [*argv, "--chdir", shown_as(folder, setting.paths_inside), "--"]
 
 
-def _mounts(confinement: Confinement, folder: str, places: Mapping[str, str]) -> dict[str, list[str]]:
+def _mounts(confinement: Confinement, folder: str, paths_inside: Mapping[str, str]) -> dict[str, list[str]]:
     """Path inside → mount options. Deeper paths are mounted later, so they replace what is mounted above them.
 
-    `places`: path on the host → path inside, for folders that are shown at another path.
+    `paths_inside`: path on the host → path inside, for folders that are shown at another path.
     """
     mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
     if os.getuid() == 0:
@@ -117,20 +116,20 @@ def _mounts(confinement: Confinement, folder: str, places: Mapping[str, str]) ->
     for kind, paths in (("--ro-bind", confinement.readable), ("--bind", (*confinement.writable, folder))):
         for path in spellings(paths):
             if os.path.realpath(path) not in OWN:
-                inside = shown_as(path, places)
+                inside = shown_as(path, paths_inside)
                 mounts[inside] = [kind, path, inside]
     shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind") and mount[1] == path]
     for path in spellings(_hidden(confinement)):
-        if any(folder_contains(one, path) for one in shown):
+        if any(folder_contains(folder, path) for folder in shown):
             mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
     return mounts
 
 
-def shown_as(path: str, places: Mapping[str, str]) -> str:
+def shown_as(path: str, paths_inside: Mapping[str, str]) -> str:
     """The path inside the sandbox for a path of the host."""
-    for place, inside in places.items():
-        if folder_contains(place, path):
-            return inside + path[len(place) :]
+    for outside, inside in paths_inside.items():
+        if folder_contains(outside, path):
+            return inside + path[len(outside) :]
     return path
 
 

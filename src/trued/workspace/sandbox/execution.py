@@ -65,8 +65,8 @@ class CommandExit:
 
 
 async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
-    """Start the command, write its input, read its output and end it. None of its processes remain, whatever happens to
-    the caller.
+    """Start the command, write its input, read its output and end it. None of its processes outlives this call,
+    whatever happens to the caller.
 
     The command gets copies of the `inherited` file descriptors under the same numbers; this function closes the
     originals. Raises CannotJudge if the command cannot be started.

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-HOSTS = ("127.0.0.1", "::1")  # "localhost" may mean either
+HOSTS = ("127.0.0.1", "::1")  # "localhost" can mean either
 PIECE_BYTES = 1 << 16
 MOST_AT_ONCE = 128
 FIRST_S = 5.0  # timeout for connecting: long enough for a busy machine; a refusal is immediate
@@ -32,7 +32,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
         orders.send(b"127")
         return 127
     threading.Thread(target=_report_end, args=(server, orders), daemon=True).start()
-    places = threading.BoundedSemaphore(MOST_AT_ONCE)
+    slots = threading.BoundedSemaphore(MOST_AT_ONCE)
     while True:
         try:
             message, handles, _, _ = socket.recv_fds(orders, 1, 1)
@@ -42,7 +42,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
             break
         for handle in handles:
             threading.Thread(
-                target=_serve_caller, args=(socket.socket(fileno=handle), port, places), daemon=True
+                target=_serve_caller, args=(socket.socket(fileno=handle), port, slots), daemon=True
             ).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
@@ -57,8 +57,8 @@ def _report_end(server: "subprocess.Popen[bytes]", orders: socket.socket) -> Non
         orders.send(str(code).encode())
 
 
-def _serve_caller(caller: socket.socket, port: int, places: threading.BoundedSemaphore) -> None:
-    with places, caller, contextlib.suppress(OSError), _connect(port) as server:
+def _serve_caller(caller: socket.socket, port: int, slots: threading.BoundedSemaphore) -> None:
+    with slots, caller, contextlib.suppress(OSError), _connect(port) as server:
         _relay(caller, server)
 
 

@@ -18,9 +18,9 @@ KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219, "ppc64le": 271, "s390x"
 JOIN_SESSION_KEYRING = 1
 FAILED = 126  # exit code when the program was not started
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset in the child; otherwise the program would ignore them, too
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # reset in the child; otherwise the program would also ignore them
 DYING_S = 0.02
-ENDING_S = 10.0  # seconds for killing all descendants; some may fork faster than they are killed
+ENDING_S = 10.0  # seconds for killing all descendants; some fork faster than they are killed
 
 
 class EndRequested(Exception):
@@ -30,8 +30,8 @@ class EndRequested(Exception):
 def main(script: str, arguments: list[str]) -> int:
     """Run the script as a child. When it exits, or on a termination signal, kill all descendants. Returns the child's
     exit code."""
-    for one in ENDINGS:
-        signal.signal(one, _on_end_signal)
+    for ending in ENDINGS:
+        signal.signal(ending, _on_end_signal)
     code: int = 128 + signal.SIGTERM
     try:
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -58,7 +58,7 @@ def _die_with(parent: int, number: int) -> None:
 
 
 def _enter(group: str) -> None:
-    """Join the control group, so that all processes started from here are in it, too. Exit if that fails."""
+    """Join the control group, so that all processes started by this one are also in it. Exit if that fails."""
     if not group:
         return
     try:
@@ -75,15 +75,15 @@ def _on_end_signal(_number: int, _frame: object) -> None:
 
 
 def _ignore_end_signals() -> None:
-    for one in ENDINGS:
-        signal.signal(one, signal.SIG_IGN)
+    for ending in ENDINGS:
+        signal.signal(ending, signal.SIG_IGN)
 
 
 def _become(script: str, arguments: list[str], keeper: int) -> None:
     """Run the script in this child process; it never returns."""
     try:
-        for one in (*ENDINGS, *IGNORED_BY_PYTHON):
-            signal.signal(one, signal.SIG_DFL)
+        for ignored in (*ENDINGS, *IGNORED_BY_PYTHON):
+            signal.signal(ignored, signal.SIG_DFL)
         os.setsid()
         _join_new_keyring()
         _die_with(keeper, signal.SIGKILL)
@@ -124,9 +124,9 @@ def end_descendants() -> None:
     while _has_children() and time.monotonic() < until:
         below = descendants(os.getpid())
         for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that they cannot fork
-            for one in below:
+            for process in below:
                 try:  # noqa: SIM105  (importing contextlib takes as long as all other imports)
-                    os.kill(one, number)
+                    os.kill(process, number)
                 except OSError:
                     pass
         time.sleep(0.002)
@@ -144,14 +144,14 @@ def _has_children() -> bool:
 
 def descendants(root: int) -> list[int]:
     """All descendants of `root`, according to /proc."""
-    parents = {one: _parent(one) for one in os.listdir("/proc") if one.isdigit()}  # noqa: PTH208
+    parents = {process: _parent(process) for process in os.listdir("/proc") if process.isdigit()}  # noqa: PTH208
     below: list[int] = []
-    for one, above in parents.items():
+    for process, above in parents.items():
         seen = 0
         while above not in (str(root), "", "0", "1") and above in parents and seen < 4096:
             above, seen = parents[above], seen + 1
         if above == str(root):
-            below.append(int(one))
+            below.append(int(process))
     return below
 
 

@@ -39,8 +39,8 @@ def libc() -> ctypes.CDLL:
 
 def abi() -> int:
     """The kernel's Landlock version; 0 if it has none."""
-    found = libc().syscall(CREATE_RULESET, None, 0, 1)
-    return max(int(found), 0)
+    version = libc().syscall(CREATE_RULESET, None, 0, 1)
+    return max(int(version), 0)
 
 
 def rights(version: int) -> int:
@@ -52,7 +52,7 @@ def rights(version: int) -> int:
 
 
 def restrict(policy: dict[str, Any]) -> None:
-    """Restrict this process and its children to what the policy names. Raises OSError if that fails."""
+    """Restrict this process and its children to what the policy lists. Raises OSError if that fails."""
     version = abi()
     if version < 1:
         raise OSError("the kernel has no Landlock, or it is not enabled")
@@ -84,8 +84,8 @@ def give_up_capabilities() -> None:
     if os.geteuid() != 0:
         return
     library = libc()
-    for one in range(CAPABILITIES):
-        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # fails for numbers that this kernel does not know
+    for capability in range(CAPABILITIES):
+        library.prctl(CAPBSET_DROP, capability, 0, 0, 0)  # fails for numbers that this kernel does not know
     _checked(library.prctl(SET_SECUREBITS, NO_ROOT, 0, 0, 0), "give up root's rights")
     header, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
     _checked(library.capset(header, none), "give up its capabilities")

@@ -39,15 +39,15 @@ class LevelState:
 
 def describe_isolation(level: str, network: str = "none") -> str:
     """The level and what it leaves open, as every piece of evidence records it."""
-    left = _unconfined(level)
-    if network == "loopback" and level == LANDLOCK and "TCP" not in left:
-        left += ("a few TCP ports",)
+    unconfined = _unconfined(level)
+    if network == "loopback" and level == LANDLOCK and "TCP" not in unconfined:
+        unconfined += ("a few TCP ports",)
     if network == "host" and level != NONE:
-        left += ("network",)
+        unconfined += ("network",)
     # Abstract sockets belong to a network. Only a sandbox that uses the host's network can reach the host's sockets.
     if network == "host" and level == BUBBLEWRAP and not scope.can_scope():
-        left += ("abstract unix sockets",)
-    return f"{level} (not confined: {', '.join(left)})" if left else level
+        unconfined += ("abstract unix sockets",)
+    return f"{level} (not confined: {', '.join(unconfined)})" if unconfined else level
 
 
 def _unconfined(level: str) -> tuple[str, ...]:
@@ -56,11 +56,11 @@ def _unconfined(level: str) -> tuple[str, ...]:
     if level == BUBBLEWRAP:
         return ("number of processes",) if os.getuid() == 0 and cgroup.cgroup_parent() is None else ()
     version = landlock.abi()
-    left = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
-    left += ["number of processes"] if cgroup.cgroup_parent() is None else []
-    left += ["TCP"] if version < 4 else []
-    left += ["abstract unix sockets", "signals"] if version < 6 else []
-    return tuple(left)
+    unconfined = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
+    unconfined += ["number of processes"] if cgroup.cgroup_parent() is None else []
+    unconfined += ["TCP"] if version < 4 else []
+    unconfined += ["abstract unix sockets", "signals"] if version < 6 else []
+    return tuple(unconfined)
 
 
 def probe_levels() -> list[LevelState]:
@@ -69,16 +69,16 @@ def probe_levels() -> list[LevelState]:
 
 
 def choose_level(level_wanted: str, allow_unsandboxed: bool) -> str:
-    """The level to use, where `level_wanted` is "auto" or the name of a level. Never falls back silently to a weaker
-    level, but raises BadInput with the reason and a fix."""
+    """Return the level to use. `level_wanted` is "auto" or the name of a level. Raises BadInput with the reason and a
+    fix if that does not work: a weaker level is never used silently."""
     if level_wanted not in ("auto", *LEVELS):
         raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
-    if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(one).works for one in LEVELS[:2])):
+    if level_wanted == NONE or (level_wanted == "auto" and not any(level_state(level).works for level in LEVELS[:2])):
         if not allow_unsandboxed:
             raise BadInput(_refusal(level_wanted), then="or use --allow-unsandboxed, with which nothing is confined")
         return NONE
     if level_wanted == "auto":
-        return next(one for one in LEVELS if level_state(one).works)
+        return next(level for level in LEVELS if level_state(level).works)
     wanted = level_state(level_wanted)
     if not wanted.works:
         raise BadInput(f"the sandbox {level_wanted} does not work here: {wanted.why}", then=wanted.fix)
@@ -97,7 +97,7 @@ def check_agent_network(level: str, network: str) -> None:
 def _refusal(level_wanted: str) -> str:
     if level_wanted == NONE:
         return "without a sandbox, agents and checks could read and write everything that you can"
-    reasons = "; ".join(f"{one.level}: {one.why}: {one.fix}" for one in map(level_state, LEVELS[:2]))
+    reasons = "; ".join(f"{state.level}: {state.why}: {state.fix}" for state in map(level_state, LEVELS[:2]))
     return f"no sandbox works on this machine: {reasons}"
 
 
@@ -113,22 +113,22 @@ def level_state(level: str) -> LevelState:
 @functools.cache
 def _try_level(level: str) -> LevelState:
     """Try one level by running the canary in it."""
-    left = _unconfined(level)
+    unconfined = _unconfined(level)
     missing = _missing(level)
     if missing:
-        return LevelState(level, False, left, *missing)
+        return LevelState(level, False, unconfined, *missing)
     try:
-        found, complaint = _run_canary(level)
+        succeeded, complaint = _run_canary(level)
     except (OSError, subprocess.SubprocessError) as error:
-        found, complaint = None, str(error)
-    if found is None:
-        return LevelState(level, False, left, complaint or "the canary printed nothing", _fix(level, complaint))
-    escaped = [name for name in _forbidden(level) if found[name]]
-    if not found["inside"]:
-        return LevelState(level, False, left, "the canary cannot write where it should", _fix(level, ""))
+        succeeded, complaint = None, str(error)
+    if succeeded is None:
+        return LevelState(level, False, unconfined, complaint or "the canary printed nothing", _fix(level, complaint))
+    escaped = [name for name in _forbidden(level) if succeeded[name]]
+    if not succeeded["inside"]:
+        return LevelState(level, False, unconfined, "the canary cannot write where it should", _fix(level, ""))
     if escaped:
-        return LevelState(level, False, left, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
-    return LevelState(level, True, left)
+        return LevelState(level, False, unconfined, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
+    return LevelState(level, True, unconfined)
 
 
 def _forbidden(level: str) -> tuple[str, ...]:
@@ -149,10 +149,10 @@ def reachable_sockets(sight: Confinement) -> tuple[str, ...]:
         return ("everything",)
     try:
         with ExitStack() as stack:
-            found = _try_sockets(sight, stack)
+            reached_sockets = _try_sockets(sight, stack)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         return (f"unknown: the canary did not run ({str(error).splitlines()[0][:200]})",)
-    return tuple(dict.fromkeys(_KINDS[name] for name, reached in found.items() if reached))
+    return tuple(dict.fromkeys(_KINDS[name] for name, reached in reached_sockets.items() if reached))
 
 
 _KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path", "session": "unix sockets by path"}
@@ -168,8 +168,8 @@ def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
     sockets = {"abstract": f"@trued-{uuid.uuid4().hex}", "scratch": str(top / "outside" / "socket")}
     session = Path(f"/run/user/{os.getuid()}")
     if os.access(session, os.W_OK):
-        own = stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-", dir=session))
-        sockets["session"] = f"{own}/socket"
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-", dir=session))
+        sockets["session"] = f"{folder}/socket"
     for address in sockets.values():
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind("\0" + address[1:] if address.startswith("@") else address)
@@ -180,29 +180,29 @@ def _try_sockets(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
     ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
     if ran.returncode != 0:
         raise OSError(ran.stderr.decode(errors="replace").strip() or f"exit code {ran.returncode}")
-    found: dict[str, bool] = json.loads(ran.stdout)
-    return {name: found[name] for name in sockets}
+    reached: dict[str, bool] = json.loads(ran.stdout)
+    return {name: reached[name] for name in sockets}
 
 
 def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:
-    with tempfile.TemporaryDirectory(prefix="trued-canary-") as place, socket.socket() as listener:
-        top = Path(place).resolve()
+    with tempfile.TemporaryDirectory(prefix="trued-canary-") as temporary, socket.socket() as listener:
+        top = Path(temporary).resolve()
         for name in ("inside", "outside"):
             (top / name).mkdir()
         (top / "outside" / "secret").write_text("nobody may read this")
         shutil.copy(Path(__file__).with_name("canary.py"), top / "inside" / "canary.py")
         listener.bind(("127.0.0.1", 0))
         listener.listen(8)
-        asked = {
+        request = {
             "inside": str(top / "inside"),
             "outside": str(top / "outside"),
             "secret": str(top / "outside" / "secret"),
             "port": str(listener.getsockname()[1]),
             "pidns": str(Path("/proc/self/ns/pid").readlink()),
         }
-        sight = Confinement(level=level, readable=interpreter_folders(sys.executable), hidden=(asked["outside"],))
-        script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps(asked)]
-        argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": asked["inside"]})
+        sight = Confinement(level=level, readable=interpreter_folders(sys.executable), hidden=(request["outside"],))
+        script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps(request)]
+        argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": request["inside"]})
         ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
     complaint = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {ran.returncode}"]
     try:

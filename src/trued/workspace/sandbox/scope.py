@@ -44,8 +44,8 @@ def restrict() -> None:
 
 def set_limits(limits: str) -> None:
     """Set resource limits, at most as high as the hard limit."""
-    for one in filter(None, limits.split(",")):
-        name, _, value = one.partition("=")
+    for limit in filter(None, limits.split(",")):
+        name, _, value = limit.partition("=")
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
         bound = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
@@ -62,7 +62,7 @@ def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
         if scopes == "scoped" and can_scope():
             restrict()
         handle = os.memfd_create("options", 0)
-        os.write(handle, b"".join(os.fsencode(one) + b"\0" for one in options))
+        os.write(handle, b"".join(os.fsencode(option) + b"\0" for option in options))
         os.lseek(handle, 0, os.SEEK_SET)
         set_limits(limits)
         os.execve(argv[0], ["bwrap", "--args", str(handle), *argv[end:]], os.environ)  # noqa: S606

@@ -16,7 +16,7 @@ from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
 START = "import sys; exec(sys.stdin.buffer.read())"  # over stdin, so that the sandbox contains no file of the engine
-DAEMON_S = 2.0  # seconds in which a process in the background may start listening after its command ended
+DAEMON_S = 2.0  # seconds in which a process in the background can start listening after its command ended
 PARTING_S = 3.0  # seconds in which the forwarder must exit, so that the server's last output is kept
 
 
@@ -40,7 +40,7 @@ class SandboxServer:
 
     def connect(self) -> socket.socket:
         ours, theirs = socket.socketpair()
-        with theirs, contextlib.suppress(OSError):  # if the forwarder is gone, the caller reads an empty stream
+        with theirs, contextlib.suppress(OSError):  # if the forwarder has ended, the caller reads an empty stream
             socket.send_fds(self._orders, [b"+"], [theirs.fileno()], socket.MSG_DONTWAIT)
         return ours
 
@@ -49,13 +49,13 @@ class SandboxServer:
 
     def has_ended(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            # MSG_DONTWAIT, because a process that has a copy of the socket may have made it blocking
+            # MSG_DONTWAIT, because a process with a copy of the socket can make it blocking
             received = self._orders.recv(16, socket.MSG_DONTWAIT)
             self._code = int(received) if received else self._code
         if self._code is not None:
             self._ended_at = self._ended_at or time.monotonic()
         over = self._task is not None and self._task.done()
-        # A command that exited with 0 may have left a server in the background that is about to answer.
+        # A command that exited with 0 can leave a server in the background that is about to answer.
         return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
 
     async def end(self) -> CommandResult:
@@ -77,7 +77,7 @@ class SandboxServer:
 
 
 def _free_port() -> int:
-    """A free port. If the sandbox has its own network, nobody else can take it."""
+    """A free port. If the sandbox has its own network, no process outside can take it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -87,10 +87,10 @@ def _free_port() -> int:
 def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
     """The same command, started by the forwarder, with its port in the environment variable `port_env`."""
     port = str(served.port)
-    words = [one.replace("{port}", port) for one in command.argv]
+    argv = [word.replace("{port}", port) for word in command.argv]
     return replace(
         command,
-        argv=(sys.executable, "-I", "-S", "-c", START, str(served.control), port, "--", *words),
+        argv=(sys.executable, "-I", "-S", "-c", START, str(served.control), port, "--", *argv),
         stdin=FORWARD.read_bytes(),
         variables={**(command.variables or {}), port_env: port},
         network="loopback",

@@ -25,7 +25,7 @@ ZONES = Path("/usr/share/zoneinfo")
 TEMPORARY, OTHER_TEMPORARY = "/tmp", "/var/tmp"  # noqa: S108  (inside the sandbox)
 # A path that needs no quoting in JSON, in lists of paths and in shell scripts.
 _PLAIN = re.compile(r"[A-Za-z0-9._/@+-]+")
-ELSEWHERE = "/srv"  # a usual folder for checkouts; no sandbox shows the host's /srv
+ELSEWHERE = "/srv"  # a usual folder for checkouts; the host's /srv is not shown in any sandbox
 NO_PLACE = ("/proc", "/dev", "/run", "/sys")  # no folder can be shown below these
 
 
@@ -39,7 +39,7 @@ class CheckSurroundings:
     hosts: str = ""  # a file to mount as /etc/hosts, with the host name in it
     home: str = "home"
     scratch: str = "tmp"
-    places: Mapping[str, str] = field(default_factory=dict)  # path on the host → path inside
+    paths_inside: Mapping[str, str] = field(default_factory=dict)  # path on the host → path inside
     aliases: Mapping[str, str] = field(default_factory=dict)  # path on the host → another path inside, read-only
 
     def hosts_text(self) -> str:
@@ -58,53 +58,56 @@ def surroundings_for(*, second: bool) -> CheckSurroundings:
 def usual_home(shown: Iterable[str], *, second: bool) -> str:
     """The path of HOME inside the sandbox: that of the user's own HOME if possible, in the second turn that of another
     user. `shown`: folders that the sandbox shows at their own paths; HOME cannot be inside one of them."""
-    own = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
     fits = (
-        _PLAIN.fullmatch(own) and _can_be_shown(own) and not any(folder_contains(one, own) for one in (*SYSTEM, *shown))
+        _PLAIN.fullmatch(home)
+        and _can_be_shown(home)
+        and not any(folder_contains(folder, home) for folder in (*SYSTEM, *shown))
     )
-    return own if fits and not second else f"/home/{other_user().pw_name}"
+    return home if fits and not second else f"/home/{other_user().pw_name}"
 
 
 def usual_place(repository: str, shown: Iterable[str], *, copy: bool) -> str:
     """The path at which the sandbox shows a checkout: the user's own if possible; for a copy of a room, another one.
 
-    `shown`: folders that the sandbox shows at their own paths, and folders that an editable install names. The checkout
-    must not be shown at a path that contains one of them. Otherwise the sandbox would have to create folders in the
-    checkout, or the interpreter would import code from it that no check asked for.
-    """
+    `shown`: folders that the sandbox shows at their own paths, and folders to which an editable install points. The
+    checkout must not be shown at a path that contains one of them. Otherwise the sandbox would have to create folders
+    in the checkout, or the interpreter would import code from it that is not under test."""
     seen, name = list(shown), Path(repository).name
     name = name if _PLAIN.fullmatch(name) else "project"
-    places = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
+    candidates = (*(() if copy or not _PLAIN.fullmatch(repository) else (repository,)), f"{ELSEWHERE}/{name}")
     fitting = (
-        one
-        for one in places
-        if _can_be_shown(one) and _has_mount_point(one, seen) and not any(folder_contains(one, path) for path in seen)
+        candidate
+        for candidate in candidates
+        if _can_be_shown(candidate)
+        and _has_mount_point(candidate, seen)
+        and not any(folder_contains(candidate, path) for path in seen)
     )
     return next(fitting, f"{ELSEWHERE}/checkouts/{name}")
 
 
 def _can_be_shown(path: str) -> bool:
     """Whether a folder can be shown at this path without hiding folders that every program needs."""
-    return not any(folder_contains(one, path) for one in NO_PLACE) and not any(
-        folder_contains(path, one) for one in (*SYSTEM, *NO_PLACE)
+    return not any(folder_contains(folder, path) for folder in NO_PLACE) and not any(
+        folder_contains(path, folder) for folder in (*SYSTEM, *NO_PLACE)
     )
 
 
 def _has_mount_point(path: str, seen: Iterable[str]) -> bool:
-    """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run may
+    """Whether a folder can be mounted at this path. It cannot if the path does not exist on this machine (the run can
     come from another machine) and is inside a folder that is shown read-only."""
-    return Path(path).is_dir() or not any(folder_contains(one, path) for one in (*SYSTEM, *seen))
+    return Path(path).is_dir() or not any(folder_contains(folder, path) for folder in (*SYSTEM, *seen))
 
 
 def other_user() -> pwd.struct_passwd:
     """A user other than ours that exists on this system."""
     for number in OTHER_USERS:
         try:
-            found = pwd.getpwuid(number)
+            user = pwd.getpwuid(number)
         except KeyError:
             continue
         if number != os.getuid():
-            return found
+            return user
     return pwd.struct_passwd(("other", "x", os.getuid() + 1, os.getgid() + 1, "", "/", "/bin/sh"))
 
 
@@ -127,9 +130,9 @@ def own_name() -> str:
 
 def other_zone(now: float | None = None) -> str:
     """A time zone in which it is another day than here."""
-    here = time.localtime(now)
-    hours_ahead = here.tm_gmtoff / 3600
-    hour = here.tm_hour + here.tm_min / 60
+    local = time.localtime(now)
+    hours_ahead = local.tm_gmtoff / 3600
+    hour = local.tm_hour + local.tm_min / 60
     name, rule, _ = EAST if hour + EAST[2] - hours_ahead >= 24 else WEST
     return name if (ZONES / name).is_file() else rule
 
@@ -144,6 +147,6 @@ def free_ports() -> tuple[int, ...]:
     """Free ports. A check without a network of its own may use only these."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(PORTS)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return tuple(one.getsockname()[1] for one in sockets)
+        for listener in sockets:
+            listener.bind(("127.0.0.1", 0))
+        return tuple(listener.getsockname()[1] for listener in sockets)

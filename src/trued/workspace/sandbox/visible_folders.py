@@ -35,7 +35,7 @@ def spellings(paths: Iterable[str]) -> list[str]:
 
 def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
     """`path` itself, if nothing in it is hidden. Otherwise the files and folders in it that contain nothing hidden."""
-    inside = [one for one in hidden if folder_contains(path, one)]
+    inside = [hidden_path for hidden_path in hidden if folder_contains(path, hidden_path)]
     if path in inside:
         return []
     if not inside or not os.path.isdir(path):  # noqa: PTH112
@@ -48,7 +48,7 @@ def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
 
 
 def system_folders() -> list[str]:
-    """Those of the system's own folders that exist here and are not links; for the links, see `system_links`."""
+    """The system's own folders that exist on this machine and are not links; for the links, see `system_links`."""
     return [path for path in SYSTEM if os.path.isdir(path) and not os.path.islink(path)]  # noqa: PTH112, PTH114
 
 
@@ -68,10 +68,10 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     else:
         # -I, so that no module in the current folder can change the answer
-        asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
-        prefixes = json.loads(asked.stdout)
-    found = [*prefixes, *_prefixes_along_links(python)]
-    return tuple(dict.fromkeys(path for path in found if _may_be_shown(path)))
+        answer = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
+        prefixes = json.loads(answer.stdout)
+    folders = [*prefixes, *_prefixes_along_links(python)]
+    return tuple(dict.fromkeys(path for path in folders if _may_be_shown(path)))
 
 
 def _prefixes_along_links(python: str) -> list[str]:
@@ -87,4 +87,6 @@ def _prefixes_along_links(python: str) -> list[str]:
 
 def _may_be_shown(path: str) -> bool:
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
-    return not folder_contains(os.path.realpath(path), home) and not any(folder_contains(one, path) for one in SYSTEM)
+    return not folder_contains(os.path.realpath(path), home) and not any(
+        folder_contains(folder, path) for folder in SYSTEM
+    )

@@ -15,15 +15,15 @@ import types
 from pathlib import Path
 from typing import Any
 
-ANSWER_S = 120.0  # timeout of every request except the prompt: an agent may first read its whole history
+ANSWER_S = 120.0  # timeout of every request except the prompt: an agent might first read its whole history
 GRACE_S = 2.0  # how long to wait at each step of ending the agent, so that it can save its session
 LINE = 64 * 1024 * 1024
 BEAT_S = 1.0  # interval of heartbeats while the agent thinks; its thoughts are not shown
-CUT = 4000  # at most this many characters of any text are kept; the agent's messages are kept whole
-BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # fields that are not kept: nobody reads them
+CUT = 4000  # characters of a tool's text that are kept; the agent's messages are kept whole
+BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # large, unused fields, which are left out
 LOST = "this session cannot be resumed"
 LOOK_S = 0.5  # between two reads of the file that our plugin in the agent writes
-LONGEST_WAIT_S = 5.0  # an agent may wait this long for its provider; for a longer wait, the engine frees the slot
+LONGEST_OWN_WAIT_S = 5.0  # for a longer wait for its provider, the agent is ended and the engine frees the slot
 
 
 class AgentRefused(Exception):
@@ -35,7 +35,7 @@ class AgentRefused(Exception):
 
 
 class AgentGone(Exception):
-    """The agent ended in mid-turn; only its stderr may say why."""
+    """The agent ended in mid-turn; only its stderr can show why."""
 
 
 def emit(event: str, **data: Any) -> None:
@@ -53,11 +53,11 @@ class Client:
         self.replaying = False  # true while a loaded session repeats its past events
 
     async def __call__(self, method: str, params: Any, notification: bool) -> Any:
-        given = params if isinstance(params, dict) else {}
+        fields = params if isinstance(params, dict) else {}
         if method == "session/update":
-            self._on_update(given.get("update") or {})
+            self._on_update(fields.get("update") or {})
         elif method == "session/request_permission":
-            return {"outcome": self._answer_permission(given)}
+            return {"outcome": self._answer_permission(fields)}
         elif not notification:
             from acp.exceptions import RequestError
 
@@ -73,10 +73,10 @@ class Client:
             return
         if kind in ("tool_call", "tool_call_update"):
             self._update_tool(update)
-        kept = {name: _shorten(value) for name, value in update.items() if name not in BULKY}
+        shown = {name: _shorten(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
-            kept["content"] = update.get("content")
-        emit("update", update=kept)
+            shown["content"] = update.get("content")
+        emit("update", update=shown)
 
     def _beats(self) -> None:
         if (now := time.monotonic()) - self._beat > BEAT_S:
@@ -89,12 +89,12 @@ class Client:
         known.update({name: _shorten(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
         return known
 
-    def _answer_permission(self, given: dict[str, Any]) -> dict[str, Any]:
-        tool = self._update_tool(given.get("toolCall") or {})
+    def _answer_permission(self, request: dict[str, Any]) -> dict[str, Any]:
+        tool = self._update_tool(request.get("toolCall") or {})
         allowed = tool.get("kind") in self._kinds
         emit("permission", allowed=allowed, tool=tool)
         order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
-        options = {option.get("kind"): option.get("optionId") for option in reversed(given.get("options") or [])}
+        options = {option.get("kind"): option.get("optionId") for option in reversed(request.get("options") or [])}
         for kind in order:
             if kind in options:
                 return {"outcome": "selected", "optionId": options[kind]}
@@ -131,30 +131,30 @@ class PluginEvents:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            # the file is in the agent's HOME, so it may contain anything
+            # the file is in the agent's HOME, so it can contain anything
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 self._handle_event(json.loads(line))
 
     def _handle_event(self, event: dict[str, Any]) -> None:
         if event["event"] == "trouble":
             self._trouble = {"status": event["status"], "headers": event["headers"]}
-        elif event["event"] == "waits" and (wait := event["until"] - time.time()) > LONGEST_WAIT_S:
+        elif event["event"] == "waits" and (wait := event["until"] - time.time()) > LONGEST_OWN_WAIT_S:
             raise AgentRefused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
         elif event["event"] in ("request", "compacted"):
             emit(**event)
 
     async def catch_up(self) -> None:
-        """Wait for the plugin, which may be a moment late, and read the rest."""
+        """Wait for the plugin, which can be a moment late, and read the rest."""
         if self._file is not None:
             await asyncio.sleep(LOOK_S)
             self.read()
 
-    async def with_status(self, said: AgentRefused) -> AgentRefused:
+    async def with_status(self, refusal: AgentRefused) -> AgentRefused:
         """Add the provider's status and headers to the refusal, if the plugin reported them."""
-        if not said.details.get("waits"):
+        if not refusal.details.get("waits"):
             await self.catch_up()
-        said.details |= self._trouble
-        return said
+        refusal.details |= self._trouble
+        return refusal
 
 
 async def main() -> int:
@@ -180,11 +180,11 @@ async def main() -> int:
 def _load_library() -> bool:
     """Import the protocol's library without its schemas, which take a second to load and are not needed. Return False
     if it is not installed."""
-    found = importlib.util.find_spec("acp")
-    if found is None or found.submodule_search_locations is None:
+    spec = importlib.util.find_spec("acp")
+    if spec is None or spec.submodule_search_locations is None:
         return False
     package = types.ModuleType("acp")
-    package.__path__ = list(found.submodule_search_locations)
+    package.__path__ = list(spec.submodule_search_locations)
     sys.modules["acp"] = package
     return True
 
@@ -206,11 +206,11 @@ async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int
         answer = await _prompt(order["prompt"], session, link, events)
         emit("answered", response=answer)
         code = 0
-    except AgentRefused as said:
-        emit("refused", why=str(said), **said.details)
+    except AgentRefused as refusal:
+        emit("refused", why=str(refusal), **refusal.details)
         code = 1
-    except AgentGone as gone:
-        print(gone, file=sys.stderr)
+    except AgentGone as error:
+        print(error, file=sys.stderr)
         code = await _exit_code(agent)
     finally:
         with contextlib.suppress(ConnectionError):
@@ -219,20 +219,20 @@ async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int
 
 
 async def _prompt(text: str, session: str, link: Any, events: PluginEvents) -> dict[str, Any]:
-    given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-    asked = asyncio.create_task(_request(link, "session/prompt", given, None))
+    params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+    prompting = asyncio.create_task(_request(link, "session/prompt", params, None))
     following = asyncio.create_task(events.follow())
     try:
-        await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({prompting, following}, return_when=asyncio.FIRST_COMPLETED)
         if following.done():
             following.result()  # raises if the agent would wait for too long
-        answer = await asked
+        answer = await prompting
         await events.catch_up()
         return answer
-    except AgentRefused as said:
-        raise await events.with_status(said) from said
+    except AgentRefused as refusal:
+        raise await events.with_status(refusal) from refusal
     finally:
-        asked.cancel()
+        prompting.cancel()
         following.cancel()
 
 
@@ -241,12 +241,12 @@ async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str
     offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
     can = (await _request(link, "initialize", hello)).get("agentCapabilities") or {}
-    place = {"cwd": order["folder"], "mcpServers": []}
+    location = {"cwd": order["folder"], "mcpServers": []}
     if order["resume"]:
         name = str(order["session"])
-        about = await _resume_session(name, can, client, link, place)
+        about = await _resume_session(name, can, client, link, location)
     else:
-        about = await _request(link, "session/new", place)
+        about = await _request(link, "session/new", location)
         name = str(about.get("sessionId") or "")
     emit("session", id=name)
     for option in ("mode", "model"):
@@ -256,7 +256,7 @@ async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str
 
 
 async def _resume_session(
-    name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]
+    name: str, can: dict[str, Any], client: Client, link: Any, location: dict[str, Any]
 ) -> dict[str, Any]:
     """Resume the session, or load it if the agent cannot resume; events of its past are ignored."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
@@ -264,19 +264,21 @@ async def _resume_session(
         raise AgentRefused(f"{LOST}: the agent supports neither resuming nor loading a session")
     client.replaying = True
     try:
-        return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
-    except AgentRefused as said:
-        raise AgentRefused(f"{LOST}: {said}", **said.details) from said
+        return await _request(link, "session/resume" if resumes else "session/load", {**location, "sessionId": name})
+    except AgentRefused as refusal:
+        raise AgentRefused(f"{LOST}: {refusal}", **refusal.details) from refusal
     finally:
         client.replaying = False
 
 
 async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
     """Choose a mode or a model, with the protocol's newer or older request."""
-    options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
+    options = [
+        option for option in about.get("configOptions") or [] if what in (option.get("category"), option.get("id"))
+    ]
     if options:
-        given = {"sessionId": session, "configId": options[0]["id"], "value": value}
-        await _request(link, "session/set_config_option", given)
+        params = {"sessionId": session, "configId": options[0]["id"], "value": value}
+        await _request(link, "session/set_config_option", params)
     elif f"{what}s" in about:
         await _request(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
     else:
@@ -324,8 +326,8 @@ def _shorten(value: Any) -> Any:
     if isinstance(value, str):
         return value[:CUT]
     if isinstance(value, dict):
-        return {name: _shorten(one) for name, one in value.items()}
-    return [_shorten(one) for one in value[:20]] if isinstance(value, list) else value
+        return {name: _shorten(item) for name, item in value.items()}
+    return [_shorten(item) for item in value[:20]] if isinstance(value, list) else value
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 WITHIN_S = 20.0
-MOST_TEXT = 20_000  # at most this many characters in one answer; more would only fill the agent's context
+MOST_TEXT = 20_000  # characters of one answer; more would only fill the agent's context
 VERSION = "2025-06-18"
 TEXT = {"type": "string"}
 
@@ -69,34 +69,34 @@ class Browser:
             await self.watched.page.add_init_script(f"{browse.script('timers.js')}({key})")
         return self.watched
 
-    async def use(self, name: str, given: dict[str, str]) -> list[dict[str, Any]]:
+    async def use(self, name: str, arguments: dict[str, str]) -> list[dict[str, Any]]:
         import browse
 
         watched = await self.page()
         if name == "screenshot":
-            return await picture(watched.page, given["name"])
+            return await picture(watched.page, arguments["name"])
         if name == "open":
-            place = urljoin(self.address.rstrip("/") + "/", given["path"].lstrip("/"))
-            await watched.page.goto(place, wait_until="commit", timeout=WITHIN_S * 1000)
+            url = urljoin(self.address.rstrip("/") + "/", arguments["path"].lstrip("/"))
+            await watched.page.goto(url, wait_until="commit", timeout=WITHIN_S * 1000)
         elif name != "read":
-            await browse.act_once(watched, action(name, given), time.monotonic() + WITHIN_S)
+            await browse.act_once(watched, action(name, arguments), time.monotonic() + WITHIN_S)
         text = await browse.settled(watched, time.monotonic() + WITHIN_S)
         tree = (await browse.kept(watched.page))["tree"]
         page_text = f"{watched.page.url} (status {watched.status})\n\n{text.get('shown', '').strip()}\n\n{tree}"
-        errors = "".join(f"\n{one}" for one in watched.errors[-5:])
+        errors = "".join(f"\n{error}" for error in watched.errors[-5:])
         return [{"type": "text", "text": page_text[:MOST_TEXT] + (f"\n\nerrors:{errors}" if errors else "")}]
 
 
-def action(name: str, given: dict[str, str]) -> dict[str, str]:
-    words = {"click": "what", "type": "text", "choose": "option", "press": "key", "wait": "text"}[name]
-    return {name: given[words], **({"field": given["field"]} if "field" in given else {})}
+def action(name: str, arguments: dict[str, str]) -> dict[str, str]:
+    argument = {"click": "what", "type": "text", "choose": "option", "press": "key", "wait": "text"}[name]
+    return {name: arguments[argument], **({"field": arguments["field"]} if "field" in arguments else {})}
 
 
 async def stay_on(address: str, route: Any) -> None:
     """Abort a request to another origin than that of this address."""
     url = route.request.url
-    own = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
-    await (route.continue_() if own else route.abort())
+    same_site = origin(url) == origin(address) or url.startswith(("data:", "blob:"))
+    await (route.continue_() if same_site else route.abort())
 
 
 def origin(url: str) -> str:
@@ -115,13 +115,13 @@ async def picture(page: Any, name: str) -> list[dict[str, Any]]:
 
 async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | None:
     """The result of one request; None for a notification."""
-    method, given = request.get("method", ""), request.get("params") or {}
+    method, params = request.get("method", ""), request.get("params") or {}
     if "id" not in request:
         return None
     if method == "initialize":
         about = {"name": "browser", "version": "1"}
         return {
-            "protocolVersion": given.get("protocolVersion", VERSION),
+            "protocolVersion": params.get("protocolVersion", VERSION),
             "capabilities": {"tools": {}},
             "serverInfo": about,
         }
@@ -132,7 +132,7 @@ async def answer(browser: Browser, request: dict[str, Any]) -> dict[str, Any] | 
     if method != "tools/call":
         raise LookupError(f"there is no method {method}")
     try:
-        return {"content": await browser.use(given["name"], given.get("arguments") or {})}
+        return {"content": await browser.use(params["name"], params.get("arguments") or {})}
     except Exception as error:  # noqa: BLE001  every error is reported to the agent, which continues
         why = f"{type(error).__name__}: {error}" if not str(error) else str(error).partition("\n")[0]
         return {"content": [{"type": "text", "text": why[:2000]}], "isError": True}
@@ -146,14 +146,14 @@ async def main() -> None:
         try:
             request = json.loads(line)
             result = await answer(browser, request)
-            said = {"result": result}
+            response = {"result": result}
         except (ValueError, AttributeError):
             continue
         except LookupError as error:
-            said = {"error": {"code": -32601, "message": str(error)}}
+            response = {"error": {"code": -32601, "message": str(error)}}
             result = {}
         if result is not None:
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **response}), flush=True)
     os._exit(0)
 
 

@@ -42,7 +42,7 @@ TOOLS = {
     "execute": ("run_command",),
 }
 COMMAND_S = 120.0
-# How often in a row a model may fail at a tool or at its reply; after more failures it will not recover.
+# How often in a row a model can fail at a tool or at its reply; after more failures it will not recover.
 RETRIES = {"tools": 8, "output": 2}
 PAUSES = (1.0, 4.0)  # seconds before a failed request is sent again; longer waits are left to the engine
 BEAT_S = 2.0  # between heartbeats while an answer streams in
@@ -64,7 +64,7 @@ def main() -> int:
 def read_order_secretly() -> dict[str, Any]:
     """Read the order, which contains the key. Processes that we start later cannot find the key: it is in no
     environment, they cannot read our memory, and we empty the file behind our stdin. Emptying is needed because the
-    processes around us have that file open, too."""
+    processes around us also have that file open."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
     # That call also hides our environment, in which the supervisor looks for its marker to find and end us. So the
@@ -95,8 +95,8 @@ class CoderTurn:
     async def run(self) -> int:
         """Run the turn; return the exit code."""
         if self._order["resume"] != self._is_known():
-            words = LOST if self._order["resume"] else TAKEN
-            print(f"{words} {self._order['session']}", file=sys.stderr)
+            message = LOST if self._order["resume"] else TAKEN
+            print(f"{message} {self._order['session']}", file=sys.stderr)
             return 3
         self.emit("session", native=self._order["session"])
         try:
@@ -140,8 +140,8 @@ class CoderTurn:
                     async with node.stream(run.ctx) as events:
                         await self._emit_tools(events)
             self._save(run.all_messages())
-        said = run.result.output if run.result else ""
-        self.emit("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
+        output = run.result.output if run.result else ""
+        self.emit("finished", **({"text": output} if isinstance(output, str) else {"reply": dict(output)}))
 
     async def _stream_answer(self, answer: AsyncIterable[Any]) -> None:
         async for _ in answer:
@@ -172,7 +172,7 @@ class CoderTurn:
                 self.emit("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
 
     def _is_known(self) -> bool:
-        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model may
+        """Whether the session exists. If its file is unreadable, the session counts as lost: commands of the model can
         have overwritten the file."""
         try:
             return bool(self._history())
@@ -181,7 +181,7 @@ class CoderTurn:
             return False
 
     def _history(self) -> list[ModelMessage]:
-        """The conversation so far; a tool call that was interrupted gets a result that says so."""
+        """The conversation so far; an interrupted tool call gets a result with that information."""
         if not self._file.exists():
             return []
         return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))
@@ -258,17 +258,17 @@ def reply_validator(schema: dict[str, Any]) -> Any:
     """A validator that tells the model at once how its reply breaks the contract. It accepts the last try unchecked:
     the engine checks every reply anyway."""
 
-    async def validate(ctx: RunContext[Any], said: Any) -> Any:
+    async def validate(ctx: RunContext[Any], output: Any) -> Any:
         if ctx.partial_output or ctx.last_attempt:
-            return said
-        if isinstance(said, str):
+            return output
+        if isinstance(output, str):
             raise ModelRetry("That was not an answer. Continue your work, or give your answer with final_result.")
         wrong = [
-            f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(said)
+            f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(output)
         ]
         if wrong:
             raise ModelRetry("The answer does not fit its schema:\n" + "\n".join(wrong[:10]))
-        return said
+        return output
 
     return validate
 
@@ -282,10 +282,10 @@ class ContextTrimmer(ClearToolResults[Any]):
 
     async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
         """Drop old tool results, and report it if any were dropped."""
-        kept = await super().compact(messages, ctx)
-        if kept is not messages:
+        compacted = await super().compact(messages, ctx)
+        if compacted is not messages:
             self._turn.emit("compacted")
-        return kept
+        return compacted
 
 
 def refusal_data(error: ModelAPIError) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def main(script: str, name: str) -> int:
             print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
             return 2
         reply = play(order, Path.cwd())
-    except Exception as error:  # noqa: BLE001 (a script may raise anything)
+    except Exception as error:  # noqa: BLE001 (a script can raise anything)
         print(_error_line(error), file=sys.stderr)
         return 1
     json.dump({"reply": reply, "usage": usage, "resumed": order["resumed"]}, answers)
@@ -34,7 +34,7 @@ def main(script: str, name: str) -> int:
 def _error_line(error: Exception) -> str:
     """An error of the script in one line, with the places in the script that led to it."""
     frames = traceback.extract_tb(error.__traceback__)[1:]  # the first frame is the call of the script
-    way = ", ".join(f"{Path(one.filename).name}:{one.lineno} in {one.name}" for one in frames)
+    way = ", ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
     return f"{way}: {type(error).__name__}: {error}" if way else f"{type(error).__name__}: {error}"
 
 

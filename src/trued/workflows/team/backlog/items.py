@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import AfterValidator, Field
 
 from trued.model import Value
-from trued.support.redaction import plain_line
+from trued.support.plain_text import plain_line
 
 WorkStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 Priority: TypeAlias = Literal["high", "medium", "low"]

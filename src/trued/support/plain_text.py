@@ -1,0 +1,85 @@
+"""Remove control characters from text from outside, or put it on one line.
+
+| function | removes | use it for |
+| --- | --- | --- |
+| `plain` | escape sequences, control and invisible characters; not line ends, tabs | a text that is stored or shown |
+| `plain_line` | the same, and line ends | one line in a terminal, a list or a record |
+| `without_controls` | control characters only, each replaced by a blank | a text that is encoded or written to a file |
+| `line_without_controls` | the same, and line ends; marks a cut with `[…]` | one line in a message to an agent |
+| `printable` | everything that Python calls unprintable, line ends included | one line of git's output |
+| `printable_line` | the same, and repeated blanks | a title or a note in Markdown |
+| `inert` | what a forge acts on: mentions, ticket numbers, CI skips | text inside a commit message |
+| `subject_line` | what `plain_line` and `inert` remove | the first line of a commit message |
+"""
+
+import re
+
+_CONTROL = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
+    "|\x9b[0-?]*[ -/]*[@-~]?"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    "|\x1b[ -/]*[0-~]?"
+    "|\r(?=\n)"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    "|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"  # zero width, bidirectional
+    "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
+)
+
+_CONTROL_CODES = (*range(32), *range(127, 160), 0x2028, 0x2029)  # the last two end a line in browsers and editors
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, as is usual, and of the scope in its parentheses
+_ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
+
+
+def plain(text: str) -> str:
+    """The text without control and invisible characters; newlines and tabs stay."""
+    return _CONTROL.sub("", text)
+
+
+def plain_line(text: str, longest: int = 0) -> str:
+    """`plain`, on one line; cut to `longest` characters that end with "…" (0: not cut)."""
+    flat = " ".join(plain(text).split())
+    return f"{flat[: longest - 1]}…" if 0 < longest < len(flat) else flat
+
+
+def without_controls(text: str, keep: str = "", instead: str = " ") -> str:
+    """The text, fit to be encoded, with `instead` for each control character that is not in `keep`. Invisible
+    characters and the rest of an escape sequence stay."""
+    table = {code: instead for code in _CONTROL_CODES if chr(code) not in keep}
+    return text.translate(table).encode("utf-8", "replace").decode()
+
+
+def line_without_controls(text: str, longest: int) -> str:
+    """`without_controls`, on one line; cut after `longest` characters and marked with `[…]`."""
+    flat = " ".join(without_controls(text).split())
+    return flat if len(flat) <= longest else f"{flat[:longest]} […]"
+
+
+def printable(text: str) -> str:
+    """The text with a blank for each character that Python does not call printable, such as line ends."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def printable_line(text: str) -> str:
+    """`printable`, on one line."""
+    return " ".join(printable(text).split())
+
+
+def unix_lines(text: str) -> str:
+    """The text with `\\n` at the end of each line."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def inert(text: str) -> str:
+    """Text for a commit message that triggers nothing on a forge: no CI skip, closed ticket or mention."""
+    return _BRACKETS.sub(r"(\1)", _ACTED_ON.sub(r"\1 ", text)).replace("***", "")
+
+
+def subject_line(kind: str, scope: str, title: str) -> str:
+    """The first line of a commit message: `feat(F2-T2): what it is about`. The title may be hostile."""
+    about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
+    subject = inert(plain_line(title).lstrip("# ")).strip() or "work"
+    head = f"{kind}({about}): " if about else f"{kind}: "
+    room = SUBJECT - len(head)
+    cut = subject[: room - 1]
+    return f"{head}{subject}" if len(subject) <= room else f"{head}{cut.rpartition(' ')[0] or cut}…"
