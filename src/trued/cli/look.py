@@ -29,6 +29,7 @@ from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
 from trued.reporting.views import all_as_seen, as_seen, run_row
+from trued.support.money import least_certain
 from trued.support.plurals import counted, few
 from trued.support.redaction import plain
 
@@ -87,8 +88,7 @@ def ls(
 
 def _usage(rows: "Sequence[Spend]") -> dict[str, Any]:
     """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
-    known = {row.cost for row in rows if row.spent.usd}
-    cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
+    cost = least_certain(row.cost for row in rows if row.spent.usd)
     usd, used = sum(row.spent.usd for row in rows), sum(row.spent.tokens for row in rows)
     return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, amount, cost
 from trued.support.durations import duration
-from trued.support.money import money
+from trued.support.money import least_certain, money
 from trued.support.plurals import counted
 
 
@@ -63,12 +63,12 @@ def _sum_up(own: Sequence[ReportedCall], share: float) -> Spent:
 
 def _cost(own: Sequence[ReportedCall]) -> str:
     paid = sum(call.row.cost_usd for call in own)
-    known = {call.row.cost for call in own}
-    if "ceiling" in known:
-        return f"{money(paid, 'ceiling')} (upper bound)"
-    if "computed" in known:
-        return f"{money(paid, 'computed')} computed"
-    return cost(paid, "" if known == {"reported"} else _mark(own))
+    known = least_certain(call.row.cost for call in own)
+    if known == "ceiling":
+        return f"{money(paid, known)} (upper bound)"
+    if known == "computed":
+        return f"{money(paid, known)} computed"
+    return cost(paid, "" if all(call.row.cost == "reported" for call in own) else _mark(own))
 
 
 def _remark(own: Sequence[ReportedCall]) -> str:

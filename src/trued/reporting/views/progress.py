@@ -12,6 +12,7 @@ from trued.reporting.views.claims import VerdictFact
 from trued.reporting.views.event_kinds import EventHead, typed, typed_from_json
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.rows import Call, CallOutcome, Checks, Remark, Row
+from trued.support.money import least_certain
 from trued.support.plurals import counted
 from trued.workflows.view import WorkflowView, view_of
 
@@ -99,8 +100,7 @@ class Progress:
     @property
     def cost(self) -> str:
         """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
-        known = {one.cost for one in self.calls}
-        return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
+        return least_certain(call.cost for call in self.calls)
 
     def add(self, stored: Event) -> None:
         """Add the next event of the journal."""
