@@ -11,7 +11,7 @@ import typer
 from trued.cli.terminal import home
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.reporting.views import all_as_seen, ledger
+from trued.reporting.views.run_rows import all_as_seen
 from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
@@ -94,6 +94,8 @@ def is_over(store: "RunStore", record: RunRecord) -> bool:
 
 def run_ledger(store: "RunStore", record: RunRecord) -> dict[str, Any]:
     """The run's requirements with grades and reasons, for people and for --json."""
+    from trued.reporting.views.ledger import ledger  # imported here, because most commands show no requirement
+
     return ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 

@@ -51,7 +51,7 @@ from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 from trued.proof.verdict.conclusion import exit_code
-from trued.reporting.views import ledger_for_agents
+from trued.reporting.views.ledger import ledger_for_agents
 from trued.support.plurals import counted
 from trued.support.processes import agent_around
 from trued.support.redaction import plain

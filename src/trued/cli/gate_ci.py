@@ -24,8 +24,8 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views import ledger_for_agents
 from trued.reporting.views.junit import safe
+from trued.reporting.views.ledger import ledger_for_agents
 from trued.support.markdown_escape import escaped
 from trued.support.redaction import plain
 from trued.workspace.git.removal import remove_tree_now

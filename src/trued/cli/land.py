@@ -17,7 +17,7 @@ from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord, Verdict
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 from trued.support.plurals import few
 
 MOST_NAMED = 6  # at most this many requirements are named in a sentence

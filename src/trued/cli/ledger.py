@@ -18,9 +18,9 @@ from trued.errors import BadInput
 from trued.model import Approval, Case, RunRecord
 from trued.model.evidence import HELD_BACK
 from trued.proof.verdict.conclusion import conclude
-from trued.reporting.views import as_seen
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.notes import sort_notes
+from trued.reporting.views.run_rows import as_seen
 from trued.support.durations import duration
 from trued.support.redaction import plain
 

@@ -28,7 +28,7 @@ from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
-from trued.reporting.views import all_as_seen, as_seen, run_row
+from trued.reporting.views.run_rows import all_as_seen, as_seen, run_row
 from trued.support.money import least_certain
 from trued.support.plurals import counted, few
 from trued.support.redaction import plain

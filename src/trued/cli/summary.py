@@ -17,8 +17,8 @@ from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
-from trued.reporting.views import as_seen, run_data
 from trued.reporting.views.notes import sort_notes
+from trued.reporting.views.run_rows import as_seen, run_data
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
 

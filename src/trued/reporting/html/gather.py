@@ -15,7 +15,8 @@ from trued.proof.hashes import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
-from trued.reporting.views import as_seen, comparison
+from trued.reporting.views import comparison
+from trued.reporting.views.run_rows import as_seen
 from trued.support.foreign_json import parse_json
 
 DOCUMENTS = 12

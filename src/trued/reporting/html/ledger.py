@@ -24,10 +24,10 @@ from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
+from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
-NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
 MOST_ROWS = 1_000  # room for rows of this many met and twice as many unmet requirements; unmet ones may use all of it
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
@@ -142,7 +142,7 @@ def lines(material: Material) -> list[LedgerLine]:
             lacks=one.lacks,
             met=_is_met(one, accept),
             guard=_is_guard(one),
-            judged=one.why != NOT_JUDGED,
+            judged=one.why != NOT_CHECKED_YET,
         )
         for one in _judgements(material)
     ]
@@ -184,7 +184,7 @@ def _judgements(material: Material) -> list[Judged]:
     contract, verdict = material.contract, material.verdict
     sealed = {one.id: one for one in contract.every} if contract else {}
     judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
-    return [judged.get(name) or _not_judged_yet(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
+    return [judged.get(name) or not_judged_yet(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
 
 
 def _is_met(judged: Judged, accept: Grade) -> bool:
@@ -193,11 +193,6 @@ def _is_met(judged: Judged, accept: Grade) -> bool:
 
 def _is_guard(judged: Judged) -> bool:
     return judged.id.startswith(EXISTING_TESTS)
-
-
-def _not_judged_yet(sealed: Requirement) -> Judged:
-    source = str(sealed.source)
-    return Judged(id=sealed.id, text=sealed.text, source=source, grade=Grade.UNPROVEN, why=NOT_JUDGED, holds=False)
 
 
 def checks_of(requirement: Requirement) -> str:

@@ -10,9 +10,10 @@ from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
 from trued.model.records import ENDED_STATES
 from trued.model.step_keys import is_landing
-from trued.reporting.views import as_seen, ledger
+from trued.reporting.views.ledger import ledger
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
+from trued.reporting.views.run_rows import as_seen
 from trued.support.hashing import digest
 from trued.workflows.registry import find_descriptor
 

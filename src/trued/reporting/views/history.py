@@ -8,8 +8,8 @@ from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
 from trued.model.history import StoredAnswer
 from trued.model.step_keys import is_final_verdict, is_landing
-from trued.reporting.views import all_as_seen
 from trued.reporting.views.claims import CallEnd, VerdictFact, done_claims
+from trued.reporting.views.run_rows import all_as_seen
 from trued.reporting.views.stats import HistoryFilter, RunFacts
 from trued.wire import Spend
 

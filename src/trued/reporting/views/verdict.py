@@ -23,8 +23,8 @@ from trued.model import (
 from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import exit_code
 from trued.proof.verdict.notes import facts_of
-from trued.reporting.views import ledger
 from trued.reporting.views.cases import FailedCase, failed_case
+from trued.reporting.views.ledger import ledger
 from trued.support.plurals import counted, few
 
 YOURS = "your own cases"
