@@ -6,8 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -24,9 +23,9 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views.junit import safe
+from trued.reporting.views.junit import gate_junit
 from trued.reporting.views.ledger import ledger_for_agents
-from trued.support.markdown_escape import escaped
+from trued.reporting.views.markdown import gate_summary
 from trued.support.redaction import plain
 from trued.workspace.git.removal import remove_tree_now
 
@@ -81,9 +80,9 @@ def ci(  # noqa: PLR0913 - each is a flag
     _report(done, settings.accept, as_json=as_json)
     data, sentence = ledger_for_agents(done.verdict, done.contract), headline(done.outcome, settings.accept)
     if junit:
-        _write(junit, junit_table(sentence, data, settings.accept))
+        _write(junit, gate_junit(sentence, data, settings.accept))
     if summary_file:
-        _write(summary_file, summary(sentence, data))
+        _write(summary_file, gate_summary(sentence, data))
     raise typer.Exit(done.code)
 
 
@@ -164,31 +163,7 @@ def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
         for line in lines:
             print(f"::error title=trued gate::{_escape(line)}")
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append_summary(Path(place), summary(sentence, ledger_for_agents(done.verdict, done.contract)))
-
-
-def summary(sentence: str, data: dict[str, Any]) -> str:
-    """The verdict as a Markdown table for GitHub's job summary."""
-    rows = [f"| {escaped(row['id'])} | {row['grade']} | {escaped(row['why'])} |" for row in data["requirements"]]
-    undecided = [f"- {escaped(one)}" for one in data["undecided"]]
-    notes = ["", "Notes:", "", *undecided] if undecided else []
-    table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])
-
-
-def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
-    """The verdict as JUnit XML. It names no case (`verify --junit` does), because the author of a pull request can read
-    this file."""
-    rows = data["requirements"]
-    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
-    counts = {"tests": str(len(rows)), "failures": str(len(short))}
-    suite = ElementTree.Element("testsuite", {"name": "trued gate", **counts})
-    for row in rows:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
-        if row in short:
-            ElementTree.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
-    ElementTree.SubElement(suite, "system-out").text = safe(sentence)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+        _append_summary(Path(place), gate_summary(sentence, ledger_for_agents(done.verdict, done.contract)))
 
 
 def _write(path: Path, content: str) -> None:

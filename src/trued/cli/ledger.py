@@ -27,7 +27,7 @@ from trued.support.redaction import plain
 if TYPE_CHECKING:  # at run time, only the commands that need it import it: help stays quick without it
     from trued.engine.last_verification import LastVerification
     from trued.engine.run_store import RunStore
-    from trued.reporting.views.verdict import Verification
+    from trued.reporting.views.verification import Verification
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -61,7 +61,7 @@ def why(
 ) -> None:
     """Explain a requirement's grade: where the requirement comes from, all evidence, and who approved it."""
     if run is None and (kept := _newer_verification()):
-        from trued.reporting.views.verdict import Verification
+        from trued.reporting.views.verification import Verification
 
         one = Verification(
             kept.contract, kept.verdict, conclude(kept.verdict, kept.accept), kept.accept, kept.reproduce
@@ -84,7 +84,7 @@ def why(
 def explain(one: "Verification", requirement: str, *, as_json: bool = False, place: str = "") -> None:
     """Print one requirement of a verification with all its evidence. `place`: where it was verified, if that was
     earlier."""
-    from trued.reporting.views.verdict import verification_data
+    from trued.reporting.views.verification import verification_data
 
     found, owner = verification_data(one), f"the last verification, in {place}," if place else "the verification"
     row = _requirement_row([*found["requirements"], *found["existing_tests"]], requirement, owner)
@@ -220,7 +220,7 @@ def _print_evidence(
 
 def _circumstances(one: dict[str, Any]) -> dict[str, str]:
     """How a check was run: command, sandbox and interpreter; for a void run also why it does not count."""
-    from trued.reporting.views.verdict import ran_by
+    from trued.reporting.views.verification import ran_by
 
     interpreter = ran_by(one["interpreter"], one["versions"], one["command"])
     return {

@@ -16,7 +16,7 @@ from trued.cli.context import AsJson, check_writable, top_of
 from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
-from trued.cli.verdict import VerifyProgress, advice, verdict_lines
+from trued.cli.verification_lines import VerifyProgress, advice, verdict_lines
 from trued.engine.last_verification import LastVerification, save_verification
 from trued.engine.signals import stop_on_signals
 from trued.engine.verification_log import VerificationLog, VerificationRecord
@@ -24,7 +24,7 @@ from trued.errors import BadInput
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views.verdict import Verification, verification_data
+from trued.reporting.views.verification import Verification, verification_data
 from trued.support import atomic_files
 
 if TYPE_CHECKING:  # at run time, only the functions that need it import it: help stays quick without it

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trued.errors import TruedError
 from trued.model import Event, RunRecord
-from trued.reporting.notifications import NOTIFIED, Notification, notification_of, notifications
+from trued.reporting.notifications.notification import NOTIFIED, Notification, notification_of, notifications
 from trued.support.processes import inside_agent
 
 if TYPE_CHECKING:

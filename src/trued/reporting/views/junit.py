@@ -1,11 +1,13 @@
 """A verification as JUnit XML: one test case per requirement, for build servers that show test tables."""
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Verification, reasons_sentence
+from trued.reporting.views.verification import Verification, reasons_sentence
 from trued.support.redaction import plain
 
 SUITE = "trued verify"
@@ -78,6 +80,23 @@ def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
         *(check.result_line for check in checks),
     ]
     ET.SubElement(case, "system-out").text = safe("\n".join(lines))
+
+
+def gate_junit(sentence: str, data: Mapping[str, Any], accept: Grade) -> str:
+    """The gate's verdict as JUnit XML. `sentence`: the verdict in one line; `data`: the ledger.
+
+    It names no case (`verify --junit` does), because the author of a pull request can read this file.
+    """
+    rows = data["requirements"]
+    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
+    counts = {"tests": str(len(rows)), "failures": str(len(short))}
+    suite = ET.Element("testsuite", {"name": "trued gate", **counts})
+    for row in rows:
+        case = ET.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
+        if row in short:
+            ET.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
+    ET.SubElement(suite, "system-out").text = safe(sentence)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def safe(text: str) -> str:

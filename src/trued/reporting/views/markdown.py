@@ -3,8 +3,11 @@
 Every text from outside may be hostile: it is shown as plain text, without markup, mentions and links.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
+from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.markdown_escape import code_block, escaped, folded
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
@@ -57,3 +60,13 @@ def _facts(one: Verification) -> str:
     held = f"cases are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
     again = f"Reproduce:\n\n{code_block(one.reproduce, 'sh')}" if one.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
+
+
+def gate_summary(sentence: str, data: Mapping[str, Any]) -> str:
+    """The gate's verdict as a Markdown table for GitHub's job summary. `sentence`: the verdict in one line; `data`: the
+    ledger."""
+    rows = [f"| {escaped(row['id'])} | {row['grade']} | {escaped(row['why'])} |" for row in data["requirements"]]
+    undecided = [f"- {escaped(one)}" for one in data["undecided"]]
+    notes = ["", "Notes:", "", *undecided] if undecided else []
+    table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
+    return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])

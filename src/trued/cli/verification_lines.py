@@ -12,7 +12,7 @@ from trued.cli.end_screen import case_lines
 from trued.cli.format import GRADES, line
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
+from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.plurals import counted, few
 
 if TYPE_CHECKING:

@@ -53,11 +53,6 @@ class Verification:
         return exit_code(self.outcome)
 
     @property
-    def lowered(self) -> bool:
-        """Whether the user accepts a lower grade than the default."""
-        return self.accept.is_lowered_bar
-
-    @property
     def met(self) -> int:
         """How many requirements are met."""
         return sum(one.grade.is_met(self.accept) for one in self.verdict.requirements)
@@ -109,7 +104,7 @@ class Verification:
     @property
     def bar(self) -> str:
         """A sentence about a lower grade that the user accepts, or ""."""
-        return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
+        return f"the bar was lowered: {self.accept} counts as met" if self.accept.is_lowered_bar else ""
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
@@ -276,7 +271,7 @@ def verification_data(one: Verification) -> dict[str, Any]:
         "code": one.code,
         "why": list(one.outcome.why),
         "accept": str(one.accept),
-        "lowered": one.lowered,
+        "lowered": one.accept.is_lowered_bar,
         "commit": one.verdict.commit,
         "tree": one.verdict.tree,
         "base": one.contract.base,
