@@ -41,7 +41,7 @@ COMMANDS = {
     "amend": ("Work", "people", "Change a run's contract (recorded with your name and reason)"),
     "land": ("Work", "land", "Merge a finished run into your branch, or open a pull request"),
     "page": ("Look", "page", "Watch, judge and steer all runs in a browser, live"),
-    "ls": ("Look", "look", "List the runs"),
+    "ls": ("Look", "look", "List the runs, with grade, cost and tokens"),
     "stats": ("Look", "stats", "Add up runs by week, agent and role: what was proven, and what it cost"),
     "show": ("Look", "look", "Show one run: calls, checks, tokens, cost, and what it waits for"),
     "watch": ("Look", "look", "Watch a run that another terminal drives, until it ends"),

@@ -18,7 +18,16 @@ from trued.cli.context import AsJson, check_writable, open_store, top_of
 from trued.cli.format import line
 from trued.cli.live import LiveTree
 from trued.cli.options import ComparedOptions, RepositoryOption, VariantOptions, is_file, parse_agents, take_options
-from trued.cli.terminal import ask_person, complain, err, hint, is_plain_output, outside_agents, print_json
+from trued.cli.terminal import (
+    ask_person,
+    complain,
+    err,
+    exit_on_interrupt,
+    hint,
+    is_plain_output,
+    outside_agents,
+    print_json,
+)
 from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparisons, find_comparison, unique_names
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
@@ -247,26 +256,23 @@ class OneAfterTheOther:
 
 def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: bool) -> None:
     """Drive the runs, print the table, and exit with the worst of their codes."""
-    with open_store() as store, closing(OneAfterTheOther()) as turns:
+    interrupted = "interrupted, nothing is lost; continue with `trued compare --resume`"
+    with open_store() as store, closing(OneAfterTheOther()) as turns, exit_on_interrupt(interrupted):
         engine = Engine(store)
-        try:
-            comparison = make(engine)
-            names = {one.run: one.name for one in comparison.runs}
-            alone = not comparison.together and not is_plain_output()
-            eyes: OneAfterTheOther | ComparedSideBySide = turns if alone else ComparedSideBySide(store, names)
-            engine.person, store.listen = eyes.ask, eyes.show_event
+        comparison = make(engine)
+        names = {run.run: run.name for run in comparison.runs}
+        alone = not comparison.together and not is_plain_output()
+        screen: OneAfterTheOther | ComparedSideBySide = turns if alone else ComparedSideBySide(store, names)
+        engine.person, store.listen = screen.ask, screen.show_event
 
-            def turn(record: RunRecord) -> None:
-                if alone:
-                    turns.turn(store, names[record.id], record)
+        def turn(record: RunRecord) -> None:
+            if alone:
+                turns.turn(store, names[record.id], record)
 
-            _announce(store, comparison)
-            ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
-            turns.close()
-            _conclude(store, comparison, ended, show)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued compare --resume`")
-            raise typer.Exit(130) from None
+        _announce(store, comparison)
+        ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
+        turns.close()
+        _conclude(store, comparison, ended, show)
     raise typer.Exit(worst_exit_code(ended))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from typing import Any
 
 import typer
@@ -12,7 +13,7 @@ from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, run_as_json
-from trued.cli.terminal import ask_person, complain, err, hint, print_json
+from trued.cli.terminal import ask_person, complain, err, exit_on_interrupt, print_json
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
@@ -56,17 +57,13 @@ def drive_all(
     work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
+    interrupted = "interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)"
     with open_store() as store:
-        eyes = SideBySide(store, notify)
-        store.listen = eyes.show_event
-        try:
-            ended = asyncio.run(work(Engine(store, person=eyes.ask)))
+        screen = SideBySide(store, notify)
+        store.listen = screen.show_event
+        with closing(screen.notifier), exit_on_interrupt(interrupted):
+            ended = asyncio.run(work(Engine(store, person=screen.ask)))
             _conclude(store, ended, as_json=as_json)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
-            raise typer.Exit(130) from None
-        finally:
-            eyes.notifier.close()
     raise typer.Exit(worst_exit_code(ended))
 
 

@@ -40,6 +40,14 @@ def top_of(folder: Path) -> Path | None:
     return None if top is None else Path(os.fsdecode(top.removesuffix(b"\n"))).resolve()
 
 
+def repository_here(folder: Path, then: str = "change into one, or pass --repo DIR") -> Path:
+    """The top folder of the repository that contains `folder`. Raises BadInput, with the advice `then`, if there is
+    none."""
+    if (top := top_of(folder)) is None:
+        raise BadInput(f"{folder.resolve()} is not in a git repository", then=then)
+    return top
+
+
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
     """The run with this id. Without an id: this repository's newest run, or the only run on this machine."""
     if name == "":  # probably an unset variable in a script: refuse it instead of picking the newest run

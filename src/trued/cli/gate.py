@@ -243,8 +243,8 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
-    """The answers of all gates around the agent, as one: an agent that goes to another repository, which may have a
-    gate of its own, does not leave the gate of its project behind."""
+    """The answers of all gates around the agent, joined into one. The gate of its project applies even if the agent
+    works in another repository. That repository can have a gate of its own."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
     found, unreadable = _gates_around(folders)
     if not found and not unreadable:
@@ -285,9 +285,12 @@ async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[st
 
 
 def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], list[TruedError]]:
-    """The gates of the repositories that contain these folders, each once; and why other repositories around them,
-    which may have a gate, cannot be read. A folder inside a gate's checkout that cannot be read, because the agent
-    removed it, for example, is no other repository."""
+    """Return the gates of the repositories that contain these folders, each once, and an error for each other
+    repository that cannot be read.
+
+    An unreadable repository is reported because it might have a gate. A folder inside the checkout of a gate can be
+    unreadable because the agent removed it; it does not count as another repository.
+    """
     found, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
     for folder in folders:
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from trued.cli.context import top_of
+from trued.cli.context import repository_here
 from trued.cli.format import line
 from trued.cli.options import RepositoryOption
 from trued.cli.project_kind import kind_here
@@ -35,9 +35,7 @@ def init(
     repo: RepositoryOption = Path(),
 ) -> None:
     """Write a commented trued.toml with the agents installed here. An existing file is not changed."""
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="run `git init`, or pass --repo DIR")
+    top = repository_here(repo, then="run `git init`, or pass --repo DIR")
     settings = load_settings({}, os.environ, None, user_config(os.environ))
     seen = agents.installed_agents(settings, os.environ)
     able = agents.ready_agents(seen, settings, os.environ)

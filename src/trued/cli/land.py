@@ -100,11 +100,11 @@ def land(  # noqa: PLR0913  a flag is a parameter
 
 
 def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
-    eyes = Lines()
+    screen = Lines()
     with open_store() as store:
-        store.listen = lambda _, event: eyes.listen(event)
+        store.listen = lambda _, event: screen.listen(event)
         try:
-            landing = asyncio.run(land_run(store, record.id, wanted, eyes.ask))
+            landing = asyncio.run(land_run(store, record.id, wanted, screen.ask))
             if as_json:
                 print_json(data(landing))
             else:

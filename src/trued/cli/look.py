@@ -1,6 +1,5 @@
 """The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports the modules that only it needs."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -25,7 +24,7 @@ from trued.cli.context import (
 )
 from trued.cli.format import GRADES, STATES, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
-from trued.cli.terminal import err, hint, out, print_json
+from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
 from trued.reporting.views.run_rows import all_as_seen, as_seen, run_row
@@ -47,7 +46,6 @@ POLL_S = 0.3
 LISTED = 50  # unless --limit says otherwise, `ls` prints this many of the newest runs; the others are counted
 QUEUED = 3  # for each reason to wait, `ls` names at most this many queued runs
 QUEUE_S = 2.0  # seconds between two looks at why a watched run waits in its queue
-OPENERS = ("xdg-open", "open", "wslview")  # programs that open a file on Linux, macOS and WSL
 
 
 @app.command()
@@ -217,15 +215,12 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
 
     screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
     screen.follow(record.id, store.folder(record.id))
-    try:
-        with screen if not as_json else nullcontext():
-            warn = hint if as_json else screen.print_sentence
-            for event in _stored_events(store, record, follow=True, lean=True, warn=warn):
-                if not as_json:
-                    screen.listen(event)
-    except KeyboardInterrupt:
-        hint(f"no longer watching; the run continues: trued watch {record.id}")
-        raise typer.Exit(130) from None
+    interrupted = f"no longer watching; the run continues: trued watch {record.id}"
+    with exit_on_interrupt(interrupted), screen if not as_json else nullcontext():
+        warn = hint if as_json else screen.print_sentence
+        for event in _stored_events(store, record, follow=True, lean=True, warn=warn):
+            if not as_json:
+                screen.listen(event)
     record = store.journal.run(record.id)
     if as_json:
         print_json(run_as_json(store, record))
@@ -408,15 +403,11 @@ def report(
 
 def _open(file: Path) -> None:
     """Open the file with the desktop's default program."""
-    program = next((found for name in OPENERS if (found := shutil.which(name))), None)
-    if program is None:
+    from trued.cli.browser import find_opener, open_file  # imported here, because only `report --open` needs it
+
+    opener = find_opener()
+    if opener is None:
         raise BadInput(
             "no program that opens web pages is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
         )
-    subprocess.Popen(
-        [program, str(file.resolve())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    open_file(opener, file.resolve())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, open_store, run_completions, selected_run, top_of
+from trued.cli.context import AsJson, open_store, repository_here, run_completions, selected_run
 from trued.cli.format import line
 from trued.cli.options import Reason, RepositoryOption, Who
 from trued.cli.summary import conclude, contract_lines
@@ -185,7 +185,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     """Change a run's contract. The journal records your name and reason; agents cannot do this.
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
-    The exit code is 0 once the amendment is recorded, also if the run is not proven any more; `trued watch` exits with
+    The exit code is 0 once the amendment is recorded, even if the run is no longer proven; `trued watch` exits with
     the run's code.
     """
     import asyncio
@@ -248,9 +248,7 @@ def trust(
     from trued.engine.trust import files_to_trust, is_trusted, record_trust
 
     outside_agents("trust")
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
+    top = repository_here(repo)
     what = files_to_trust(top)
     trusted = is_trusted(home(), top, what.digest)
     if as_json and not digest:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, check_writable, is_over, open_store, selected_run, top_of
+from trued.cli.context import AsJson, RunName, check_writable, is_over, open_store, repository_here, selected_run
 from trued.cli.options import RepositoryOption, is_file
 from trued.cli.terminal import hint, outside_agents, print_json
 from trued.errors import BadInput
@@ -46,9 +46,7 @@ def new(
     from trued.model import Settings
 
     _check_output(output)
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
+    top = repository_here(repo)
     kind, found = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
     wanted = _requirements_from(goal)
     text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=found)

@@ -15,7 +15,7 @@ from trued.agents.roles.instructions_section import plan_section
 from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.places import packaged_files
 from trued.agents.roles.tools import size_of
-from trued.cli.context import AsJson, top_of
+from trued.cli.context import AsJson, repository_here, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.trust import files_to_trust, trusted_files
@@ -120,9 +120,7 @@ def export(
     if to not in FORMS:
         what = f"cannot export to {to!r}" if to else "no tool is given"
         raise BadInput(what, "--to", f"choose {', '.join(FORMS)}")
-    top = folder or top_of(Path.cwd())
-    if top is None:
-        raise BadInput("this folder is not in a git repository", then="change into one, or pass --dir DIR")
+    top = folder or repository_here(Path.cwd(), then="change into one, or pass --dir DIR")
     exports = _plan(FORMS[to], top, names or [], [descriptor(one) for one in workflow or ()])
     exports += [plan_section(exports, FORMS[to], top)] if instructions else []
     write_exports(exports, force=force)
@@ -167,9 +165,7 @@ def lint(
     A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names
     three.
     """
-    top = None if paths or ours else top_of(Path.cwd())
-    if not paths and not ours and top is None:
-        raise BadInput("this folder is not in a git repository", then="change into one, or pass files")
+    top = None if paths or ours else repository_here(Path.cwd(), then="change into one, or pass files")
     sets = repository_sets(top) if top else named_sets(paths or ())
     look = lint_sets([*sets, *(packaged_sets() if ours else ())], kind)
     if as_json:

@@ -19,6 +19,7 @@ from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOpt
 from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import (
+    exit_on_interrupt,
     hint,
     is_interactive,
     is_plain_output,
@@ -303,25 +304,26 @@ def drive(
     `opening` makes a sentence that is printed when the run has begun; a run that is refused prints only its error.
     `notify`: None means the user's settings.
     """
-    eyes = screen or (Lines() if is_plain_output() else LiveTree())
+    screen = screen or (Lines() if is_plain_output() else LiveTree())
     openings = [opening] if opening else []
-    with open_store() as store, closing(users_notifier(store, notify)) as notifier:
+    interrupted = "interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)"
+    with (
+        open_store() as store,
+        closing(users_notifier(store, notify)) as notifier,
+        exit_on_interrupt(interrupted),
+    ):
 
         def listen(record: RunRecord, event: Event) -> None:
-            eyes.follow(record.id, store.folder(record.id))
+            screen.follow(record.id, store.folder(record.id))
             while openings:
-                eyes.print_sentence(openings.pop()(record))
-            eyes.listen(event)
+                screen.print_sentence(openings.pop()(record))
+            screen.listen(event)
             notifier.notify_of(record, event)
 
         store.listen = listen
-        try:
-            with eyes:
-                record = asyncio.run(work(Engine(store, person=eyes.ask)))
-            conclude(store, record, as_json=as_json)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
-            raise typer.Exit(130) from None
+        with screen:
+            record = asyncio.run(work(Engine(store, person=screen.ask)))
+        conclude(store, record, as_json=as_json)
     raise typer.Exit(record.code)
 
 

@@ -58,9 +58,9 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
 
 
 def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    """The data of `show RUN --json` and `watch --json`. A run that ends with `--json` prints it, too, with its
-    requirements. What comes from the record, events and questions is in `run_data`; here are added: what was spent,
-    limits, pictures, what waits for a person, approvals and comments."""
+    """Return the data that `show --json` and `watch --json` print: `run_data` (from the record, the events and the
+    questions), what was spent, limits, pictures, what waits for a person, approvals and comments. A run that ends with
+    `--json` prints the same data and its requirements."""
     from trued.engine.limits import limits_in_force
     from trued.engine.spending import total_spent
 
@@ -210,7 +210,8 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
     if contract.unserved:
         yield f"pages are not checked: {contract.unserved}"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
-        alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
+        agreed = ", ".join(author.agreed)
+        alike = f"; confirmed independently by {agreed}, without seeing the expected results" if agreed else ""
         stands = "" if author.independent else ": graded `examined` at most until you approve"
         yield f"cases by {author.role} ({author.agent}){alike}{stands}"
     for name, caps in contract.caps.items():

@@ -127,7 +127,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
 
 
 def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
-    """Refuse the first of these options that is given. Whoever gives an option believes that it was obeyed."""
+    """Refuse the first of these options that is given. An option that is silently ignored would mislead."""
     if given := [flag for flag, value in options.items() if value]:
         raise BadInput(f"{given[0]} has no effect {where}", then=f"leave out {given[0]}")
 

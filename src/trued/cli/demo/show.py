@@ -1,6 +1,5 @@
 """Plays the demo with real `trued` processes, one of which is really killed."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from trued.model import Event, Grade, Verdict
 from trued.model.events.call import CallAsked, CallStarted
 from trued.model.events.proof import RequirementJudged
 from trued.support.hashing import folder_name
+from trued.support.processes import is_alive
 
 LOOK_S = 0.05
 TIME_LIMIT_S = 900.0  # far more than a slow, busy machine needs; ends a demo that hangs
@@ -104,9 +104,9 @@ class Demo:
         self.narrator.command(f"kill -9 {child.pid}")
         child.kill()
         code = child.wait()
-        lives = _is_alive(supervisor)
-        goes_on = "; the agent keeps working" if lives else ""
-        self.narrator.print_text(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
+        lives = is_alive(supervisor)
+        continued = "; the agent keeps working" if lives else ""
+        self.narrator.print_text(f"The engine is dead (signal {-code}){continued}.", "bold red")
         return code == -signal.SIGKILL and self.store.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
@@ -246,11 +246,3 @@ def _tampering_commands(place: DemoPlace) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
     yield f"sed -i 's/^HONEST_AFTER_REFUTATION = True/HONEST_AFTER_REFUTATION = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return pid > 0

@@ -205,7 +205,8 @@ def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
     if material.holds_out:
         if verdict.undecided:
             number = counted(len(verdict.undecided), "note")
-            yield f"{number}, shown when the run has ended: they can quote held-out cases"
+            verb = "is" if len(verdict.undecided) == 1 else "are"
+            yield f"{number} {verb} hidden until the run ends, because notes can quote held-out cases"
         return
     yield from (one for one in verdict.undecided if one not in facts_of(verdict))
 
