@@ -68,14 +68,17 @@ def drive_all(
 
 
 def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
-    records = [one for one in ended if isinstance(one, RunRecord)]
-    for error in (one for one in ended if isinstance(one, TruedError)):
+    records = [end for end in ended if isinstance(end, RunRecord)]
+    for error in (end for end in ended if isinstance(end, TruedError)):
         complain(str(error))
     if as_json:
         print_json(
-            [{**run_as_json(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records]
+            [
+                {**run_as_json(store, record), "requirements": run_ledger(store, record)["requirements"]}
+                for record in records
+            ]
         )
         return
-    for one in records:
-        err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))
-        conclude(store, one, as_json=False)
+    for record in records:
+        err().print(Text(f"\n{name_of(store, record)} ({record.id}) on {line(record.branch)}", style="bold"))
+        conclude(store, record, as_json=False)

@@ -65,22 +65,22 @@ def ls(
     """List this repository's runs, newest first; outside a repository, all runs. --json ignores --limit."""
     from trued.engine.pending import waits
 
-    here = None if every else top_of(Path.cwd())
+    repository = None if every else top_of(Path.cwd())
     with open_store() as store:
         journal, used = store.journal, defaultdict[str, "list[Spend]"](list)
         landed, to_decide = journal.landed(), journal.runs_to_decide()
         for name, spend in journal.spends_since(0.0):
             used[name].append(spend)
         rows = [
-            {**run_row(one, landed.get(one.id, ())), "waits": len(waits(store, one, to_decide)), **_usage(used[one.id])}
-            for one in all_as_seen(runs_of(store, here), journal)
+            {**run_row(run, landed.get(run.id, ())), "waits": len(waits(store, run, to_decide)), **_usage(used[run.id])}
+            for run in all_as_seen(runs_of(store, repository), journal)
         ]
     if as_json:
         print_json(rows)
     elif rows:
         _print_runs(rows, most or len(rows))
     else:
-        others = "" if here is None else "; `trued ls --all` lists those of other repositories"
+        others = "" if repository is None else "; `trued ls --all` lists those of other repositories"
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
@@ -95,7 +95,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     """Print the `most` newest runs, and older ones that are at work or wait for a person; count the others."""
     from rich.text import Text
 
-    rows = [row for place, row in enumerate(every) if place < most or row["waits"] or row["state"] == "running"]
+    rows = [row for position, row in enumerate(every) if position < most or row["waits"] or row["state"] == "running"]
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
         {"cost": spent(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
@@ -140,18 +140,18 @@ def show(
         console = out()
         console.print(header(record.id, seen), soft_wrap=True)
         lines = [
-            one
+            text
             for scope, names in seen.scopes.items()
-            for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
+            for text in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
         ]
-        for one in _shorten(lines, full=full):
-            console.print(one, soft_wrap=True)
+        for text in _shorten(lines, full=full):
+            console.print(text, soft_wrap=True)
         now = as_seen(record, store.journal)
         state = now.state
-        for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
-            console.print(one, soft_wrap=True)
-        for one in used_lines(store, record):
-            console.print(one, soft_wrap=True)
+        for text in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
+            console.print(text, soft_wrap=True)
+        for text in used_lines(store, record):
+            console.print(text, soft_wrap=True)
         console.print(
             Text.assemble(
                 "state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
@@ -192,8 +192,8 @@ def logs(
     with open_store() as store:
         record = selected_run(store, run)
         lines = _transcript(store, record, call, follow) if call else _events(store, record, follow)
-        for one, text in lines:
-            print(one_line(one) if as_json else plain(text), flush=follow)
+        for row, text in lines:
+            print(one_line(row) if as_json else plain(text), flush=follow)
 
 
 @app.command()
@@ -265,10 +265,10 @@ def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tupl
         yield event.model_dump(mode="json"), event_line(event, view)
 
 
-def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _transcript(store: "RunStore", record: RunRecord, name: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from trued.agents.spool.call_folder import attempts_of, read_events_from
 
-    key, spool = _call_named(store, record, given), store.folder(record.id) / "spool"
+    key, spool = _call_named(store, record, name), store.folder(record.id) / "spool"
     read: dict[Path, int] = {}  # an attempt's file → how many of its bytes have been read
     while True:
         done = not follow or not store.journal.driver(record.id) or _is_answered(store, record, key)
@@ -286,27 +286,27 @@ def _is_answered(store: "RunStore", record: RunRecord, key: str) -> bool:
     return store.journal.step(record.id, key) is not None
 
 
-def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
-    """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
+def _call_named(store: "RunStore", record: RunRecord, name: str) -> str:
+    """The key of the one call whose key is `name` or contains it; raises BadInput if there is not exactly one."""
     from trued.model.events.call import CallAsked
 
     events = store.journal.events_of_kind(record.id, CallAsked.KIND, lean=True)
     keys = list(dict.fromkeys(event.key for event in events))
-    fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
+    fitting = [key for key in keys if key == name] or [key for key in keys if name in key]
     if len(fitting) == 1:
         return fitting[0]
     number = len(fitting) or "no"
     raise BadInput(
-        f"{number} calls of {record.id} have {given!r} in their key", then=f"its calls: {'; '.join(keys) or 'none yet'}"
+        f"{number} calls of {record.id} have {name!r} in their key", then=f"its calls: {'; '.join(keys) or 'none yet'}"
     )
 
 
 def _transcript_line(row: dict[str, Any]) -> str:
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     text = rest.pop("text", None)
-    words = [str(text)] if text is not None else []
-    words += [f"{name} {_fact(value)}" for name, value in rest.items()]
-    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
+    facts = [str(text)] if text is not None else []
+    facts += [f"{name} {_fact(value)}" for name, value in rest.items()]
+    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(facts)}"
 
 
 def _fact(value: Any) -> str:
@@ -347,8 +347,8 @@ def diff(
     from trued.support.visible_text import visible_lines  # imported here, because only a diff at a terminal needs it
 
     console = out()
-    for one in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):
-        console.print(Text(one, _colour(one)), soft_wrap=True)
+    for diff_line in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):
+        console.print(Text(diff_line, _colour(diff_line)), soft_wrap=True)
 
 
 def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes | None:
@@ -357,18 +357,30 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
         [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))],
         store.owned_files(record.id),
     )
-    return next((text for place in places if (text := _diff(place, record, owned, stat=stat)) is not None), None)
+    return next(
+        (text for repository in places if (text := _diff(repository, record, owned, stat=stat)) is not None), None
+    )
 
 
-def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of files the engine owns; None if the repository `place` lacks the commits."""
+def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
+    """The diff of the work, then that of files the engine owns; None if the `repository` lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
-    command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
+    command = [
+        "git",
+        *quiet,
+        "-C",
+        str(repository),
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-renames",
+    ]
     command += [*(["--stat"] if stat else []), record.base, record.head, "--"]
     logs = [f":(top,literal){path}" for path in owned]
     parts = [[]] if stat or not logs else [[f":(top,exclude,literal){path}" for path in owned], logs]
     done = [subprocess.run([*command, *paths], capture_output=True, check=False) for paths in parts]
-    return b"".join(one.stdout for one in done) if all(one.returncode == 0 for one in done) else None
+    return b"".join(process.stdout for process in done) if all(process.returncode == 0 for process in done) else None
 
 
 def _colour(text: str) -> str:

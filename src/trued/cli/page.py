@@ -96,8 +96,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
         path = server.entry_path()
         if as_json:
             address, look = server.address, server.options.look
-            found = {"url": address.origin, "host": address.host, "port": address.port, "look": look}
-            print_json({**found, "enter": str(path)})
+            facts = {"url": address.origin, "host": address.host, "port": address.port, "look": look}
+            print_json({**facts, "enter": str(path)})
         else:
             out().print(server.address.origin, soft_wrap=True)
         sys.stdout.flush()  # a program that reads our output waits for this line

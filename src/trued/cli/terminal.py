@@ -171,7 +171,7 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
         answer = answer or default
         if not question.options and answer:
             return (answer, "", whoami())
-        fitting = [one for one in question.options if answer and one.startswith(answer.lower())]
+        fitting = [option for option in question.options if answer and option.startswith(answer.lower())]
         if len(fitting) == 1:
             break
         options = f"with {', '.join(question.options)}" if question.options else "in your own words"

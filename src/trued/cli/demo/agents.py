@@ -120,5 +120,5 @@ def begin(order: dict[str, Any]) -> str:
     order["usage"](
         tokens_in=len(order["brief"]) // 4, tokens_out=120, peak=len(order["brief"]) // 4 + 120, estimated=True
     )
-    found = re.match(r"chunk (\w+)/", order["key"])
-    return found[1] if found else ""
+    match = re.match(r"chunk (\w+)/", order["key"])
+    return match[1] if match else ""

@@ -87,8 +87,8 @@ class Demo:
         )
 
     def _run_and_kill(self) -> bool:
-        words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
-        child = self._start(*words, "--agent", f"scripted:{self.place.agents}")
+        arguments = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
+        child = self._start(*arguments, "--agent", f"scripted:{self.place.agents}")
         for event in self._events(child):
             self._narrate_event(event)
             if event.key == VICTIM and (started := CallStarted.read(event)):
@@ -140,10 +140,10 @@ class Demo:
 
     # -- processes and journal -----------------------------------------------------------------------------------------
 
-    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         with (self.place.folder / "output.txt").open("ab") as output:
             return subprocess.Popen(
-                self.place.trued(*words),
+                self.place.trued(*arguments),
                 cwd=self.place.repository,
                 env=dict(self.place.environ),
                 stdin=subprocess.DEVNULL,
@@ -156,7 +156,7 @@ class Demo:
         try:
             while True:
                 over = child.poll() is not None
-                self.run = self.run or next((one.id for one in self.store.journal.runs()), "")
+                self.run = self.run or next((run.id for run in self.store.journal.runs()), "")
                 for event in self.store.journal.events(self.run, after=self.seen) if self.run else ():
                     self.seen = event.id
                     yield event
@@ -209,13 +209,13 @@ class Demo:
             grade=journal.run(self.run).grade,
         )
 
-    def _show_command_output(self, *words: str) -> None:
-        self.narrator.command(f"trued {' '.join(words)}")
-        self.narrator.output(self._output(*words))
+    def _show_command_output(self, *arguments: str) -> None:
+        self.narrator.command(f"trued {' '.join(arguments)}")
+        self.narrator.output(self._output(*arguments))
 
-    def _output(self, *words: str) -> str:
+    def _output(self, *arguments: str) -> str:
         done = subprocess.run(
-            self.place.trued(*words),
+            self.place.trued(*arguments),
             cwd=self.place.repository,
             env=dict(self.place.environ),
             capture_output=True,
@@ -224,7 +224,7 @@ class Demo:
             check=False,
         )
         if done.returncode:
-            raise Failed(f"`trued {' '.join(words)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+            raise Failed(f"`trued {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
         return done.stdout
 
     def _last_words(self) -> str:

@@ -63,15 +63,15 @@ class Notification:
 
 def notifications(store: "RunStore", after: int) -> list[Notification]:
     """The notifications of all runs for events after this event id, oldest first."""
-    records = {one.id: one for one in store.journal.runs()}
-    found = [
+    records = {record.id: record for record in store.journal.runs()}
+    messages = [
         made
         for run in store.journal.runs_changed(after)
         if run in records
         for event in store.journal.events_of_kind(run, *NOTIFIED, lean=True)
         if event.id > after and (made := notification_of(store, records[run], event))
     ]
-    return sorted(found, key=lambda one: one.id)
+    return sorted(messages, key=lambda message: message.id)
 
 
 def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notification | None:
@@ -105,7 +105,7 @@ def notification_of(store: "RunStore", record: RunRecord, event: Event) -> Notif
         state=state,
         grade=str(ended.grade),
         code=ended.code,
-        requirements=tuple(one for one in named if ID.fullmatch(one)),
+        requirements=tuple(name for name in named if ID.fullmatch(name)),
         text=f"{record.id} {ENDS.get(state, state)}{number}{_names_suffix(named)}",
     )
 
@@ -122,15 +122,15 @@ def _notification_kind(state: str, grades: Mapping[str, Grade]) -> tuple["Notify
 
 def _last_grades(verdicts: Iterable[Event], until: int) -> dict[str, Grade]:
     """Requirement → grade, from the last verdict on the whole work; with `until`, the last before this event."""
-    final = [one for one in verdicts if is_final_verdict(one.key) and (not until or one.id < until)]
+    final = [event for event in verdicts if is_final_verdict(event.key) and (not until or event.id < until)]
     last = VerdictReached.read(final[-1]) if final else None
-    return {one.id: Grade(one.grade) for one in (last.requirements or ()) if one.grade} if last else {}
+    return {row.id: Grade(row.grade) for row in (last.requirements or ()) if row.grade} if last else {}
 
 
 def _names_suffix(names: Sequence[str]) -> str:
     if not names:
         return ""
     shown = [name for name in names[:IDS] if ID.fullmatch(name)]
-    left = len(names) - len(shown)
-    more = [f"{left} more" if shown else counted(left, "requirement")] if left else []
+    remaining = len(names) - len(shown)
+    more = [f"{remaining} more" if shown else counted(remaining, "requirement")] if remaining else []
     return f": {', '.join([*shown, *more])}"

@@ -15,26 +15,28 @@ MOST = 20_000  # maximum length of one text, in characters
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(one: Verification) -> str:
+def junit(verification: Verification) -> str:
     """The XML. A test case passes if its requirement is met, is an error if it is unjudged, and is skipped if only a
     person's approval is missing; otherwise it fails."""
-    sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
+    sorts = [sort(judged, verification.accept) for judged in verification.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),
         "failures": str(sorts.count("failure")),
         "errors": str(sorts.count("error")),
         "skipped": str(sorts.count("skipped")),
-        "time": f"{one.seconds:.3f}",
+        "time": f"{verification.seconds:.3f}",
     }
     top = ET.Element("testsuites", {"name": SUITE, **counts})
     suite = ET.SubElement(top, "testsuite", {"name": SUITE, **counts})
     properties = ET.SubElement(suite, "properties")
-    for name, value in _facts(one).items():
+    for name, value in _facts(verification).items():
         ET.SubElement(properties, "property", {"name": name, "value": safe(value)})
-    for judged in one.verdict.requirements:
-        _case(suite, one, judged)
-    if said := "\n".join((*one.verdict.undecided, *(finding.what for finding in one.verdict.remarks))):
-        ET.SubElement(suite, "system-out").text = safe(said)
+    for judged in verification.verdict.requirements:
+        _case(suite, verification, judged)
+    if notes := "\n".join(
+        (*verification.verdict.undecided, *(finding.what for finding in verification.verdict.remarks))
+    ):
+        ET.SubElement(suite, "system-out").text = safe(notes)
     ET.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
 
@@ -47,27 +49,27 @@ def sort(judged: Judged, accept: Grade) -> str:
     return "skipped" if judged.holds and judged.lacks else "failure"
 
 
-def _facts(one: Verification) -> dict[str, str]:
+def _facts(verification: Verification) -> dict[str, str]:
     return {
-        "grade": str(one.verdict.grade),
-        "commit": one.verdict.commit,
-        "base": one.contract.base,
-        "accept": f"{one.accept}{f' ({one.bar})' if one.bar else ''}",
-        "isolation": ", ".join(one.isolation),
-        "reproduce": one.reproduce,
+        "grade": str(verification.verdict.grade),
+        "commit": verification.verdict.commit,
+        "base": verification.contract.base,
+        "accept": f"{verification.accept}{f' ({verification.bar})' if verification.bar else ''}",
+        "isolation": ", ".join(verification.isolation),
+        "reproduce": verification.reproduce,
     }
 
 
-def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
-    checks = one.checks(judged)
-    seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
+def _case(suite: ET.Element, verification: Verification, judged: Judged) -> None:
+    checks = verification.checks(judged)
+    seconds = sum(fact.seconds for fact in verification.verdict.evidence if fact.id in judged.evidence)
     where = PurePosixPath(judged.source.rpartition(":")[0]).name or "requirements"
     case = ET.SubElement(
         suite,
         "testcase",
         {"classname": safe(where), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
-    kind, why = sort(judged, one.accept), safe(reasons_sentence(judged.why))
+    kind, why = sort(judged, verification.accept), safe(reasons_sentence(judged.why))
     if kind == "skipped":
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":

@@ -15,20 +15,20 @@ def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) ->
     """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet. `over`: no
     agent will work on the run any more, so held-out cases may be shown."""
     verdict = verdict or Verdict.open("nothing yet")
-    facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
-    judged = {one.id: one for one in verdict.requirements}
+    facts = {fact.id: fact for fact in (*(contract.base_facts if contract else ()), *verdict.evidence)}
+    judged = {judgement.id: judgement for judgement in verdict.requirements}
     unseen = [
         not_judged_yet(requirement)
         for requirement in (contract.requirements if contract else ())
         if requirement.id not in judged
     ]
     every = [*judged.values(), *unseen]
-    failed = [one.grade for one in verdict.suites if not one.holds]
+    failed = [suite.grade for suite in verdict.suites if not suite.holds]
     return {
-        "grade": str(min([*(one.grade for one in every), *failed]) if every else verdict.grade),
+        "grade": str(min([*(judgement.grade for judgement in every), *failed]) if every else verdict.grade),
         "commit": verdict.commit,
-        "requirements": [_judged_row(one, facts, over=over) for one in every],
-        "existing_tests": [_ungraded(_judged_row(one, facts, over=over)) for one in verdict.suites],
+        "requirements": [_judged_row(judgement, facts, over=over) for judgement in every],
+        "existing_tests": [_ungraded(_judged_row(suite, facts, over=over)) for suite in verdict.suites],
         "undecided": list(verdict.undecided),
         "reported": list(facts_of(verdict)),
     }
@@ -49,27 +49,29 @@ def not_judged_yet(requirement: Requirement) -> Judged:
 def ledger_for_agents(verdict: Verdict, contract: Contract | None) -> dict[str, Any]:
     """`ledger` for the gate, whose reader may be the agent whose work is checked. For a requirement that does not hold,
     it gives only the reason that agents may read (see `Judged.reason`): other reasons may name held-out tests."""
-    found = ledger(verdict, contract, over=False)
-    unmet = {one.id: one.reason for one in (*verdict.requirements, *verdict.suites) if not one.holds}
-    for row in (*found["requirements"], *found["existing_tests"]):
+    ledger_data = ledger(verdict, contract, over=False)
+    unmet = {
+        judgement.id: judgement.reason for judgement in (*verdict.requirements, *verdict.suites) if not judgement.holds
+    }
+    for row in (*ledger_data["requirements"], *ledger_data["existing_tests"]):
         row["why"] = unmet.get(row["id"], row["why"])
-    return found
+    return ledger_data
 
 
-def _judged_row(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
-    own = [facts[name] for name in one.evidence if name in facts]
-    numbers = case_numbers(own)
+def _judged_row(judged: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
+    row_facts = [facts[name] for name in judged.evidence if name in facts]
+    numbers = case_numbers(row_facts)
     return {
-        "id": one.id,
-        "grade": str(one.grade),
-        "why": "; ".join(one.why),
-        "evidence": [evidence(fact, numbers, over=over) for fact in own],
-        "pictures": _pictures(own, over=over),
-        "text": one.text,
-        "source": one.source,
-        "holds": one.holds,
-        "lacks": one.lacks,
-        "missing": [part.model_dump(mode="json") for part in one.missing],
+        "id": judged.id,
+        "grade": str(judged.grade),
+        "why": "; ".join(judged.why),
+        "evidence": [evidence(fact, numbers, over=over) for fact in row_facts],
+        "pictures": _pictures(row_facts, over=over),
+        "text": judged.text,
+        "source": judged.source,
+        "holds": judged.holds,
+        "lacks": judged.lacks,
+        "missing": [part.model_dump(mode="json") for part in judged.missing],
     }
 
 
@@ -80,7 +82,7 @@ def _ungraded(row: dict[str, Any]) -> dict[str, Any]:
 
 def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
     """Pictures before and after, as far as they may be shown (see `Evidence.shown`)."""
-    return [one.model_dump(mode="json") for one in evidence_pictures(fact.shown(over=over) for fact in facts)]
+    return [picture.model_dump(mode="json") for picture in evidence_pictures(fact.shown(over=over) for fact in facts)]
 
 
 def evidence(fact: Evidence, numbers: CaseNumbers, *, over: bool) -> dict[str, Any]:
@@ -88,14 +90,14 @@ def evidence(fact: Evidence, numbers: CaseNumbers, *, over: bool) -> dict[str, A
     held-out cases is left out."""
     shown, tried = fact.shown(over=over), in_order(fact, numbers)
     row = shown.model_dump(mode="json", exclude={"tried", "output"})
-    row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
-    row["skipped"] = sum(one.outcome is Outcomes.SKIPPED for one in fact.tried)
+    row["passed"] = sum(case.outcome is Outcomes.PASSED for case in fact.tried)
+    row["skipped"] = sum(case.outcome is Outcomes.SKIPPED for case in fact.tried)
     row["failed"] = len(fact.tried) - row["passed"] - row["skipped"]
     if shown is fact:
-        row["tried"] = [one.model_dump(mode="json") for one in tried]
+        row["tried"] = [case.model_dump(mode="json") for case in tried]
     else:
-        bare = [one.without_text(f"case {numbers[fact.check, one.id]}") for one in tried]
-        row["tried"] = [one.model_dump(mode="json", include={"id", "outcome", "kind"}) for one in bare]
+        bare = [case.without_text(f"case {numbers[fact.check, case.id]}") for case in tried]
+        row["tried"] = [case.model_dump(mode="json", include={"id", "outcome", "kind"}) for case in bare]
     row["output"] = shown.output
     row.setdefault("pictures", [])
     return row

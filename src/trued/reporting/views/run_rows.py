@@ -19,7 +19,7 @@ def as_seen(record: RunRecord, journal: "JournalStore") -> RunRecord:
 def all_as_seen(records: Iterable[RunRecord], journal: "JournalStore") -> list[RunRecord]:
     """Like `as_seen`, for many runs with as few queries as for one."""
     drivers, queued = journal.drivers(), journal.queued()
-    return [_as_seen(one, drivers.get(one.id, 0), queued) for one in records]
+    return [_as_seen(record, drivers.get(record.id, 0), queued) for record in records]
 
 
 def _as_seen(record: RunRecord, driver: int, queued: Mapping[str, str]) -> RunRecord:
@@ -44,15 +44,19 @@ def run_data(record: RunRecord, events: Iterable[Event], questions: Iterable[Que
 
     seen = Progress(events, record.workflow)
     at_work = record.state == "running"
-    asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
-    quotas = {kind: one.model_dump(exclude={"agent"}) for kind, one in seen.quotas.items()}
+    asks = [
+        {"key": question.key, "text": question.text, "options": list(question.options)}
+        for question in questions
+        if not question.answer
+    ]
+    quotas = {kind: quota.model_dump(exclude={"agent"}) for kind, quota in seen.quotas.items()}
     more: dict[str, Any] = {"questions": asks, "quotas": quotas}
-    own = seen.view.data(seen.calls) if seen.view.KEY else None
-    more |= {seen.view.KEY: own} if own else {}
+    workflow_data = seen.view.data(seen.calls) if seen.view.KEY else None
+    more |= {seen.view.KEY: workflow_data} if workflow_data else {}
     return {
         **run_row(record, seen.landed),
         **more,
-        "calls": [_call_data(one, at_work=at_work) for one in seen.calls],
+        "calls": [_call_data(call, at_work=at_work) for call in seen.calls],
     }
 
 
