@@ -153,7 +153,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "plain is a folder": ["--base", "repo", "--head", "repo", *good, "--markdown", "plain"],
         ". is a folder": ["--base", "repo", "--head", "repo", *good, "--junit", "."],
         "none.json": ["none.json"],
-        "write --head main": ["main", *good],
+        "use --head main": ["main", *good],
         "--markdown - both write to stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
         "--junit - both write to stdout": ["--base", "repo", "--json", "--junit", "-", *good],
     }

@@ -158,7 +158,7 @@ def _existing_comparison(store: RunStore, arguments: Sequence[str]) -> Compariso
     if (comparison := find_comparison(store, word)) is not None:
         return comparison
     if any(run.id == word for run in store.journal.runs()):
-        raise BadInput("a comparison needs two runs", then=f"name a second run; `trued show {word}` shows this one")
+        raise BadInput("a comparison needs two runs", then=f"pass a second run; `trued show {word}` shows this one")
     return None
 
 
@@ -184,7 +184,7 @@ def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
     records = {record.id: record for record in (store.journal.run(word) for word in arguments)}
     if len(records) < FEWEST:
-        raise BadInput("a comparison needs two runs", then="name a second run")
+        raise BadInput("a comparison needs two runs", then="pass a second run")
     names = unique_names(record.workflow for record in records.values())
     entered = tuple(ComparedRun(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)
@@ -204,7 +204,7 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
 def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
     if names and len(names) != len(casts):
         what = f"{counted(len(names), 'name')} for {counted(len(casts), 'agent')}"
-        raise BadInput(what, "--as", "give each --with a name: --with codex:gpt-5-mini --as cheap")
+        raise BadInput(what, "--as", "add a name for each --with: --with codex:gpt-5-mini --as cheap")
     return list(zip(casts, names or [""] * len(casts), strict=True)) or [("", "")]
 
 

@@ -17,7 +17,7 @@ from trued.support.user_git import ask_git
 if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
     from trued.engine.run_store import RunStore
 
-SHOWN = 200  # at most this many completions are offered; nobody reads more
+SHOWN = 200  # completions that are offered: a longer list is not read
 
 
 @contextmanager

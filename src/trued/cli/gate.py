@@ -229,7 +229,7 @@ def amend(  # noqa: PLR0913 - each is a flag
 
 @hooks.command("claude")
 def hook_claude() -> None:
-    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error in the gate itself blocks nobody."""
+    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error in the gate itself never blocks."""
     try:
         call = claude_stop.parse_hook_call(sys.stdin.buffer.read(claude_stop.MOST_BYTES + 1))
     except TruedError as error:
@@ -259,7 +259,7 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It blocks nobody, and tells the user at the end of the turn."""
+    """The answer of a gate that cannot judge. It does not block; it tells the user at the end of the turn."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}

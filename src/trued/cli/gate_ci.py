@@ -88,7 +88,7 @@ def ci(  # noqa: PLR0913 - each is a flag
 
 @contextmanager
 def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
-    """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
+    """Yield the commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
 
     If one of the two commits contains the other, the containing one is checked. If they have no common history, `work`
     is checked. Otherwise the two are merged in a temporary repository.
@@ -170,7 +170,7 @@ def _write(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}", then="name a file in a folder that exists") from None
+        raise BadInput(f"cannot write {path}: {error.strerror}", then="pass a file in a folder that exists") from None
 
 
 def _append_summary(path: Path, content: str) -> None:

@@ -20,7 +20,7 @@ from trued.model import Grade, RunRecord, Verdict
 from trued.reporting.views.ledger import ledger
 from trued.support.plurals import few
 
-MOST_NAMED = 6  # at most this many requirements are named in a sentence
+MOST_NAMED = 6  # requirements that a sentence names
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -35,7 +35,7 @@ CASES = 20  # at most this many cases of one check run are listed; the others ar
 # outcome → mark and colour; every other outcome is a failure (✗)
 MARKS = {"skipped": ("–", "dim"), "passed": ("✓", "green")}
 DETAIL_LINES = 20  # at most this many lines of a failure text are printed, the last ones
-LONGEST_LINE = 300  # maximum length of a printed line of output, in characters
+LONGEST_LINE = 300  # in characters
 
 
 @app.command()

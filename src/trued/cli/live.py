@@ -149,7 +149,7 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good what will not change any more: scopes in which nothing is running (except the latest one), and
+        """Print for good what will no longer change: scopes in which nothing is running (except the latest one), and
         the finished rows of a long scope. `everything`: print all rows, before a question or at the end."""
         if everything:
             self._seen.settle()

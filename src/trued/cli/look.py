@@ -200,7 +200,7 @@ def logs(
 def watch(run: RunName = None, as_json: AsJson = False) -> None:
     """Watch a run that another terminal drives: the same tree, until the run ends or halts.
 
-    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
+    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run without a driver is shown
     as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
     with open_store() as store:

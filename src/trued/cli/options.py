@@ -305,7 +305,7 @@ def parse_roles(arguments: Sequence[str]) -> dict[str, str]:
     pairs = [argument.partition("=") for argument in arguments]
     for (role, _, name), argument in zip(pairs, arguments, strict=True):
         if not (role.strip() and name.strip()):
-            raise BadInput(f"{argument!r} is not ROLE=NAME", "--role", "write purple-team-b=my-reviewer")
+            raise BadInput(f"{argument!r} is not ROLE=NAME", "--role", "use the form purple-team-b=my-reviewer")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
@@ -325,7 +325,7 @@ def _with_absolute_script(agent: str) -> str:
     try:
         path = Path(file).expanduser().absolute()
     except RuntimeError:
-        raise BadInput(f"cannot expand {file}", "--agent", "write the whole path") from None
+        raise BadInput(f"cannot expand {file}", "--agent", "use the whole path") from None
     if not path.is_file():
         raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"

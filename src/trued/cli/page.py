@@ -69,7 +69,7 @@ def page(
     if host and host != "127.0.0.1":
         raise BadInput(f"the page cannot be served as {host!r}", "--host", "pass 127.0.0.1, or leave out --host")
     if host and not look:
-        what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
+        what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
     with open_store():  # converts a journal of an earlier version, which the page could not do: it only reads
         pass
@@ -156,7 +156,7 @@ def _terminal() -> TerminalHere | None:
 def _open(no_open: bool, path: Path) -> None:
     """Open the file that logs in to the page. Without a desktop, or with `no_open`, print its address instead."""
     opener = "open" if sys.platform == "darwin" else "xdg-open"
-    # the name of the file is no secret, in contrast to the login code in it
+    # other users can read this command: the file's name is not secret, only the login code in the file is
     if no_open or not has_desktop() or not open_file(opener, path):
         sentence = f"open this file in your browser within a minute: {path.as_uri()}"
         # not wrapped: an address that is cut in two cannot be opened

@@ -74,7 +74,7 @@ def reject(
 ) -> None:
     """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix the work.
 
-    The rejection is valid until the work changes; then somebody has to look again. The exit code is 0 once it is
+    The rejection is valid until the work changes; then a person has to look again. The exit code is 0 once it is
     recorded, whatever the run's state.
     """
     outside_agents("reject")
@@ -141,7 +141,7 @@ def _ask_signature(
 
 
 def _check_signable(who: str, reason: str) -> None:
-    """Raise BadInput if name or reason is missing and nobody is at a terminal who could be asked for it."""
+    """Raise BadInput if name or reason is missing and there is no terminal at which to ask for it."""
     lacking = [
         (what, flag)
         for value, what, flag in ((who, "name", "--as NAME"), (reason, "reason", "--reason TEXT"))
@@ -227,7 +227,7 @@ def _parse_superseded(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     for pair in pairs:
         name, equals, test = pair.partition("=")
         if not equals or not name or not test:
-            raise BadInput(f"{pair!r} is not ID=TEST", then="write --supersedes ID=tests/test_x.py::test_y")
+            raise BadInput(f"{pair!r} is not ID=TEST", then="use --supersedes ID=tests/test_x.py::test_y")
         superseded[name] = (*superseded.get(name, ()), test)
     return superseded
 

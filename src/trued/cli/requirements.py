@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
 
-MOST_SOURCES = 400  # at most this many files are searched for entry points
+MOST_SOURCES = 400  # files that are searched for entry points
 TEXT_BYTES = 200_000
 
 Output = Annotated[
@@ -72,7 +72,7 @@ def _requirements_from(goal: str | None) -> "list[Requirement]":
     if goal is None:
         return [Requirement(id="change-me", text="Say in one sentence what must be true")]
     if not goal.strip():
-        raise BadInput("the goal is empty", then="say in words what must be true, or name a file")
+        raise BadInput("the goal is empty", then="pass what must be true in words, or a file")
     if not is_file(goal):
         every = user_requirements(None, Goal(text=goal), None)
         return [requirement for requirement in every if not requirement.parts]
@@ -135,7 +135,7 @@ def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) ->
     """The requirements with the checks that may count as the user's own, and why others are left out.
 
     A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
-    is exported with a manual check: without it, proof of the other requirement would seem to prove this one, too.
+    is exported with a manual check: without it, proof of the other requirement would also seem to prove this one.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind

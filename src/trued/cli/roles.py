@@ -50,7 +50,7 @@ app.add_typer(
 def roles(context: typer.Context, as_json: AsJson = False) -> None:
     """List the roles and where each comes from. The project's replace yours, and yours replace the packaged ones.
 
-    `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are roles, too.
+    `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are also roles.
     """
     context.obj = as_json
     if context.invoked_subcommand:

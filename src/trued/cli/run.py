@@ -151,7 +151,7 @@ def resume(
             else [store.journal.run(run_id).id for run_id in runs or [] if len(runs or []) > 1]
         )
     if named and reopen:
-        raise BadInput("--reopen is for one run", then="name only that run")
+        raise BadInput("--reopen is for one run", then="pass only that run")
     if named:
         drive_all(
             lambda engine: resume_runs(
@@ -195,7 +195,7 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         ready = [asyncio.run(engine.ready(request)) for request in requests]
         if store.hub:
             for inputs, _ in ready:
-                hint_if_nobody(store.hub, queue, inputs)
+                hint_if_no_worker(store.hub, queue, inputs)
         records = [engine.begin(inputs, repository, queue=queue)[0] for inputs, repository in ready]
         for record in records:
             asyncio.run(engine.send(record))
@@ -209,8 +209,8 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
         watch_run(store, records[0], as_json=as_json)
 
 
-def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
-    """Refuse a queue that no worker ever joined; print a hint if no living worker can take this run."""
+def hint_if_no_worker(hub: str, queue: str, inputs: Inputs) -> None:
+    """Refuse a queue that has never had a worker; print a hint if no running worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:
         joined = [worker for worker in workers.stored() if worker.queue == queue]

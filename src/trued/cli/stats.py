@@ -51,7 +51,7 @@ def stats(
 
     repository = None if every else top_of(repo or Path.cwd())
     if repo is not None and repository is None:
-        raise BadInput(f"{repo} is not in a git repository", then="name one with --repo, or use --all")
+        raise BadInput(f"{repo} is not in a git repository", then="pass another with --repo, or use --all")
     wanted = HistoryFilter(str(repository or ""), workflow, agent, role, since(begin, time.time()))
     with open_store() as store:
         figures = add_up(history(store, wanted))
@@ -96,5 +96,5 @@ def _cells(total: "Total") -> list[str]:
 
 
 def false_claims(total: "Total") -> str:
-    """The share of false claims, such as `3/40 (8%)`; "" if nobody claimed anything."""
+    """The share of false claims, such as `3/40 (8%)`; "" if no call claimed to be done."""
     return f"{total.fell}/{total.claims} ({total.false_share:.0%})" if total.false_share is not None else ""

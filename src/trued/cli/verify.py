@@ -106,7 +106,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     3: nothing failed, but it is not proven. 6: could not judge.
     """
     if receipt is not None and not receipt.is_file():
-        raise BadInput(f"there is no receipt {receipt}", then=f"to check a branch or commit, write --head {receipt}")
+        raise BadInput(f"there is no receipt {receipt}", then=f"to check a branch or commit, use --head {receipt}")
     if receipt is not None:
         decided = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
         outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
@@ -135,7 +135,7 @@ def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
 @dataclass(frozen=True, slots=True)
 class CheckedReceipt:
     """A receipt to check. With its bundle, its statement is proven again in a clone, and in the sandbox that the
-    options name; the user's settings do not lower it for somebody else's commands."""
+    options name; the user's settings do not lower it for commands written by others."""
 
     path: Path
     bundle: Path | None

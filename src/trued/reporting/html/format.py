@@ -44,7 +44,7 @@ def cut(text: str, length: int) -> tuple[str, int]:
 
 
 def facts_line(data: Mapping[str, Any]) -> str:
-    """All fields with a value in one line; of a record with nothing but a text, only the text."""
+    """Return all fields that have a value, in one line. If the only field is a text, return the text."""
     if set(data) == {"text"}:
         return str(data["text"])
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
@@ -58,7 +58,7 @@ def agent_name(agent: str) -> str:
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name. Equal names get their folder, too; if they are still equal, the full name is used."""
+    """Agent → its name. Equal names also get their folder; if they are still equal, the full name is used."""
     every = list(dict.fromkeys(agents))
     names = {agent: agent_name(agent) for agent in every}
     for longer in (_with_folder, str):

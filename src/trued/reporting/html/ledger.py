@@ -97,7 +97,7 @@ class LedgerRow:
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # who wrote or approved the cases
-    guard: bool = False  # the row of the base's own tests, which are no requirement and have no grade
+    guard: bool = False  # the row of the base's own tests, which are not a requirement and have no grade
     base_left_out: int = 0
     in_brief: str = ""  # its evidence in one line, if there was no room for more
 

@@ -31,7 +31,7 @@ class Spooled:
 
     events: tuple[Mapping[str, Any], ...] = ()
     left_out: int = 0  # number of earlier events that were read
-    unread: int = 0  # bytes of earlier events that were not read, so that nobody knows their number
+    unread: int = 0  # bytes of earlier events that were not read, so their number is unknown
     folder: str = ""
 
 
@@ -190,7 +190,7 @@ class Material:
         """Whether the run has ended, so that held-out cases may be shown to people.
 
         `not proven` counts as ended, although a person can still continue such a run: the report shows cases to people,
-        and agents do not see it unless somebody shows it to them.
+        and agents do not see it unless a person shows it to them.
         """
         return self.record.has_ended
 

@@ -136,7 +136,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Cut:
-    """A period in which nobody worked, cut out of the axis."""
+    """An idle period, cut out of the axis."""
 
     x: float
     width: float
@@ -466,7 +466,7 @@ def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join narrow bars that are close together, up to a largest width, because nobody can tell a thousand bars apart.
+    """Join narrow bars that are close together, up to a largest width, as a reader cannot tell a thousand bars apart.
     `coarser`: a factor for NARROW, TOUCHING and WIDE."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
@@ -489,7 +489,7 @@ def _join(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
 
 
 def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
-    """The marks to draw. Of marks of one kind that are too close together, only the first is drawn."""
+    """Return the marks to draw. If marks of one kind are too close together, only the first is drawn."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[float, float]
 
-# These events do not count as work: they are emitted when a run is recorded, perhaps long before anybody drives it.
+# These events do not count as work: they are emitted when a run is recorded, perhaps long before a process drives it.
 BEGINNING = {
     kind.KIND
     for kind in (

@@ -13,7 +13,7 @@ NOT_CHECKED_YET = ("no check has been run on it yet",)
 
 def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
     """The data of `ledger RUN --json`: every requirement of the contract, whether or not it was checked yet. `over`: no
-    agent will work on the run any more, so held-out cases may be shown."""
+    agent will work on the run again, so held-out cases may be shown."""
     verdict = verdict or Verdict.open("nothing yet")
     facts = {fact.id: fact for fact in (*(contract.base_facts if contract else ()), *verdict.evidence)}
     judged = {judgement.id: judgement for judgement in verdict.requirements}

@@ -13,7 +13,7 @@ from trued.support.markdown_escape import code_block, escaped, folded
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 MOST_DETAIL = 1500
-MOST_FAILING = 10  # at most this many failing cases of one check are shown; the others are counted
+MOST_FAILING = 10  # failing cases of one check; the others are counted
 
 
 def markdown(verification: Verification) -> str:

@@ -88,7 +88,7 @@ class Progress:
 
     @property
     def worked(self) -> float:
-        """Seconds for which some process drove the run. The time until somebody resumed it does not count."""
+        """Seconds for which a process drove the run. The time after an interruption, until `resume`, does not count."""
         if not (self._driven or self._driven_since):  # the journal lacks the run's beginning
             return self.last - self.began
         return self._driven + (self.last - self._driven_since if self._driven_since else 0.0)
@@ -225,7 +225,7 @@ class Progress:
     def _add_to_view(self, stored: EventHead, event: JournalEvent) -> None:
         try:
             self.view.add(self, stored.key, event)
-        except Exception as error:  # noqa: BLE001  a view that somebody else wrote must not hide the run
+        except Exception as error:  # noqa: BLE001  a view written by others must not hide the run
             self.remark(
                 stored.key, f"the view of {self.workflow} failed: {type(error).__name__}: {error}", warning=True
             )

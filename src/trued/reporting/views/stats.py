@@ -75,7 +75,7 @@ def since(text: str, now: float) -> float:
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except (ValueError, OverflowError):
-        raise BadInput(f"{text!r} is not a time", then="write 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
+        raise BadInput(f"{text!r} is not a time", then="use 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class Total:
 
     @property
     def false_share(self) -> float | None:
-        """How often a *done* was false; None if nobody claimed anything."""
+        """How often a *done* was false; None if no call claimed to be done."""
         return self.fell / self.claims if self.claims else None
 
     def add(self, run: RunFacts) -> None:
