@@ -38,7 +38,7 @@ from trued.errors import BadInput, TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
-from trued.reporting.views.comparison import of
+from trued.reporting.views.comparison import comparison_data
 from trued.support.plurals import counted
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow, descriptors
@@ -59,7 +59,7 @@ class OutputOptions:
     as_json: AsJson = False
 
     def show(self, store: RunStore, comparison: Comparison) -> None:
-        data = of(store, comparison)
+        data = comparison_data(store, comparison)
         if self.report:
             err().print(str(write_comparison(data, self.report)), soft_wrap=True)
         if self.as_json:

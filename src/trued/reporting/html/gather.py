@@ -15,7 +15,7 @@ from trued.proof.hashes import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
-from trued.reporting.views import comparison
+from trued.reporting.views.comparison import comparison_data
 from trued.reporting.views.run_rows import as_seen
 from trued.support.foreign_json import parse_json
 
@@ -48,7 +48,7 @@ def gather(store: RunStore, run_id: str) -> Material:
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
         now=time.time(),
-        compared=comparison.of(store, among) if among else None,
+        compared=comparison_data(store, among) if among else None,
     )
 
 

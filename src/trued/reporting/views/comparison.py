@@ -66,7 +66,7 @@ def load_run(store: "RunStore", run: str, name: str = "") -> Known:
     )
 
 
-def of(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
+def comparison_data(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
     """The current figures of a stored comparison."""
     return compared([load_run(store, entry.run, entry.name) for entry in comparison.runs], comparison.id)
 
