@@ -29,7 +29,7 @@ from trued.model import (
 from trued.proof.hashes import check_hash
 from trued.proof.verdict.conclusion import apply_approvals
 from trued.proof.verdict.reasons import NO_CHECK, PARTS, written_by
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 from trued.reporting.views.notes import sort_notes
 
 RUN = "r-hj33v"

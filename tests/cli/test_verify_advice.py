@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from trued.cli.ledger import explain
-from trued.cli.verdict import advice
+from trued.cli.verification_lines import advice
 from trued.model import (
     Check,
     Contract,
@@ -20,7 +20,7 @@ from trued.model import (
     Verdict,
 )
 from trued.proof.verdict.conclusion import conclude
-from trued.reporting.views.verdict import Verification
+from trued.reporting.views.verification import Verification
 
 
 def verified(check: Check, grade: Grade) -> Verification:

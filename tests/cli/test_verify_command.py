@@ -153,7 +153,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "plain is a folder": ["--base", "repo", "--head", "repo", *good, "--markdown", "plain"],
         ". is a folder": ["--base", "repo", "--head", "repo", *good, "--junit", "."],
         "none.json": ["none.json"],
-        "write --head main": ["main", *good],
+        "use --head main": ["main", *good],
         "--markdown - both write to stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
         "--junit - both write to stdout": ["--base", "repo", "--json", "--junit", "-", *good],
     }
@@ -169,7 +169,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
 @pytest.mark.spec("USE-6")
 def test_what_is_said_of_a_check_is_no_markup_on_a_terminal_either() -> None:
     script = (
-        "from trued.cli.verdict import VerifyProgress\n"
+        "from trued.cli.verification_lines import VerifyProgress\n"
         "from trued.model.events.proof import CheckRan\n"
         "with VerifyProgress() as one: one.show(CheckRan(check='', sort='tests', turn=1, void='no [/b] here'))"
     )

@@ -22,10 +22,11 @@ from trued.model import (
     Verdict,
 )
 from trued.model.evidence import HELD_BACK
-from trued.reporting.views import as_seen, ledger, ledger_for_agents, run_data, run_row
+from trued.reporting.views.ledger import ledger, ledger_for_agents
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.red_green import case_outcomes
 from trued.reporting.views.rows import Call, Checks, Remark
+from trued.reporting.views.run_rows import as_seen, run_data, run_row
 
 TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
 

@@ -20,8 +20,8 @@ from trued.reporting.html.calls import calls
 from trued.reporting.html.page import page
 from trued.reporting.html.render import rendered
 from trued.reporting.html.timeline import timeline
-from trued.reporting.views import run_data
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.run_rows import run_data
 
 KEY = "chunk 1A/purple-team-a#1"
 NOW = 1_794_744_000.0

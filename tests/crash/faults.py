@@ -41,7 +41,7 @@ from trued.engine.run_store import RunStore
 from trued.hub.roles import prepare_hub
 from trued.proof.seal import BESIDE_THE_SECOND
 from trued.proof.turns import BESIDE
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 from trued.support import processes
 
 LEASE_S = 15.0  # for a busy machine; agents end 3 s earlier

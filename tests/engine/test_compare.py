@@ -23,7 +23,7 @@ from trued.engine.inputs import Request
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.reporting.html import write, write_comparison
-from trued.reporting.views.comparison import of
+from trued.reporting.views.comparison import comparison_data
 from trued.wire import Order, Usage
 from trued.workflows.registry import descriptor, descriptors
 
@@ -109,7 +109,7 @@ def test_all_together_end_with_the_worst_of_their_codes(finished: Finished) -> N
 
 @pytest.mark.spec("USE-8", "PUR-12", "TIC-10")
 def test_the_table_has_the_same_figures_of_each_out_of_the_journal(finished: Finished) -> None:
-    found = of(finished.engine.store, finished.comparison)
+    found = comparison_data(finished.engine.store, finished.comparison)
     purple, solo = found["runs"]
     assert [one["name"] for one in found["runs"]] == ["purple", "solo"]
     assert (purple["grade"], purple["proven"], purple["requirements"]) == ("proven", 1, 1)
@@ -128,7 +128,7 @@ def test_the_table_has_the_same_figures_of_each_out_of_the_journal(finished: Fin
 
 @pytest.mark.spec("USE-8", "LAW-11")
 def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
-    found = of(finished.engine.store, finished.comparison)
+    found = comparison_data(finished.engine.store, finished.comparison)
     assert (found["same_goal"], found["same_base"], found["same_contract"], found["side_by_side"]) == (
         *(True, True, True),
         False,
@@ -169,7 +169,7 @@ def test_the_report_of_a_run_shows_the_table_and_so_does_a_page_of_its_own(finis
     report = write(engine.store, made.runs[0].run, tmp_path / "run.html").read_text()
     assert "Compared with other runs" in report
     assert made.runs[1].run in report
-    found = of(engine.store, made)
+    found = comparison_data(engine.store, made)
     hostile = {**found, "title": "<script>alert(1)</script>\x1b[2J", "notes": ["<b>bold</b>"]}
     hostile["runs"] = [{**one, "name": "<img src=x>"} for one in found["runs"]]
     page = write_comparison(hostile, tmp_path / "compared.html").read_text()
@@ -217,7 +217,7 @@ async def test_together_they_go_side_by_side_and_the_table_says_so(ground: Groun
     engine, _ = ground.engine(script)  # type: ignore[arg-type]
     made, ended = await driven(engine, ways(ground, "purple", "solo"), together=True)
     assert [one.code for one in ended] == [0, 0]
-    found = of(engine.store, made)
+    found = comparison_data(engine.store, made)
     assert found["side_by_side"]
     assert any("side by side" in one for one in found["notes"])
 
@@ -238,7 +238,7 @@ async def test_one_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     made, ended = await driven(engine, ways(ground, "purple", "solo"))
     assert [one.code for one in ended] == [5, 0]
     assert worst_exit_code(ended) == 5
-    found = of(engine.store, made)
+    found = comparison_data(engine.store, made)
     assert [one["state"] for one in found["runs"]] == ["failed", "done"]
     assert any(one.startswith("not finished: ") and "is failed" in one for one in found["notes"])
 
@@ -260,7 +260,7 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
     task.cancel()
     ended = await asyncio.wait_for(task, 600)
     assert [one.code for one in ended] == [130]
-    assert [one["state"] for one in of(engine.store, made)["runs"]] == ["interrupted", "interrupted"]
+    assert [one["state"] for one in comparison_data(engine.store, made)["runs"]] == ["interrupted", "interrupted"]
     again, runtime = ground.engine(failing("nobody"))
     (found,) = comparisons(again.store)
     later = await drive_comparison(again, found, again.resume)
@@ -290,7 +290,7 @@ async def test_pipeline_team_and_solo_are_compared_by_what_all_of_them_were_aske
         line = Line(tmp_path, stack)
         engine = line.played(Everybody())
         made, ended = await driven(engine, ways(line, "pipeline", "team", "solo", goal=GOAL))
-        found = of(engine.store, made)
+        found = comparison_data(engine.store, made)
     assert [one.code for one in ended] == [0, 0, 0], [one.why for one in ended if isinstance(one, RunRecord)]
     pipeline, team, solo = found["runs"]
     assert (pipeline["rounds"], team["rounds"], solo["rounds"]) == (1, 2, 1)

@@ -16,7 +16,7 @@ from trued.engine.compare import prepare_variants
 from trued.engine.comparisons import without_front_matter
 from trued.engine.engine import Engine
 from trued.model import RunRecord
-from trued.reporting.views.comparison import of
+from trued.reporting.views.comparison import comparison_data
 from trued.wire import Order
 
 BODY = "Customers ask for doubled numbers.\n\n## Acceptance criteria\n\n- `double(x)` returns twice its argument.\n"
@@ -103,7 +103,7 @@ async def test_ticket_and_solo_side_by_side_show_the_peak_of_each_and_push_nothi
     engine, flags = on(ground, github)
     made, ended = await driven(engine, ways(ground, "ticket", "solo", goal="#12", flags=flags))
     assert [one.code for one in ended] == [0, 0], [one.why for one in ended if isinstance(one, RunRecord)]
-    found = of(engine.store, made)
+    found = comparison_data(engine.store, made)
     ticket, solo = found["runs"]
     assert {"orchestrator", "impl-agent", "verify-agent", "pr-agent"} <= set(ticket["peak"]["roles"])
     assert set(solo["peak"]["roles"]) == {"solo"}

@@ -16,7 +16,7 @@ from trued.engine.verify import PLACES, VerifyRequest, VerifyResult, hold_lock, 
 from trued.errors import BadInput, Untrusted
 from trued.model import Grade, Requirement, Requirements
 from trued.model.events import JournalEvent
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 
 MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard
-from trued.cli.gate_ci import summary
 from trued.gate.pushed_refs import MOST_BYTES
+from trued.reporting.views.markdown import gate_summary
 
 # -- a push ------------------------------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
 @pytest.mark.spec("USE-6")
 def test_the_summary_shows_names_and_outputs_as_text() -> None:
     row = {"id": "a`b|c", "grade": "refuted", "why": "<img src=x> @everybody, see https://example.org"}
-    told = summary("not proven", {"requirements": [row], "undecided": []}).splitlines()[-1]
+    told = gate_summary("not proven", {"requirements": [row], "undecided": []}).splitlines()[-1]
     assert (
         told.replace("\\", "")
         == "| a`b|c | refuted | &lt;img src=x&gt; @\u200beverybody, see https\u200b://example.org |"

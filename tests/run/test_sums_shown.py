@@ -7,8 +7,8 @@ import pytest
 from trued.cli.tree import footer, scope_lines
 from trued.engine.handover_file import HandoverFacts, handover_text
 from trued.model import Event, RunRecord
-from trued.reporting.views import run_data
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.run_rows import run_data
 
 
 def answered(key: str, cost: str, usd: float, **more: Any) -> Event:

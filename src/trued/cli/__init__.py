@@ -41,7 +41,7 @@ COMMANDS = {
     "amend": ("Work", "people", "Change a run's contract (recorded with your name and reason)"),
     "land": ("Work", "land", "Merge a finished run into your branch, or open a pull request"),
     "page": ("Look", "page", "Watch, judge and steer all runs in a browser, live"),
-    "ls": ("Look", "look", "List the runs"),
+    "ls": ("Look", "look", "List the runs, with grade, cost and tokens"),
     "stats": ("Look", "stats", "Add up runs by week, agent and role: what was proven, and what it cost"),
     "show": ("Look", "look", "Show one run: calls, checks, tokens, cost, and what it waits for"),
     "watch": ("Look", "look", "Watch a run that another terminal drives, until it ends"),
@@ -77,8 +77,8 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         if " " in args[0].strip() and args[0] not in self.commands:
             ctx.fail(f"{args[0]!r} is not a command. For a goal in words: trued run {shlex.quote(args[0])}")
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, load(name) if name in COMMANDS else found, rest
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for section in dict.fromkeys(section for section, _, _ in COMMANDS.values()):
@@ -90,12 +90,12 @@ def load(name: str) -> Any:
     """Import the command's module and return the command."""
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
     gc.freeze()  # loaded modules stay in memory, so later garbage collections need not scan them
-    own: typer.Typer = module.app
-    for one in own.registered_commands:  # build only the wanted command, not the module's others
-        if one.callback and name == (one.name or get_command_name(one.callback.__name__)):
-            short, markup = own.pretty_exceptions_short, own.rich_markup_mode
-            return get_command_from_info(one, pretty_exceptions_short=short, rich_markup_mode=markup)
-    return get_group(own).commands[name]
+    module_app: typer.Typer = module.app
+    for command in module_app.registered_commands:  # build only the wanted command, not the module's others
+        if command.callback and name == (command.name or get_command_name(command.callback.__name__)):
+            short, markup = module_app.pretty_exceptions_short, module_app.rich_markup_mode
+            return get_command_from_info(command, pretty_exceptions_short=short, rich_markup_mode=markup)
+    return get_group(module_app).commands[name]
 
 
 app = typer.Typer(
@@ -127,11 +127,11 @@ def trued(
     Start with `trued demo`, then `trued run "what you want"`. You can kill a run at any moment and continue it with
     `trued resume`.
     """
-    for one in sys.argv[1:]:
+    for argument in sys.argv[1:]:
         try:
-            one.encode()
+            argument.encode()
         except UnicodeEncodeError:
-            raise BadInput(f"the argument {one!a} is not UTF-8", then="write it in UTF-8") from None
+            raise BadInput(f"the argument {argument!a} is not UTF-8", then="write it in UTF-8") from None
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
@@ -188,8 +188,8 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  the outermost boundary: the traceback goes to a file
         from trued.cli.terminal import complain, keep_traceback
 
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        complain(f"unexpected {said[:300]}; this is a bug in trued, its traceback is in {keep_traceback(error)}")
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        complain(f"unexpected {message[:300]}; this is a bug in trued, its traceback is in {keep_traceback(error)}")
         sys.exit(1)
     finally:
         gc.freeze()  # skip the last garbage collection: the process ends anyway

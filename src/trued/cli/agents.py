@@ -33,14 +33,14 @@ def agents(as_json: AsJson = False) -> None:
     trued reads only whether a login exists, its kind and when it expires.
     """
     settings = settings_here()
-    seen = agent_selection.installed_agents(settings, os.environ, versions=True)
-    cast = agent_selection.default_agents(seen, settings, os.environ)
+    statuses = agent_selection.installed_agents(settings, os.environ, versions=True)
+    cast = agent_selection.default_agents(statuses, settings, os.environ)
     if as_json:
-        print_json([_as_json(one, settings, cast) for one in seen])
+        print_json([_as_json(status, settings, cast) for status in statuses])
         return
     console = out()
-    for one in seen:
-        for text in _agent_lines(one, cast):
+    for status in statuses:
+        for text in _agent_lines(status, cast):
             console.print(text, soft_wrap=True)
     who = agent_selection.describe_agents(cast)
     named = "trued.toml selects" if settings.agents else "none selected; a run would use"
@@ -58,17 +58,17 @@ def settings_here() -> Settings:
     return load_settings({}, os.environ, top, user_config(os.environ))
 
 
-def _agent_lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
-    mark, style = ("✓", "green") if one.ready else ("·", "yellow" if not one.missing else "dim")
-    named = f"{one.name}{one.agent.argument}"
-    yield Text.assemble((f"{mark} ", style), (f"{named:<{WIDTH}} ", "bold"), line(_head(one)))
-    if not one.ready:
-        yield Text(f"  {'':<{WIDTH}} → {line(one.to_do)}", "yellow" if not one.missing else "dim")
+def _agent_lines(status: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
+    mark, style = ("✓", "green") if status.ready else ("·", "yellow" if not status.missing else "dim")
+    named = f"{status.name}{status.agent.argument}"
+    yield Text.assemble((f"{mark} ", style), (f"{named:<{WIDTH}} ", "bold"), line(_head(status)))
+    if not status.ready:
+        yield Text(f"  {'':<{WIDTH}} → {line(status.to_do)}", "yellow" if not status.missing else "dim")
         return
     facts = {
-        "plays": _roles(one.name, cast),
-        "models": ", ".join(f"{size}: {one.agent.models[size]}" for size in SIZES if size in one.agent.models),
-        "note": "; ".join(one.agent.capabilities.limitations) if one.agent.program else "",
+        "plays": _roles(status.name, cast),
+        "models": ", ".join(f"{size}: {status.agent.models[size]}" for size in SIZES if size in status.agent.models),
+        "note": "; ".join(status.agent.capabilities.limitations) if status.agent.program else "",
     }
     for name, text in facts.items():
         if text:
@@ -77,20 +77,20 @@ def _agent_lines(one: AgentStatus, cast: Mapping[str, str]) -> Iterator[Text]:
 
 def _roles(name: str, cast: Mapping[str, str]) -> str:
     """The roles that a run would give to the agent, as text. A long list becomes "every role but …", or a number."""
-    own = agent_selection.roles_of_agent(name, cast)
-    others = [role for role in agent_selection.every_role(cast) if role not in own]
-    if len(own) <= FEW:
-        return ", ".join(own)
+    roles = agent_selection.roles_of_agent(name, cast)
+    others = [role for role in agent_selection.every_role(cast) if role not in roles]
+    if len(roles) <= FEW:
+        return ", ".join(roles)
     if len(others) <= FEW:
         return f"every role but {', '.join(others)}" if others else "every role"
-    return f"{len(own)} roles; `trued agents --json` lists them"
+    return f"{len(roles)} roles; `trued agents --json` lists them"
 
 
-def _head(one: AgentStatus) -> str:
-    title = f"{one.agent.title}{f' {_version_number(one.version)}' if one.version else ''}"
-    if one.missing:
-        return f"{title} {one.missing}"
-    return f"{title}: {one.login.says}" if one.agent.login.how else title
+def _head(status: AgentStatus) -> str:
+    title = f"{status.agent.title}{f' {_version_number(status.version)}' if status.version else ''}"
+    if status.missing:
+        return f"{title} {status.missing}"
+    return f"{title}: {status.login.says}" if status.agent.login.how else title
 
 
 def _version_number(version: str) -> str:
@@ -98,27 +98,27 @@ def _version_number(version: str) -> str:
     return next((word for word in version.split() if word[:1].isdigit()), version)
 
 
-def _as_json(one: AgentStatus, settings: Settings, cast: Mapping[str, str]) -> dict[str, Any]:
+def _as_json(status: AgentStatus, settings: Settings, cast: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "agent": one.name,
-        "title": one.agent.title,
-        "argument": one.agent.argument,
-        "ready": one.ready,
-        "found": one.path or None,
-        "version": _version_number(one.version),
-        "says": line(_head(one)),
-        "to_do": one.to_do,
+        "agent": status.name,
+        "title": status.agent.title,
+        "argument": status.agent.argument,
+        "ready": status.ready,
+        "found": status.path or None,
+        "version": _version_number(status.version),
+        "says": line(_head(status)),
+        "to_do": status.to_do,
         "login": {
-            "policy": settings.login_of(one.name),
-            "how": one.login.how,
-            "says": one.login.says,
-            "ready": one.login.ready,
-            "variables": list(one.login.variables),
-            "files": list(one.login.files),
+            "policy": settings.login_of(status.name),
+            "how": status.login.how,
+            "says": status.login.says,
+            "ready": status.login.ready,
+            "variables": list(status.login.variables),
+            "files": list(status.login.files),
         },
-        "models": dict(one.agent.models),
-        "vendor": one.vendor,
-        "can": asdict(one.agent.capabilities),
-        "lacks": list(one.agent.capabilities.limitations),
-        "roles": list(agent_selection.roles_of_agent(one.name, cast)),
+        "models": dict(status.agent.models),
+        "vendor": status.vendor,
+        "can": asdict(status.agent.capabilities),
+        "lacks": list(status.agent.capabilities.limitations),
+        "roles": list(agent_selection.roles_of_agent(status.name, cast)),
     }

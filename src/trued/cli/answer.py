@@ -23,7 +23,7 @@ Words = Annotated[
 
 @app.command()
 def answer(
-    words: Words = None,
+    arguments: Words = None,
     comment: Annotated[
         str, typer.Option("-m", "--comment", help="With redo: what to change.", show_default=False)
     ] = "",
@@ -40,16 +40,16 @@ def answer(
     The first answer counts. A run that asks at its own terminal continues at once; any other needs `trued resume`.
     """
     outside_agents("answer")
-    said = words or []
-    if not 1 <= len(said) <= 2:
+    parts = arguments or []
+    if not 1 <= len(parts) <= 2:
         raise BadInput(
-            "an answer is missing", then='write trued answer RUN yes|stop|redo, or trued answer RUN "your own words"'
+            "an answer is missing", then='use: trued answer RUN yes|stop|redo, or trued answer RUN "your own words"'
         )
     with open_store() as store:
-        if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
-            raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
-        record = selected_run(store, said[0] if len(said) == 2 else None)
-        answered = answer_question(store, record.id, said[-1], comment=comment, who=whoami(), key=question)
+        if len(parts) == 1 and any(run.id == parts[0] for run in store.journal.runs()):
+            raise BadInput(f"{parts[0]} is a run, not an answer", then=f"trued answer {parts[0]} ANSWER")
+        record = selected_run(store, parts[0] if len(parts) == 2 else None)
+        answered = answer_question(store, record.id, parts[-1], comment=comment, who=whoami(), key=question)
         driven = bool(store.journal.driver(record.id))
     if as_json:
         print_json(answered.model_dump(mode="json"))

@@ -9,7 +9,7 @@ from trued.support.visible_text import visible
 def check_lines(check: Check, *, cases: bool) -> list[str]:
     """Lines that describe the check, with each of its cases if `cases` is true."""
     if isinstance(check, ExamplesCheck):
-        listed = [f"  {case(one)}" for one in check.cases] if cases else []
+        listed = [f"  {case(example)}" for example in check.cases] if cases else []
         return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
     if isinstance(check, ManualCheck):
         return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
@@ -25,9 +25,9 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
 def _expected(check: BrowserCheck) -> list[str]:
     """What the check does on the page, and what the page must and must not show, in words."""
     first = check.before or PageBefore()
-    words = [*(f"first sees {one!r}" for one in first.sees), *(f"first hides {one!r}" for one in first.hides)]
-    words += map(str, check.actions)
-    words += [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
-    words += [f"has {one}" for one in check.tree]
-    words += [f"leads to {check.url}"] if check.url is not None else []
-    return words + (["no error on the console"] if check.quiet else [])
+    phrases = [*(f"first sees {text!r}" for text in first.sees), *(f"first hides {text!r}" for text in first.hides)]
+    phrases += map(str, check.actions)
+    phrases += [*(f"sees {text!r}" for text in check.sees), *(f"hides {text!r}" for text in check.hides)]
+    phrases += [f"has {node}" for node in check.tree]
+    phrases += [f"leads to {check.url}"] if check.url is not None else []
+    return phrases + (["no error on the console"] if check.quiet else [])

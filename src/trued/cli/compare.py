@@ -18,7 +18,16 @@ from trued.cli.context import AsJson, check_writable, open_store, top_of
 from trued.cli.format import line
 from trued.cli.live import LiveTree
 from trued.cli.options import ComparedOptions, RepositoryOption, VariantOptions, is_file, parse_agents, take_options
-from trued.cli.terminal import ask_person, complain, err, hint, is_plain_output, outside_agents, print_json
+from trued.cli.terminal import (
+    ask_person,
+    complain,
+    err,
+    exit_on_interrupt,
+    hint,
+    is_plain_output,
+    outside_agents,
+    print_json,
+)
 from trued.engine.compare import Variant, begin_comparison, drive_comparison, prepare_variants
 from trued.engine.comparisons import FEWEST, ComparedRun, Comparison, comparisons, find_comparison, unique_names
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
@@ -29,7 +38,7 @@ from trued.errors import BadInput, TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
-from trued.reporting.views.comparison import of
+from trued.reporting.views.comparison import comparison_data
 from trued.support.plurals import counted
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow, descriptors
@@ -50,7 +59,7 @@ class OutputOptions:
     as_json: AsJson = False
 
     def show(self, store: RunStore, comparison: Comparison) -> None:
-        data = of(store, comparison)
+        data = comparison_data(store, comparison)
         if self.report:
             err().print(str(write_comparison(data, self.report)), soft_wrap=True)
         if self.as_json:
@@ -63,7 +72,7 @@ class OutputOptions:
 @take_options
 def compare(
     *,
-    words: Annotated[
+    arguments: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
@@ -94,21 +103,21 @@ def compare(
     """
     check_writable(output.report, "--report")
     with open_store() as store:
-        there = _existing_comparison(store, words or [])
-        if there and (ways.workflow or ways.cast):
+        existing = _existing_comparison(store, arguments or [])
+        if existing and (ways.workflow or ways.cast):
             option = "-w" if ways.workflow else "--with"
             raise BadInput("there is no goal to work on", option, "pass a plan, or the goal in words")
-        if there and not resume:
-            output.show(store, there)
+        if existing and not resume:
+            output.show(store, existing)
             return
     outside_agents("compare")
-    if there:
-        _drive(lambda engine: there, output.show, yes=common.yes)
+    if existing:
+        _drive(lambda engine: existing, output.show, yes=common.yes)
     if resume:
         raise BadInput(
             "there is no such comparison to resume", "--resume", "pass its id: trued compare COMPARISON --resume"
         )
-    goal = (words or [""])[0]
+    goal = (arguments or [""])[0]
     request = partial(Request, goal=goal, repository=repo, requirements=requirements, trust=common.trust)
     variants = _variants(goal, ways, request, common.settings())
     _drive(
@@ -136,43 +145,47 @@ def _variants(
 # -- input -------------------------------------------------------------------------------------------------------------
 
 
-def _existing_comparison(store: RunStore, words: Sequence[str]) -> Comparison | None:
-    """The comparison that the command's arguments (`words`) name: by its id, or as two or more runs. Without arguments,
+def _existing_comparison(store: RunStore, arguments: Sequence[str]) -> Comparison | None:
+    """The comparison that the command's `arguments` name: by its id, or as two or more runs. Without arguments,
     this repository's newest comparison. None if the only argument is a goal to run."""
-    if not words:
+    if not arguments:
         return _newest_comparison(store)
-    if len(words) > 1:
-        return _comparison_of_runs(store, words)
-    (word,) = words
+    if len(arguments) > 1:
+        return _comparison_of_runs(store, arguments)
+    (word,) = arguments
     if is_file(word):
         return None
-    if (found := find_comparison(store, word)) is not None:
-        return found
-    if any(one.id == word for one in store.journal.runs()):
-        raise BadInput("a comparison needs two runs", then=f"name a second run; `trued show {word}` shows this one")
+    if (comparison := find_comparison(store, word)) is not None:
+        return comparison
+    if any(run.id == word for run in store.journal.runs()):
+        raise BadInput("a comparison needs two runs", then=f"pass a second run; `trued show {word}` shows this one")
     return None
 
 
 def _newest_comparison(store: RunStore) -> Comparison:
-    here = top_of(Path.cwd())
-    found = [one for one in comparisons(store) if here and Path(one.repository).resolve() == here]
-    if not found:
+    repository = top_of(Path.cwd())
+    matches = [
+        comparison
+        for comparison in comparisons(store)
+        if repository and Path(comparison.repository).resolve() == repository
+    ]
+    if not matches:
         raise BadInput(
             "this repository has no comparison yet", then="start with: trued compare PLAN.md -w purple -w solo"
         )
-    return found[0]
+    return matches[0]
 
 
-def _comparison_of_runs(store: RunStore, words: Sequence[str]) -> Comparison:
-    runs = {one.id: one for one in store.journal.runs()}
-    for word in words:
-        if not word or not any(one.startswith(word) for one in runs):
+def _comparison_of_runs(store: RunStore, arguments: Sequence[str]) -> Comparison:
+    runs = {record.id: record for record in store.journal.runs()}
+    for word in arguments:
+        if not word or not any(run_id.startswith(word) for run_id in runs):
             then = "`trued ls` lists the runs; put quotation marks around a goal in words"
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
-    records = {one.id: one for one in (store.journal.run(word) for word in words)}
+    records = {record.id: record for record in (store.journal.run(word) for word in arguments)}
     if len(records) < FEWEST:
-        raise BadInput("a comparison needs two runs", then="name a second run")
-    names = unique_names(one.workflow for one in records.values())
+        raise BadInput("a comparison needs two runs", then="pass a second run")
+    names = unique_names(record.workflow for record in records.values())
     entered = tuple(ComparedRun(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)
 
@@ -182,7 +195,7 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
     named, the default workflow and the baseline. None stands for the default workflow of the input."""
     if named or casts:
         return list(named) or [None]
-    baseline = next(one.name for one in descriptors() if one.is_baseline)
+    baseline = next(workflow.name for workflow in descriptors() if workflow.is_baseline)
     # A goal in words gets the default workflow of a plan, because its own default may be the baseline itself.
     in_words = not is_file(goal) and " " in goal.strip()
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
@@ -191,17 +204,19 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
 def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
     if names and len(names) != len(casts):
         what = f"{counted(len(names), 'name')} for {counted(len(casts), 'agent')}"
-        raise BadInput(what, "--as", "give each --with a name: --with codex:gpt-5-mini --as cheap")
+        raise BadInput(what, "--as", "add a name for each --with: --with codex:gpt-5-mini --as cheap")
     return list(zip(casts, names or [""] * len(casts), strict=True)) or [("", "")]
 
 
 def _parts(cast: str) -> list[str]:
-    return [one.strip() for one in _NEXT.split(cast)] if cast.strip() else []
+    return [part.strip() for part in _NEXT.split(cast)] if cast.strip() else []
 
 
 def _agents_text(cast: str) -> str:
     chosen = parse_agents(_parts(cast))
-    return ", ".join(agent_name(one) if role == "*" else f"{role}={agent_name(one)}" for role, one in chosen.items())
+    return ", ".join(
+        agent_name(agent) if role == "*" else f"{role}={agent_name(agent)}" for role, agent in chosen.items()
+    )
 
 
 # -- screen ------------------------------------------------------------------------------------------------------------
@@ -247,43 +262,40 @@ class OneAfterTheOther:
 
 def _drive(make: Callable[[Engine], Comparison], show: ShowComparison, *, yes: bool) -> None:
     """Drive the runs, print the table, and exit with the worst of their codes."""
-    with open_store() as store, closing(OneAfterTheOther()) as turns:
+    interrupted = "interrupted, nothing is lost; continue with `trued compare --resume`"
+    with open_store() as store, closing(OneAfterTheOther()) as turns, exit_on_interrupt(interrupted):
         engine = Engine(store)
-        try:
-            comparison = make(engine)
-            names = {one.run: one.name for one in comparison.runs}
-            alone = not comparison.together and not is_plain_output()
-            eyes: OneAfterTheOther | ComparedSideBySide = turns if alone else ComparedSideBySide(store, names)
-            engine.person, store.listen = eyes.ask, eyes.show_event
+        comparison = make(engine)
+        names = {run.run: run.name for run in comparison.runs}
+        alone = not comparison.together and not is_plain_output()
+        screen: OneAfterTheOther | ComparedSideBySide = turns if alone else ComparedSideBySide(store, names)
+        engine.person, store.listen = screen.ask, screen.show_event
 
-            def turn(record: RunRecord) -> None:
-                if alone:
-                    turns.turn(store, names[record.id], record)
+        def turn(record: RunRecord) -> None:
+            if alone:
+                turns.turn(store, names[record.id], record)
 
-            _announce(store, comparison)
-            ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
-            turns.close()
-            _conclude(store, comparison, ended, show)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued compare --resume`")
-            raise typer.Exit(130) from None
+        _announce(store, comparison)
+        ended = asyncio.run(drive_comparison(engine, comparison, partial(engine.resume, yes=yes), turn))
+        turns.close()
+        _conclude(store, comparison, ended, show)
     raise typer.Exit(worst_exit_code(ended))
 
 
 def _announce(store: RunStore, comparison: Comparison) -> None:
-    runs = ", ".join(f"{line(one.name)} ({one.run})" for one in comparison.runs)
+    runs = ", ".join(f"{line(entry.name)} ({entry.run})" for entry in comparison.runs)
     base = store.journal.run(comparison.runs[0].run).base
     how = "side by side" if comparison.together else "one after the other"
     err().print(Text(f"{comparison.id or 'comparing'}: {runs}; {how}, from {base[:10]}"), soft_wrap=True)
 
 
 def _conclude(store: RunStore, comparison: Comparison, ended: RunEnds, show: ShowComparison) -> None:
-    for error in (one for one in ended if isinstance(one, TruedError)):
+    for error in (end for end in ended if isinstance(end, TruedError)):
         complain(str(error))
     show(store, comparison)
-    left = [one for one in comparison.runs if not store.journal.run(one.run).has_ended]
-    named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
-    if left:
-        hint(f"continue with: trued compare {named}--resume; status: trued show {left[0].run}")
+    unfinished = [entry for entry in comparison.runs if not store.journal.run(entry.run).has_ended]
+    named = f"{comparison.id} " if comparison.id else f"{' '.join(entry.run for entry in comparison.runs)} "
+    if unfinished:
+        hint(f"continue with: trued compare {named}--resume; status: trued show {unfinished[0].run}")
     else:
         hint(f"show this again: trued compare {named.rstrip()}; merge one of them: trued land RUN")

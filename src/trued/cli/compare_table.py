@@ -68,10 +68,10 @@ def print_table(data: Mapping[str, Any]) -> None:
         if console.is_terminal:
             console.print(_rich_table(runs, rows))
         else:
-            for one in _text_table(runs, rows):
-                console.print(one, soft_wrap=True)
-    for one in (*_peaks(data["runs"]), *data["notes"]):
-        console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
+            for text in _text_table(runs, rows):
+                console.print(text, soft_wrap=True)
+    for note in (*_peaks(data["runs"]), *data["notes"]):
+        console.print(Text(line(note, LINE), "dim"), soft_wrap=not console.is_terminal)
 
 
 def _blocks(runs: Sequence[RunFigures], console: Console) -> Iterator[Sequence[RunFigures]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from typing import Any
 
 import typer
@@ -12,7 +13,7 @@ from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.notify import users_notifier
 from trued.cli.summary import conclude, run_as_json
-from trued.cli.terminal import ask_person, complain, err, hint, print_json
+from trued.cli.terminal import ask_person, complain, err, exit_on_interrupt, print_json
 from trued.engine.concurrent_runs import RunEnds, worst_exit_code
 from trued.engine.engine import Engine
 from trued.engine.run_store import RunStore
@@ -56,29 +57,28 @@ def drive_all(
     work: Callable[[Engine], Coroutine[Any, Any, RunEnds]], *, as_json: bool, notify: bool | None = None
 ) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
+    interrupted = "interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)"
     with open_store() as store:
-        eyes = SideBySide(store, notify)
-        store.listen = eyes.show_event
-        try:
-            ended = asyncio.run(work(Engine(store, person=eyes.ask)))
+        screen = SideBySide(store, notify)
+        store.listen = screen.show_event
+        with closing(screen.notifier), exit_on_interrupt(interrupted):
+            ended = asyncio.run(work(Engine(store, person=screen.ask)))
             _conclude(store, ended, as_json=as_json)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
-            raise typer.Exit(130) from None
-        finally:
-            eyes.notifier.close()
     raise typer.Exit(worst_exit_code(ended))
 
 
 def _conclude(store: RunStore, ended: RunEnds, *, as_json: bool) -> None:
-    records = [one for one in ended if isinstance(one, RunRecord)]
-    for error in (one for one in ended if isinstance(one, TruedError)):
+    records = [end for end in ended if isinstance(end, RunRecord)]
+    for error in (end for end in ended if isinstance(end, TruedError)):
         complain(str(error))
     if as_json:
         print_json(
-            [{**run_as_json(store, one), "requirements": run_ledger(store, one)["requirements"]} for one in records]
+            [
+                {**run_as_json(store, record), "requirements": run_ledger(store, record)["requirements"]}
+                for record in records
+            ]
         )
         return
-    for one in records:
-        err().print(Text(f"\n{name_of(store, one)} ({one.id}) on {line(one.branch)}", style="bold"))
-        conclude(store, one, as_json=False)
+    for record in records:
+        err().print(Text(f"\n{name_of(store, record)} ({record.id}) on {line(record.branch)}", style="bold"))
+        conclude(store, record, as_json=False)

@@ -11,13 +11,13 @@ import typer
 from trued.cli.terminal import home
 from trued.errors import BadInput
 from trued.model import RunRecord
-from trued.reporting.views import all_as_seen, ledger
+from trued.reporting.views.run_rows import all_as_seen
 from trued.support.user_git import ask_git
 
 if TYPE_CHECKING:  # at run time, only the functions that open runs import it: help stays quick without it
     from trued.engine.run_store import RunStore
 
-SHOWN = 200  # at most this many completions are offered; nobody reads more
+SHOWN = 200  # completions that are offered: a longer list is not read
 
 
 @contextmanager
@@ -29,15 +29,23 @@ def open_store() -> "Iterator[RunStore]":
         yield store
 
 
-def runs_of(store: "RunStore", here: Path | None) -> list[RunRecord]:
-    """The runs of the repository whose top folder is `here`, newest first; all runs if `here` is None."""
-    return [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+def runs_of(store: "RunStore", repository: Path | None) -> list[RunRecord]:
+    """The runs of the repository whose top folder is `repository`, newest first; all runs if `repository` is None."""
+    return [run for run in store.journal.runs() if repository is None or Path(run.repository).resolve() == repository]
 
 
 def top_of(folder: Path) -> Path | None:
     """The top folder of the repository that contains `folder`; None outside a repository."""
     top = ask_git(folder, "rev-parse", "--show-toplevel")
     return None if top is None else Path(os.fsdecode(top.removesuffix(b"\n"))).resolve()
+
+
+def repository_here(folder: Path, then: str = "change into one, or pass --repo DIR") -> Path:
+    """The top folder of the repository that contains `folder`. Raises BadInput, with the advice `then`, if there is
+    none."""
+    if (top := top_of(folder)) is None:
+        raise BadInput(f"{folder.resolve()} is not in a git repository", then=then)
+    return top
 
 
 def selected_run(store: "RunStore", name: str | None) -> RunRecord:
@@ -49,9 +57,9 @@ def selected_run(store: "RunStore", name: str | None) -> RunRecord:
     runs = store.journal.runs()
     if len(runs) == 1:
         return runs[0]
-    here = top_of(Path.cwd()) if runs else None
-    if own := [one for one in runs if here and Path(one.repository).resolve() == here]:
-        return own[0]
+    repository = top_of(Path.cwd()) if runs else None
+    if matches := [run for run in runs if repository and Path(run.repository).resolve() == repository]:
+        return matches[0]
     if not runs:
         raise BadInput("there is no run yet", then="start one with `trued run`, or watch `trued demo`")
     raise BadInput("this folder's repository has no run", then="pass a run's id; `trued ls --all` lists all runs")
@@ -73,15 +81,15 @@ def branch_at(record: RunRecord) -> str:
     return (ask_git(record.repository, "rev-parse", "--verify", "--quiet", wanted) or b"").decode().strip()
 
 
-def newest(record: RunRecord, there: str | None = None) -> str:
+def newest(record: RunRecord, tip: str | None = None) -> str:
     """The run's newest commit: the tip of its branch if that descends from the recorded head (a killed engine may not
-    have recorded its last commit); else the recorded head. `there`: the tip, if the caller knows it already."""
-    there = branch_at(record) if there is None else there
+    have recorded its last commit); else the recorded head. `tip`: the tip, if the caller knows it already."""
+    tip = branch_at(record) if tip is None else tip
     known = record.head or record.base
-    if there in ("", record.base, known):
+    if tip in ("", record.base, known):
         return record.head
-    is_ancestor = ask_git(record.repository, "merge-base", "--is-ancestor", known, there) is not None
-    return there if is_ancestor else record.head
+    is_ancestor = ask_git(record.repository, "merge-base", "--is-ancestor", known, tip) is not None
+    return tip if is_ancestor else record.head
 
 
 def is_over(store: "RunStore", record: RunRecord) -> bool:
@@ -94,14 +102,16 @@ def is_over(store: "RunStore", record: RunRecord) -> bool:
 
 def run_ledger(store: "RunStore", record: RunRecord) -> dict[str, Any]:
     """The run's requirements with grades and reasons, for people and for --json."""
+    from trued.reporting.views.ledger import ledger  # imported here, because most commands show no requirement
+
     return ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 
 def run_completions(incomplete: str) -> list[tuple[str, str]]:
     """Run ids for the shell's completion, newest first."""
     with open_store() as store:
-        runs = [one for one in store.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
-        return [(one.id, f"{one.state}: {one.title}") for one in all_as_seen(runs, store.journal)]
+        runs = [run for run in store.journal.runs() if run.id.startswith(incomplete)][:SHOWN]
+        return [(run.id, f"{run.state}: {run.title}") for run in all_as_seen(runs, store.journal)]
 
 
 RunName = Annotated[

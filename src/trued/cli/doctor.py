@@ -57,19 +57,22 @@ class Diagnosis:
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Check this machine and this project: what works, what is missing, and the exact fix for each problem."""
-    seen = diagnose(state_home(), settings_here(), top_of(Path.cwd()))
+    diagnoses = diagnose(state_home(), settings_here(), top_of(Path.cwd()))
     if as_json:
-        print_json([one.as_json() for one in seen])
+        print_json([diagnosis.as_json() for diagnosis in diagnoses])
     else:
         console = out()
-        for one in seen:
-            mark, style = {"ok": ("✓", "green"), "missing": ("·", "yellow"), "broken": ("✗", "bold red")}[one.state]
+        for diagnosis in diagnoses:
+            mark, style = {"ok": ("✓", "green"), "missing": ("·", "yellow"), "broken": ("✗", "bold red")}[
+                diagnosis.state
+            ]
             console.print(
-                Text.assemble((f"{mark} ", style), (f"{one.name:<12} ", "bold"), plain(one.says)), soft_wrap=True
+                Text.assemble((f"{mark} ", style), (f"{diagnosis.name:<12} ", "bold"), plain(diagnosis.says)),
+                soft_wrap=True,
             )
-            if one.fix:
-                console.print(Text(f"  {'':<12} → {plain(one.fix)}", "yellow"), soft_wrap=True)
-    raise typer.Exit(6 if any(one.state == "broken" for one in seen) else 0)
+            if diagnosis.fix:
+                console.print(Text(f"  {'':<12} → {plain(diagnosis.fix)}", "yellow"), soft_wrap=True)
+    raise typer.Exit(6 if any(diagnosis.state == "broken" for diagnosis in diagnoses) else 0)
 
 
 def diagnose(home: Path, settings: Settings, top: Path | None = None) -> list[Diagnosis]:
@@ -89,19 +92,19 @@ def _project(top: Path, settings: Settings) -> Diagnosis:
 
 def _agents(settings: Settings, top: Path | None) -> Iterator[Diagnosis]:
     """The installed agents; if none is ready, how to get one."""
-    seen = agents.installed_agents(settings, os.environ)
-    there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
-    for one in there:
-        says = f"{one.agent.title} at {one.path}; {one.login.says}"
-        yield Diagnosis(one.name, "ok" if one.ready else "missing", says, one.to_do)
-    cast = agents.default_agents(seen, settings, os.environ)
+    statuses = agents.installed_agents(settings, os.environ)
+    installed = [status for status in statuses if status.name in agents.PREFERRED and not status.missing]
+    for status in installed:
+        says = f"{status.agent.title} at {status.path}; {status.login.says}"
+        yield Diagnosis(status.name, "ok" if status.ready else "missing", says, status.to_do)
+    cast = agents.default_agents(statuses, settings, os.environ)
     if wrong := _wrong_role(settings, top):
         yield Diagnosis("roles", "broken", wrong.what, wrong.then)
     elif cast:
         yield Diagnosis("roles", "ok", agents.describe_agents(cast))
     else:
         says = f"no agent is ready; {agents.WITHOUT}"
-        yield Diagnosis("roles", "missing", says, "" if there else agents.shortest_setup(seen))
+        yield Diagnosis("roles", "missing", says, "" if installed else agents.shortest_setup(statuses))
 
 
 def _wrong_role(settings: Settings, top: Path | None) -> BadInput | None:
@@ -119,13 +122,15 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
     policies = [
         f"{'every other agent' if len(logins) > 1 and name == '*' else name}: {how}" for name, how in logins.items()
     ]
-    words = "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
-    yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else words)
-    if left := runs_with_leftover_logins(home):
-        says = f"copies of your credentials remain in killed runs: {', '.join(sorted(left))}"
-        others = "; likewise the others" if len(left) > 1 else ""
+    default = (
+        "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
+    )
+    yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else default)
+    if leftovers := runs_with_leftover_logins(home):
+        says = f"copies of your credentials remain in killed runs: {', '.join(sorted(leftovers))}"
+        others = "; likewise the others" if len(leftovers) > 1 else ""
         yield Diagnosis(
-            "login", "broken", says, f"remove them: trued resume {left[0]} or trued cancel {left[0]}{others}"
+            "login", "broken", says, f"remove them: trued resume {leftovers[0]} or trued cancel {leftovers[0]}{others}"
         )
 
 
@@ -146,31 +151,31 @@ def _python() -> Diagnosis:
 
 def _git() -> Diagnosis:
     try:
-        said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+        output = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
         return Diagnosis("git", "broken", "git is not installed", "install it: apt, dnf or pacman install git")
-    numbers = [part for part in said.split() if part[:1].isdigit()]
+    numbers = [part for part in output.split() if part[:1].isdigit()]
     version = tuple(int(part) for part in numbers[0].split(".")[:2] if part.isdigit()) if numbers else ()
     if version < GIT:
-        return Diagnosis("git", "broken", f"{said} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
+        return Diagnosis("git", "broken", f"{output} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
     if version < MERGING:
         less = "cannot merge without a working tree, so a branch that is behind cannot be landed or judged by `gate ci`"
-        return Diagnosis("git", "missing", f"{said} {less}", f"install git {MERGING[0]}.{MERGING[1]} or newer")
-    return Diagnosis("git", "ok", said.removeprefix("git version "))
+        return Diagnosis("git", "missing", f"{output} {less}", f"install git {MERGING[0]}.{MERGING[1]} or newer")
+    return Diagnosis("git", "ok", output.removeprefix("git version "))
 
 
 def _sandbox() -> Iterator[Diagnosis]:
     levels = probe_levels()
-    confined = [one for one in levels if one.level != "none" and one.works]
-    for one in levels:
-        if one.level == "none":
+    confined = [probe for probe in levels if probe.level != "none" and probe.works]
+    for probe in levels:
+        if probe.level == "none":
             continue
-        left = f"; not confined: {', '.join(one.unconfined)}" if one.unconfined else ""
-        if one.works:
-            used = ", used by default" if one is confined[0] else ""
-            yield Diagnosis(one.level, "ok", f"works: a test program could not get out{used}{left}")
+        unconfined = f"; not confined: {', '.join(probe.unconfined)}" if probe.unconfined else ""
+        if probe.works:
+            used = ", used by default" if probe is confined[0] else ""
+            yield Diagnosis(probe.level, "ok", f"works: a test program could not get out{used}{unconfined}")
         else:
-            yield Diagnosis(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
+            yield Diagnosis(probe.level, "missing" if confined else "broken", f"does not work: {probe.why}", probe.fix)
 
 
 def _session(settings: Settings) -> Diagnosis:
@@ -195,20 +200,20 @@ def _home(home: Path) -> Diagnosis:
     """Whether the state folder is writable and private. If it does not exist yet, it is not created: its nearest
     existing parent is tested."""
     fix = "set TRUED_HOME to a folder that you can write to"
-    place = _nearest(home)
+    folder = _nearest(home)
     try:
-        with tempfile.NamedTemporaryFile(dir=place, prefix=".trued-doctor-"):
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".trued-doctor-"):
             pass
     except OSError as error:
-        return Diagnosis("state", "broken", f"{home}: cannot write to {place}: {error.strerror}", fix)
-    if place == home and home.stat().st_mode & 0o077:
+        return Diagnosis("state", "broken", f"{home}: cannot write to {folder}: {error.strerror}", fix)
+    if folder == home and home.stat().st_mode & 0o077:
         return Diagnosis("state", "broken", f"other users can read {home}", f"chmod 700 {home}")
-    says = f"{home} is writable and private" if place == home else f"{home}, created on first use"
+    says = f"{home} is writable and private" if folder == home else f"{home}, created on first use"
     return Diagnosis("state", "ok", says)
 
 
 def _nearest(folder: Path) -> Path:
-    return next(one for one in (folder, *folder.parents) if one.is_dir())
+    return next(candidate for candidate in (folder, *folder.parents) if candidate.is_dir())
 
 
 def _space(home: Path) -> Diagnosis:

@@ -40,10 +40,10 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What a run's end screen shows: its ledger (`found`), what it waits for, its contract, and findings."""
+    """What a run's end screen shows: its ledger, what it waits for, its contract, and findings."""
 
     record: RunRecord
-    found: Mapping[str, Any]
+    ledger: Mapping[str, Any]
     waits: Sequence[Wait] = ()
     contract: Contract | None = None
     accept: Grade = Grade.ATTESTED
@@ -51,16 +51,16 @@ class RunEnd:
 
     @property
     def notes(self) -> Notes:
-        return sort_notes(self.found)
+        return sort_notes(self.ledger)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The requirements, except those whose grade only sums up other listed requirements."""
-        return [row for row in self.found["requirements"] if not str(row["why"]).startswith(PARTS)]
+        return [row for row in self.ledger["requirements"] if not str(row["why"]).startswith(PARTS)]
 
     @property
     def met(self) -> int:
-        return sum(self.is_met(row) for row in self.found["requirements"])
+        return sum(self.is_met(row) for row in self.ledger["requirements"])
 
     def is_met(self, row: Mapping[str, Any]) -> bool:
         return Grade(row["grade"]).is_met(self.accept)
@@ -75,7 +75,7 @@ class RunEnd:
             alike.setdefault((row["grade"], first if first.startswith(BY_PEOPLE) else ""), []).append(line(row["id"]))
         for (grade, why), names in alike.items():
             yield "✓", grade, _few_names(names), why
-        waits = {one.requirement for one in self.waits} | {f"lacks {one.kind}" for one in self.waits}
+        waits = {wait.requirement for wait in self.waits} | {f"lacks {wait.kind}" for wait in self.waits}
         unmet = [row for row in self.rows if not self.is_met(row)]
         lacking: dict[tuple[str, str], list[str]] = {}
         for row in unmet:
@@ -85,7 +85,7 @@ class RunEnd:
             yield "○", grade, _few_names(names), line(why, VALUE)
         failed = [row for row in unmet if not row["lacks"]]
         for row in failed[:ROWS]:
-            cases = [one for one in self.failed_cases(row["id"]) if one.expected]
+            cases = [case for case in self.failed_cases(row["id"]) if case.expected]
             why = f"{counted(len(cases), 'case fails', 'cases fail')}" if cases else self.reason(row)
             yield "✗", row["grade"], line(row["id"]), line(why, VALUE)
         if (more := len(failed) - ROWS) > 0:
@@ -98,58 +98,60 @@ class RunEnd:
 
     def failed_cases(self, name: str) -> list[FailedCase]:
         """The failed cases of a requirement on the head, each once."""
-        row = next((one for one in self.found["requirements"] if one["id"] == name), None)
+        row = next((candidate for candidate in self.ledger["requirements"] if candidate["id"] == name), None)
         if row is None or self.is_met(row):
             return []
-        found: dict[str, FailedCase] = {}
+        cases: dict[str, FailedCase] = {}
         known = cases_of(self.contract, name)
         for fact in row["evidence"]:
-            for one in fact["tried"] if fact["side"] == "head" else ():
-                if one["outcome"] != "passed" and one.get("detail"):
-                    case = failed_case(one["id"], one["detail"], one["kind"], known.get(fact["check"], ()))
-                    found.setdefault(f"{fact['check']} {one['id']}", case)
-        return list(found.values())
+            for tried in fact["tried"] if fact["side"] == "head" else ():
+                if tried["outcome"] != "passed" and tried.get("detail"):
+                    case = failed_case(tried["id"], tried["detail"], tried["kind"], known.get(fact["check"], ()))
+                    cases.setdefault(f"{fact['check']} {tried['id']}", case)
+        return list(cases.values())
 
     # -- what needs a person -------------------------------------------------------------------------------------------
 
     def needs(self) -> list[Need]:
         """Everything that waits for a person, each thing once, with its command."""
-        found = [need for one in self.waits if (need := self._need_for(one))]
-        if bare := [one for one in self.waits if one.kind == "attest"]:
-            found.append(self._need_to_look(bare))
-        if any(one.kind == "approve" for one in self.waits):
-            found.append(self._need_to_approve())
-        return found
+        needs = [need for wait in self.waits if (need := self._need_for(wait))]
+        if bare := [wait for wait in self.waits if wait.kind == "attest"]:
+            needs.append(self._need_to_look(bare))
+        if any(wait.kind == "approve" for wait in self.waits):
+            needs.append(self._need_to_approve())
+        return needs
 
-    def _need_for(self, one: Wait) -> Need | None:
+    def _need_for(self, wait: Wait) -> Need | None:
         name = self.record.id
-        match one.kind:
+        match wait.kind:
             case "go on" | "answer":
-                asked, *more = [line(each, VALUE) for each in one.what.splitlines() if each.strip()][:QUESTION_LINES]
-                return Need(f"it asks: {asked}", f"{one.command}, then trued resume {name}", tuple(more))
+                question, *more = [line(text, VALUE) for text in wait.what.splitlines() if text.strip()][
+                    :QUESTION_LINES
+                ]
+                return Need(f"it asks: {question}", f"{wait.command}, then trued resume {name}", tuple(more))
             case "judge":
-                what = f"please check by hand: {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
-                steps = tuple(f"[ ] {line(step)}" for step in one.steps)
-                return Need(what, one.command, steps, one.command.replace("approve", "reject", 1))
+                what = f"please check by hand: {line(wait.what)} (at {wait.commit[:10]}, {ago(wait.since)})"
+                steps = tuple(f"[ ] {line(step)}" for step in wait.steps)
+                return Need(what, wait.command, steps, wait.command.replace("approve", "reject", 1))
             case "branch":
-                return Need(f"the work is not on its branch {self.record.branch}: {line(one.what)}", one.command)
+                return Need(f"the work is not on its branch {self.record.branch}: {line(wait.what)}", wait.command)
             case "amend":
-                return Need(line(one.what, VALUE), one.command)
+                return Need(line(wait.what, VALUE), wait.command)
             case "limit" | "resume":
-                return Need(line(one.what.removesuffix(one.command).rstrip(" :;"), VALUE), one.command)
+                return Need(line(wait.what.removesuffix(wait.command).rstrip(" :;"), VALUE), wait.command)
             case "attest" | "approve":  # nothing here: `needs` adds one command for all waits of this kind
                 return None
-        assert_never(one.kind)
+        assert_never(wait.kind)
 
     def _need_to_look(self, waits: Sequence[Wait]) -> Need:
         """One Need for all requirements that no check proves: look at the work, then accept them with one command."""
-        run, names = self.record.id, [one.requirement for one in waits]
-        rows = {row["id"]: row for row in self.found["requirements"]}
+        run, names = self.record.id, [wait.requirement for wait in waits]
+        rows = {row["id"]: row for row in self.ledger["requirements"]}
         bare = all(rows[name]["why"] == NO_CHECK for name in names if name in rows)
         why = f"no check was written for {_few_names(names)}" if bare else f"no check proves {_few_names(names)}"
         details = [self._description(rows[name], bare=bare) for name in names[:ROWS] if name in rows]
         details += [f"and {len(names) - ROWS} more: trued ledger {run}"] if len(names) > ROWS else []
-        command = f"trued approve {run} {' '.join(line(quote(one)) for one in names)}"
+        command = f"trued approve {run} {' '.join(line(quote(name)) for name in names)}"
         what = f"{why}: look at the work (trued diff {run}), then accept it"
         return Need(what, command, tuple(details), f"trued amend {run} --add FILE (adds a check of your own)")
 
@@ -162,7 +164,7 @@ class RunEnd:
     def _need_to_approve(self) -> Need:
         names = [line(row["id"]) for row in self.rows if row["lacks"] == "approve"]
         written = self.contract.authors.values() if self.contract else ()
-        agents = ", ".join(dict.fromkeys(short_agent(one.agent or one.role) for one in written))
+        agents = ", ".join(dict.fromkeys(short_agent(author.agent or author.role) for author in written))
         cases = f"cases by {agents} that" if agents else "cases that"
         verb = "passes" if len(names) == 1 else "pass"
         return Need(f"{_few_names(names)} {verb} on {cases} nobody has approved", f"trued approve {self.record.id}")
@@ -170,12 +172,14 @@ class RunEnd:
 
 def cases_of(contract: Contract | None, requirement: str) -> dict[str, tuple[Case, ...]]:
     """The cases of a requirement's checks, keyed by the check's hash (evidence refers to a check by its hash)."""
-    own = [check for one in (contract.every if contract else ()) if one.id == requirement for check in one.checks]
-    return {check_hash(one): one.cases for one in own if isinstance(one, ExamplesCheck)}
+    checks = [
+        check for sealed in (contract.every if contract else ()) if sealed.id == requirement for check in sealed.checks
+    ]
+    return {check_hash(check): check.cases for check in checks if isinstance(check, ExamplesCheck)}
 
 
 def _few_names(names: Sequence[str]) -> str:
-    return few([line(one) for one in names], NAMES)
+    return few([line(name) for name in names], NAMES)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -208,20 +212,20 @@ def case_lines(case: FailedCase, indent: str, console: Console) -> Iterator[Text
         yield from wrapped(label_text, exact(value), len(indent) + 14, console)
 
 
-def exact(words: str) -> str:
+def exact(text: str) -> str:
     """The text on one line, without control characters. It keeps every space, because two texts may differ only in
     spaces. A long text is cut in the middle, not at the end: the end of a trace says what went wrong."""
     from trued.support.plain_text import plain
 
-    flat = " ".join(plain(words).splitlines())
+    flat = " ".join(plain(text).splitlines())
     first = VALUE // 3
     return flat if len(flat) <= VALUE else f"{flat[:first]} … {flat[first + 3 - VALUE :]}"
 
 
 def _assertion_lines(output: str) -> str:
     """The lines that pytest marks with `E`, on one line; an output without such lines as it is."""
-    said = [one[1:].strip() for one in output.splitlines() if one.startswith(("E ", "E\t"))]
-    return "; ".join(said) or output
+    assertions = [text[1:].strip() for text in output.splitlines() if text.startswith(("E ", "E\t"))]
+    return "; ".join(assertions) or output
 
 
 def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
@@ -231,16 +235,16 @@ def need_lines(needs: Sequence[Need], console: Console) -> Iterator[Text]:
     yield Text(f"{counted(len(needs), 'thing needs', 'things need')} you:", "bold yellow")
     for number, need in enumerate(needs, 1):
         yield from wrapped(Text(f"{number:>3}. "), need.what, 5, console)
-        for one in need.details:
-            yield from wrapped(Text("       ", "dim"), one, 9, console, "dim")
+        for detail in need.details:
+            yield from wrapped(Text("       ", "dim"), detail, 9, console, "dim")
         yield Text.assemble("       ", (need.command, "bold"))
         if need.otherwise:
             yield Text.assemble(("       or: ", "dim"), need.otherwise)
 
 
-def wrapped(head: Text, words: str, indent: int, console: Console, style: str = "") -> Iterator[Text]:
-    """`head` followed by `words`: wrapped on a terminal, with later lines indented; one line on a pipe."""
-    whole = head.copy().append(words, style)
+def wrapped(head: Text, text: str, indent: int, console: Console, style: str = "") -> Iterator[Text]:
+    """`head` followed by `text`: wrapped on a terminal, with later lines indented; one line on a pipe."""
+    whole = head.copy().append(text, style)
     if not console.is_terminal or console.width < indent + 30 or whole.cell_len <= console.width:
         yield whole
         return
@@ -253,4 +257,4 @@ def wrapped(head: Text, words: str, indent: int, console: Console, style: str = 
     )
     started = len(whole.plain) - len(whole.plain.lstrip())
     yield whole[: started + len(first)]
-    yield from (Text(" " * indent).append(one, style) for one in rest)
+    yield from (Text(" " * indent).append(part, style) for part in rest)

@@ -41,10 +41,10 @@ def _key_text(stored: Event, event: JournalEvent, view: WorkflowView) -> str:
 
 def _facts(event: JournalEvent, view: WorkflowView) -> str | None:
     """An event's most important facts, as text; None if its kind has no such text: then its line shows all fields."""
-    found = (read(event) for read in (_call_facts, _room_facts, _proof_facts, _run_facts))
-    shared = next((one for one in found if one is not None), None)
-    own = view.describe(event) if shared is None else None
-    return shared if own is None else line(own, WORKFLOW_LENGTH)
+    texts = (read(event) for read in (_call_facts, _room_facts, _proof_facts, _run_facts))
+    shared = next((text for text in texts if text is not None), None)
+    workflow_text = view.describe(event) if shared is None else None
+    return shared if workflow_text is None else line(workflow_text, WORKFLOW_LENGTH)
 
 
 def _call_facts(event: JournalEvent) -> str | None:
@@ -82,7 +82,7 @@ def _room_facts(event: JournalEvent) -> str | None:
 def _proof_facts(event: JournalEvent) -> str | None:
     match event:
         case proof.CheckSealed() if event.serves:
-            served = ", ".join(line(one) for one in event.serves)
+            served = ", ".join(line(requirement) for requirement in event.serves)
             lacks = f" ({line('; '.join(event.lacks), LENGTH)})" if event.lacks else ""
             return f"{served} {event.sort}: on the base {base_outcomes(event.cases) or 'nothing'}{lacks}"
         case proof.ContractSealed():
@@ -94,7 +94,7 @@ def _proof_facts(event: JournalEvent) -> str | None:
         case proof.RequirementJudged():
             return _grade_text(event.requirement, event.grade, event.why, LENGTH)
         case proof.VerdictReached():
-            judged = [_grade_text(one.id, one.grade, one.why, 160) for one in event.requirements or ()]
+            judged = [_grade_text(row.id, row.grade, row.why, 160) for row in event.requirements or ()]
             return "; ".join((f"{event.grade}, {'holds' if event.holds else 'does not hold'}", *judged))
         case proof.TextWithheld():
             return line(f"{event.about}: quotes held-out data, so it is not passed to agents", LENGTH)
@@ -111,9 +111,9 @@ def _proof_facts(event: JournalEvent) -> str | None:
             return None
 
 
-def _sentences(said: Iterable[str]) -> str:
+def _sentences(sentences: Iterable[str]) -> str:
     """Join sentences; none is shortened, because people read them in full."""
-    return "; ".join(line(one).rstrip(".") for one in said)
+    return "; ".join(line(sentence).rstrip(".") for sentence in sentences)
 
 
 def _grade_text(name: str, grade: str, why: Iterable[str], length: int) -> str:
@@ -154,7 +154,7 @@ def _run_facts(event: JournalEvent) -> str | None:
 def _every_fact(data: Mapping[str, Any]) -> str:
     """All fields of an event, each with its name."""
     shown = {name.replace("_", " "): _value_text(value) for name, value in data.items()}
-    return ", ".join(f"{name} {words}" for name, words in shown.items() if words)
+    return ", ".join(f"{name} {text}" for name, text in shown.items() if text)
 
 
 def _value_text(value: Any) -> str:
@@ -164,7 +164,7 @@ def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {words}" for name, one in value.items() if (words := _value_text(one)))
+        return ", ".join(f"{name} {text}" for name, part in value.items() if (text := _value_text(part)))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return few([words for one in value if (words := _value_text(one))], PARTS, "; ")
+        return few([text for part in value if (text := _value_text(part))], PARTS, "; ")
     return line(value, LENGTH)

@@ -52,8 +52,8 @@ def short_agent(agent: str) -> str:
     return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)
 
 
-def ago(at: float) -> str:
-    seconds = max(0.0, time.time() - at)
+def ago(moment: float) -> str:
+    seconds = max(0.0, time.time() - moment)
     for unit, word in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= unit:
             return f"{int(seconds // unit)} {word} ago"
@@ -74,19 +74,19 @@ def spent(usd: float, known: str = "") -> str:
     return money(usd, known) if usd else ""
 
 
-def until(at: float, now: float) -> str:
+def until(moment: float, now: float) -> str:
     """A future time and how far off it is: `14:05 (in 12m00s)`."""
-    near = at - now < 12 * 3600
-    shown = time.strftime("%H:%M" if near else "%a %d %b %H:%M", time.localtime(at))
-    return f"{shown} (in {duration(at - now)})" if at > now else shown
+    near = moment - now < 12 * 3600
+    shown = time.strftime("%H:%M" if near else "%a %d %b %H:%M", time.localtime(moment))
+    return f"{shown} (in {duration(moment - now)})" if moment > now else shown
 
 
-def local_time(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))
+def local_time(moment: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(moment))
 
 
-def case(one: "Case") -> str:
+def case(checked_case: "Case") -> str:
     """A case on one line, complete and with all its spaces: a person must see everything that they approve."""
     from trued.reporting.views.cases import described  # imported here, because it loads the code of all kinds of cases
 
-    return described(one)
+    return described(checked_case)

@@ -51,7 +51,7 @@ from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Settings
 from trued.proof.verdict.conclusion import exit_code
-from trued.reporting.views import ledger_for_agents
+from trued.reporting.views.ledger import ledger_for_agents
 from trued.support.plain_text import plain
 from trued.support.plurals import counted
 from trued.support.processes import agent_around
@@ -107,9 +107,9 @@ def ask(
         return
     site, gate = _existing_gate(repo)
     judge = site.judge(gate, _print_event)
-    found = _run_to_end(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
-    _print_verdict(site, gate, found, as_json=as_json)
-    raise typer.Exit(exit_code(found.outcome))
+    judged = _run_to_end(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
+    _print_verdict(site, gate, judged, as_json=as_json)
+    raise typer.Exit(exit_code(judged.outcome))
 
 
 @gate_app.command()
@@ -173,8 +173,8 @@ def status(repo: RepositoryOption = Path(), as_json: AsJson = False) -> None:
     if gate is None:
         out().print("no gate is installed here")
     else:
-        for place, one in gate.installed.items():
-            out().print(Text(f"{place}: {plain(one.path)}"), soft_wrap=True)
+        for place, installation in gate.installed.items():
+            out().print(Text(f"{place}: {plain(installation.path)}"), soft_wrap=True)
         _print_contract(site, gate)
         for note in gate.amendments:
             out().print(Text(plain(f"amended by {note.who}: {note.why} ({note.what})")), soft_wrap=True)
@@ -229,7 +229,7 @@ def amend(  # noqa: PLR0913 - each is a flag
 
 @hooks.command("claude")
 def hook_claude() -> None:
-    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error in the gate itself blocks nobody."""
+    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error in the gate itself never blocks."""
     try:
         call = claude_stop.parse_hook_call(sys.stdin.buffer.read(claude_stop.MOST_BYTES + 1))
     except TruedError as error:
@@ -243,14 +243,14 @@ def hook_claude() -> None:
 
 
 async def _answer_hook(call: HookCall) -> dict[str, str]:
-    """The answers of all gates around the agent, as one: an agent that goes to another repository, which may have a
-    gate of its own, does not leave the gate of its project behind."""
+    """The answers of all gates around the agent, joined into one. The gate of its project applies even if the agent
+    works in another repository. That repository can have a gate of its own."""
     folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
-    found, unreadable = _gates_around(folders)
-    if not found and not unreadable:
+    gates, unreadable = _gates_around(folders)
+    if not gates and not unreadable:
         return {} if call.event in claude_stop.BEGINNINGS else {"systemMessage": NO_GATE}
     answers = [_answer_to_error(call, error) for error in unreadable]
-    for site, gate in found:
+    for site, gate in gates:
         try:
             answers.append(await _answer_of_gate(call, site, gate))
         except TruedError as error:  # it must not hide the answer of another gate
@@ -259,7 +259,7 @@ async def _answer_hook(call: HookCall) -> dict[str, str]:
 
 
 def _answer_to_error(call: HookCall, error: TruedError) -> dict[str, str]:
-    """The answer of a gate that cannot judge. It blocks nobody, and tells the user at the end of the turn."""
+    """The answer of a gate that cannot judge. It does not block; it tells the user at the end of the turn."""
     if call.event in claude_stop.BEGINNINGS:
         return {}
     return {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
@@ -272,11 +272,11 @@ async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[st
     if call.event in claude_stop.BEGINNINGS:
         await claude_stop.record_beginning(call, judge)
         return {}
-    answer, found = await claude_stop.answer_stop(call, judge)
-    if found is None:
+    answer, judged = await claude_stop.answer_stop(call, judge)
+    if judged is None:
         site.store.record("left alone", session=call.session, event=call.event)
     else:
-        outcome = "blocked" if "decision" in answer else "let go" if found.passed else "let go, not proven"
+        outcome = "blocked" if "decision" in answer else "let go" if judged.passed else "let go, not proven"
         blocks = site.store.session(call.session).blocks
         site.store.record(outcome, session=call.session, event=call.event, blocks=blocks)
     if problems := find_problems(site, gate):
@@ -285,22 +285,25 @@ async def _answer_of_gate(call: HookCall, site: GateSite, gate: Gate) -> dict[st
 
 
 def _gates_around(folders: list[Path]) -> tuple[list[tuple[GateSite, Gate]], list[TruedError]]:
-    """The gates of the repositories that contain these folders, each once; and why other repositories around them,
-    which may have a gate, cannot be read. A folder inside a gate's checkout that cannot be read, because the agent
-    removed it, for example, is no other repository."""
-    found, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
+    """Return the gates of the repositories that contain these folders, each once, and an error for each other
+    repository that cannot be read.
+
+    An unreadable repository is reported because it might have a gate. A folder inside the checkout of a gate can be
+    unreadable because the agent removed it; it does not count as another repository.
+    """
+    gates, unreadable = dict[Path, tuple[GateSite, Gate]](), dict[Path, TruedError]()
     for folder in folders:
         try:
-            here = open_checkout(folder, os.environ)
-            site = _site_of(here)
-            if here.common not in found and (gate := site.store.gate()):
-                found[here.common] = site, gate
+            checkout = open_checkout(folder, os.environ)
+            site = _site_of(checkout)
+            if checkout.common not in gates and (gate := site.store.gate()):
+                gates[checkout.common] = site, gate
         except TruedError as error:
-            if any(os.path.lexists(one / ".git") for one in (folder, *folder.parents)):
+            if any(os.path.lexists(parent / ".git") for parent in (folder, *folder.parents)):
                 unreadable[folder] = error
-    roots = [site.checkout.root for site, _ in found.values()]
+    roots = [site.checkout.root for site, _ in gates.values()]
     lost = {str(error): error for folder, error in unreadable.items() if not any(map(folder.is_relative_to, roots))}
-    return [*found.values()], [*lost.values()]
+    return [*gates.values()], [*lost.values()]
 
 
 def _exit_without_block(sentence: str) -> NoReturn:
@@ -328,11 +331,11 @@ def hook_git(
     commits, passed = pushed_refs.commits_to_check(site.checkout, gate.base, refs)
     for sentence in (*passed, *find_problems(site, gate)):
         hint(f"trued gate: {sentence}")
-    found = _run_to_end(pushed_refs.judge_commits(site.judge(gate, drop_event), commits))
-    for commit, one in found.items():
-        _print_headline(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
-    refused = [one for one in found.values() if not one.passed]
-    site.store.record("push refused" if refused else "pushed", commits=list(found))
+    judged = _run_to_end(pushed_refs.judge_commits(site.judge(gate, drop_event), commits))
+    for commit, tree in judged.items():
+        _print_headline(err(), tree, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
+    refused = [tree for tree in judged.values() if not tree.passed]
+    site.store.record("push refused" if refused else "pushed", commits=list(judged))
     if refused:
         hint("nothing was pushed; `git push --no-verify` skips the gate and leaves no record")
         raise typer.Exit(1)
@@ -341,26 +344,26 @@ def hook_git(
 # -- output ------------------------------------------------------------------------------------------------------------
 
 
-def _print_verdict(site: GateSite, gate: Gate, found: JudgedTree, *, as_json: bool) -> None:
+def _print_verdict(site: GateSite, gate: Gate, judged: JudgedTree, *, as_json: bool) -> None:
     problems = find_problems(site, gate)
     if as_json:
         contract = site.store.contract(gate)
-        data = ledger_for_agents(found.verdict, contract)
-        more = {"state": found.outcome.state, "accept": str(gate.accept), "tree": found.tree, "dirty": found.dirty}
+        data = ledger_for_agents(judged.verdict, contract)
+        more = {"state": judged.outcome.state, "accept": str(gate.accept), "tree": judged.tree, "dirty": judged.dirty}
         print_json({**data, **more, "contract": gate.contract, "base": gate.base, "troubles": problems})
         return
-    _print_headline(out(), found, "the working tree" if found.dirty else found.commit[:12], gate)
-    for sentence in (*found.notes, *problems):
+    _print_headline(out(), judged, "the working tree" if judged.dirty else judged.commit[:12], gate)
+    for sentence in (*judged.notes, *problems):
         hint(f"! {sentence}")
 
 
-def _print_headline(console: Console, found: JudgedTree, what: str, gate: Gate) -> None:
-    style, sentence = "green" if found.passed else "red", headline(found.outcome, gate.accept)
+def _print_headline(console: Console, judged: JudgedTree, what: str, gate: Gate) -> None:
+    style, sentence = "green" if judged.passed else "red", headline(judged.outcome, gate.accept)
     console.print(Text.assemble(("trued gate: ", "bold"), f"{plain(what)}: ", (sentence, style)), soft_wrap=True)
-    for line in [] if found.passed else reasons(found.verdict, gate.accept):
+    for line in [] if judged.passed else reasons(judged.verdict, gate.accept):
         console.print(Text(f"  {plain(line)}"), soft_wrap=True)
-    if found.outcome.lacking:
-        hint(missing_approval(found.outcome))
+    if judged.outcome.lacking:
+        hint(missing_approval(judged.outcome))
 
 
 def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
@@ -383,8 +386,8 @@ def _print_next_steps(site: GateSite, gate: Gate, places: list[str]) -> None:
 
 def _is_generated(site: GateSite, hook: Path) -> bool:
     """Whether the hook is in a folder of the working tree that git ignores, as those of tools for hooks are."""
-    root, own = site.checkout.root, site.checkout.worktree.common
-    return hook.is_relative_to(root) and not hook.is_relative_to(own) and site.checkout.is_ignored(hook)
+    root, git_folder = site.checkout.root, site.checkout.worktree.common
+    return hook.is_relative_to(root) and not hook.is_relative_to(git_folder) and site.checkout.is_ignored(hook)
 
 
 def _print_contract(site: GateSite, gate: Gate) -> None:
@@ -413,13 +416,13 @@ def _site(repo: Path) -> GateSite:
     return _site_of(open_checkout(repo, os.environ))
 
 
-def _site_of(here: Checkout) -> GateSite:
+def _site_of(checkout: Checkout) -> GateSite:
     settings = _settings(None)
-    store = GateStore(home(), here.common)
+    store = GateStore(home(), checkout.common)
     if store.gate():
         # the agent that is judged can write to the working tree, so the gate must not be kept there
-        check_outside(store.home, here.root)
-    return GateSite(here, store, _command(), settings.sandbox, settings.allow_unsandboxed)
+        check_outside(store.home, checkout.root)
+    return GateSite(checkout, store, _command(), settings.sandbox, settings.allow_unsandboxed)
 
 
 def _existing_gate(repo: Path) -> tuple[GateSite, Gate]:
@@ -429,25 +432,25 @@ def _existing_gate(repo: Path) -> tuple[GateSite, Gate]:
 
 def _command() -> str:
     """The shell command that starts this same program later, with the same private state."""
-    found = shutil.which("trued")
-    same = found is not None and Path(found).resolve() == Path(sys.argv[0]).resolve()
+    installed = shutil.which("trued")
+    same = installed is not None and Path(installed).resolve() == Path(sys.argv[0]).resolve()
     # -P: Python imports nothing from the current folder, which is the repository
-    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]
-    given = os.environ.get("TRUED_HOME")
-    place = f"TRUED_HOME={shlex.quote(str(home()))} " if given else ""
-    return place + shlex.join(words)
+    command = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]
+    chosen_home = os.environ.get("TRUED_HOME")
+    assignment = f"TRUED_HOME={shlex.quote(str(home()))} " if chosen_home else ""
+    return assignment + shlex.join(command)
 
 
-def _commit(here: Checkout, name: str) -> str:
-    if found := here.named_commit(name):
-        return found
-    raise BadInput(f"{here.root} has no commit {name!a}", then="pass another commit, or leave out --head")
+def _commit(checkout: Checkout, name: str) -> str:
+    if commit := checkout.named_commit(name):
+        return commit
+    raise BadInput(f"{checkout.root} has no commit {name!a}", then="pass another commit, or leave out --head")
 
 
 def _known_places(places: list[str]) -> list[str]:
-    for one in places:
-        if one not in PLACES:
-            raise BadInput(f"a gate cannot be installed in {one!a}", then=f"choose {', '.join(PLACES)}")
+    for place in places:
+        if place not in PLACES:
+            raise BadInput(f"a gate cannot be installed in {place!a}", then=f"choose {', '.join(PLACES)}")
     return list(dict.fromkeys(places))
 
 
@@ -471,8 +474,8 @@ def _run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
 
     async def cancellable() -> Result:
         task = asyncio.current_task()
-        for one in (signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(one, lambda: task and task.cancel())
+        for signal_number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(signal_number, lambda: task and task.cancel())
         return await work
 
     try:

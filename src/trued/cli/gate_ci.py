@@ -6,8 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -24,9 +23,9 @@ from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views import ledger_for_agents
-from trued.reporting.views.junit import safe
-from trued.support.markdown_escape import escaped
+from trued.reporting.views.junit import gate_junit
+from trued.reporting.views.ledger import ledger_for_agents
+from trued.reporting.views.markdown import gate_summary
 from trued.support.plain_text import plain
 from trued.workspace.git.removal import remove_tree_now
 
@@ -61,10 +60,10 @@ def ci(  # noqa: PLR0913 - each is a flag
     as_json: AsJson = False,
 ) -> None:
     """Check in CI what merging a commit into the base would give. On GitHub it adds annotations and a summary."""
-    here = open_checkout(repo, os.environ)
-    tip, work = _commit(here, base), _commit(here, head)
+    checkout = open_checkout(repo, os.environ)
+    tip, work = _commit(checkout, base), _commit(checkout, head)
     settings = load_settings({"accept": accept}, os.environ, None, user_config(os.environ))
-    with _requirements_file(here, tip, requirements) as file, _merged(here, tip, work) as result:
+    with _requirements_file(checkout, tip, requirements) as file, _merged(checkout, tip, work) as result:
         if terms and terms_hash(load_requirements(file)) != terms:
             then = "run `trued gate amend` and commit the new workflow"
             raise BadInput("the requirements differ from the sealed ones", "--terms", then)
@@ -75,77 +74,77 @@ def ci(  # noqa: PLR0913 - each is a flag
             accept=settings.accept,
             sandbox=settings.sandbox,
             allow_unsandboxed=settings.allow_unsandboxed,
-            here=here.root,
+            here=checkout.root,
         )
         done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=drop_event))
     _report(done, settings.accept, as_json=as_json)
     data, sentence = ledger_for_agents(done.verdict, done.contract), headline(done.outcome, settings.accept)
     if junit:
-        _write(junit, junit_table(sentence, data, settings.accept))
+        _write(junit, gate_junit(sentence, data, settings.accept))
     if summary_file:
-        _write(summary_file, summary(sentence, data))
+        _write(summary_file, gate_summary(sentence, data))
     raise typer.Exit(done.code)
 
 
 @contextmanager
-def _merged(here: Checkout, tip: str, work: str) -> Iterator[str]:
-    """The commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
+def _merged(checkout: Checkout, tip: str, work: str) -> Iterator[str]:
+    """Yield the commit to check: `work` merged into `tip`, because the base may have gained tests since the work began.
 
     If one of the two commits contains the other, the containing one is checked. If they have no common history, `work`
     is checked. Otherwise the two are merged in a temporary repository.
     """
-    start = here.common_base(tip, work)
-    if not start and here.is_shallow:
+    start = checkout.common_base(tip, work)
+    if not start and checkout.is_shallow:
         what = f"{work[:12]} and {tip[:12]} have no commit in common in this shallow clone"
         raise BadInput(what, then="fetch more history (actions/checkout: fetch-depth: 0)")
     if start in ("", tip, work):
         yield tip if start == work else work
         return
-    place = home() / "ci" / f"merged-{secrets.token_hex(6)}.git"
+    merged_store = home() / "ci" / f"merged-{secrets.token_hex(6)}.git"
     try:
-        commit = asyncio.run(here.merged(place, tip, work))
+        commit = asyncio.run(checkout.merged(merged_store, tip, work))
         hint(f"trued gate: {work[:12]} is behind {tip[:12]}: the result of merging both is checked")
-        yield f"{place}@{commit}"
+        yield f"{merged_store}@{commit}"
     finally:
-        remove_tree_now(place)
+        remove_tree_now(merged_store)
 
 
 @contextmanager
-def _requirements_file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
+def _requirements_file(checkout: Checkout, base: str, named: Path | None) -> Iterator[Path]:
     """The requirements file; text from the environment variable goes to a temporary file outside the repository."""
     if named is not None:
-        if (path := named.resolve()).is_relative_to(here.root):
-            _check_unchanged(here, base, path)
+        if (path := named.resolve()).is_relative_to(checkout.root):
+            _check_unchanged(checkout, base, path)
         yield named
         return
-    given = os.environ.get(VARIABLE, "")
-    if not given.strip():
+    text = os.environ.get(VARIABLE, "")
+    if not text.strip():
         raise BadInput("no requirements are given", then=f"pass --requirements FILE, or set {VARIABLE} to their text")
     folder = home() / "ci"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    suffix = ".json" if given.lstrip().startswith("{") else ".yaml"
-    place = folder / f"requirements-{secrets.token_hex(6)}{suffix}"
+    suffix = ".json" if text.lstrip().startswith("{") else ".yaml"
+    file = folder / f"requirements-{secrets.token_hex(6)}{suffix}"
     try:
-        place.write_text(given, encoding="utf-8")
-        yield place
+        file.write_text(text, encoding="utf-8")
+        yield file
     finally:
-        place.unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
 
 
-def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
+def _check_unchanged(checkout: Checkout, base: str, path: Path) -> None:
     """Refuse a requirements file that is in the repository and differs from the base's: the work must not change it."""
-    name = path.relative_to(here.root).as_posix()
-    known = here.read(base, name)
+    name = path.relative_to(checkout.root).as_posix()
+    known = checkout.read(base, name)
     if not path.is_file() or known != path.read_bytes():
         then = f"pass the base's version: write `git show {base[:12]}:{name}` to a file outside the repository"
         raise BadInput(f"{name} differs from the base {base[:12]}", then=then)
 
 
-def _commit(here: Checkout, name: str) -> str:
-    for one in (name, f"origin/{name}"):
-        if found := here.named_commit(one):
-            return found
-    raise BadInput(f"{here.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
+def _commit(checkout: Checkout, name: str) -> str:
+    for candidate in (name, f"origin/{name}"):
+        if commit := checkout.named_commit(candidate):
+            return commit
+    raise BadInput(f"{checkout.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 
 
 def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
@@ -163,44 +162,20 @@ def _report(done: VerifyResult, accept: Grade, *, as_json: bool) -> None:
         print(f"::{level} title=trued gate::{_escape(sentence)}")
         for line in lines:
             print(f"::error title=trued gate::{_escape(line)}")
-    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append_summary(Path(place), summary(sentence, ledger_for_agents(done.verdict, done.contract)))
-
-
-def summary(sentence: str, data: dict[str, Any]) -> str:
-    """The verdict as a Markdown table for GitHub's job summary."""
-    rows = [f"| {escaped(row['id'])} | {row['grade']} | {escaped(row['why'])} |" for row in data["requirements"]]
-    undecided = [f"- {escaped(one)}" for one in data["undecided"]]
-    notes = ["", "Notes:", "", *undecided] if undecided else []
-    table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])
-
-
-def junit_table(sentence: str, data: dict[str, Any], accept: Grade) -> str:
-    """The verdict as JUnit XML. It names no case (`verify --junit` does), because the author of a pull request can read
-    this file."""
-    rows = data["requirements"]
-    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
-    counts = {"tests": str(len(rows)), "failures": str(len(short))}
-    suite = ElementTree.Element("testsuite", {"name": "trued gate", **counts})
-    for row in rows:
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
-        if row in short:
-            ElementTree.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
-    ElementTree.SubElement(suite, "system-out").text = safe(sentence)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+    if summary_path := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _append_summary(Path(summary_path), gate_summary(sentence, ledger_for_agents(done.verdict, done.contract)))
 
 
 def _write(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}", then="name a file in a folder that exists") from None
+        raise BadInput(f"cannot write {path}: {error.strerror}", then="pass a file in a folder that exists") from None
 
 
-def _append_summary(place: Path, content: str) -> None:
+def _append_summary(path: Path, content: str) -> None:
     try:
-        with place.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8") as file:
             file.write(content + "\n")
     except OSError as error:
         hint(f"cannot write the summary: {error.strerror}")

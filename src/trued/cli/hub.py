@@ -46,22 +46,22 @@ def init(
 def status(as_json: AsJson = False) -> None:
     """Show the hub's workers, how many runs wait in its queues, and the caps on agents."""
     with stored_workers() as workers:
-        found, waiting = workers.stored(), workers.waiting()
+        stored, waiting = workers.stored(), workers.waiting()
     with load_hub("attempts").opened_caps(hub_in_use()) as caps:
         capped = caps.stored()
     if as_json:
-        print_json({"workers": [one.as_data() for one in found], "queues": waiting, "caps": capped})
+        print_json({"workers": [worker.as_data() for worker in stored], "queues": waiting, "caps": capped})
         return
-    for one in found:
-        typer.echo(f"{one.name}: {one.state}, drives {', '.join(one.drives) or 'nothing'}")
+    for worker in stored:
+        typer.echo(f"{worker.name}: {worker.state}, drives {', '.join(worker.drives) or 'nothing'}")
     for queue, number in waiting.items():
         typer.echo(f"queue {queue}: {counted(number, 'run')} waiting")
     for cap in capped:
-        most = [f"{cap[name]} {words}" for name, words in CAPS.items() if cap[name] is not None]
+        most = [f"{cap[name]} {unit}" for name, unit in CAPS.items() if cap[name] is not None]
         typer.echo(f"{cap['agent']}: at most {' and '.join(most) or 'any number'}; {cap['at_work']} at work")
     if not capped:
         hint("no agent is capped: trued hub limit AGENT --at-once N --per-minute N")
-    if not found:
+    if not stored:
         hint("no worker has joined yet: trued worker --name NAME --agents AGENT,…")
 
 

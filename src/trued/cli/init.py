@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from trued.cli.context import top_of
+from trued.cli.context import repository_here
 from trued.cli.format import line
 from trued.cli.options import RepositoryOption
 from trued.cli.project_kind import kind_here
@@ -35,12 +35,10 @@ def init(
     repo: RepositoryOption = Path(),
 ) -> None:
     """Write a commented trued.toml with the agents installed here. An existing file is not changed."""
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="run `git init`, or pass --repo DIR")
+    top = repository_here(repo, then="run `git init`, or pass --repo DIR")
     settings = load_settings({}, os.environ, None, user_config(os.environ))
-    seen = agents.installed_agents(settings, os.environ)
-    able = agents.ready_agents(seen, settings, os.environ)
+    statuses = agents.installed_agents(settings, os.environ)
+    able = agents.ready_agents(statuses, settings, os.environ)
     cast = agents.propose_agents(able)
     path, content = top / FILE, starter_settings(section(cast)).encode()
     try:
@@ -51,7 +49,7 @@ def init(
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
-    _print_detected_agents(seen, able, cast)
+    _print_detected_agents(statuses, able, cast)
     hint(f"detected: {line(kind_here(top, settings).summary)}; correct it under [commands]")
     if agent_around():  # an agent runs this command: it may write the file, but only a person may trust the file
         hint("run `trued trust` before the next run")
@@ -72,13 +70,15 @@ def section(cast: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _print_detected_agents(seen: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]) -> None:
-    for one in able:
-        hint(f"found {one.agent.title}: {one.login.says}")
-    for one in seen:
-        if one.name in agents.PREFERRED and not one.missing and not one.login.ready:
-            hint(f"found {one.agent.title}, which {one.login.says}: {one.to_do}")
+def _print_detected_agents(
+    statuses: Sequence[AgentStatus], able: Sequence[AgentStatus], cast: Mapping[str, str]
+) -> None:
+    for status in able:
+        hint(f"found {status.agent.title}: {status.login.says}")
+    for status in statuses:
+        if status.name in agents.PREFERRED and not status.missing and not status.login.ready:
+            hint(f"found {status.agent.title}, which {status.login.says}: {status.to_do}")
     if cast:
         hint(f"selected {agents.describe_agents(cast)}; every other line is a default, commented out")
     else:
-        hint(f"no agent was found; {agents.shortest_setup(seen)}")
+        hint(f"no agent was found; {agents.shortest_setup(statuses)}")

@@ -17,10 +17,10 @@ from trued.engine.landing.records import LandingRequest, LandingResult
 from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord, Verdict
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 from trued.support.plurals import few
 
-MOST_NAMED = 6  # at most this many requirements are named in a sentence
+MOST_NAMED = 6  # requirements that a sentence names
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -100,11 +100,11 @@ def land(  # noqa: PLR0913  a flag is a parameter
 
 
 def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool) -> int:
-    eyes = Lines()
+    screen = Lines()
     with open_store() as store:
-        store.listen = lambda _, event: eyes.listen(event)
+        store.listen = lambda _, event: screen.listen(event)
         try:
-            landing = asyncio.run(land_run(store, record.id, wanted, eyes.ask))
+            landing = asyncio.run(land_run(store, record.id, wanted, screen.ask))
             if as_json:
                 print_json(data(landing))
             else:
@@ -117,19 +117,19 @@ def _land_and_print(record: RunRecord, wanted: LandingRequest, *, as_json: bool)
 
 def data(landing: LandingResult) -> dict[str, Any]:
     """The output of `land --json`."""
-    found = landing.model_dump(mode="json", exclude={"verdict"})
+    result = landing.model_dump(mode="json", exclude={"verdict"})
     judged = ledger(landing.verdict, None, over=True) if landing.verdict else None
-    return {**found, "verdict": judged}
+    return {**result, "verdict": judged}
 
 
 def _print_landing(store: RunStore, record: RunRecord, landing: LandingResult, *, whole: bool) -> None:
     for path, kind in landing.asks.items():
         err().print(Text(f"this run changes {line(path)} ({kind})", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
-        found = ledger(landing.verdict, None, over=True)
-        ledger_lines(record, found, "on the new base", accept=store.inputs(record.id).settings.accept)
-    for one in landing.said:
-        err().print(Text(line(one), "yellow"), soft_wrap=True)
+        ledger_data = ledger(landing.verdict, None, over=True)
+        ledger_lines(record, ledger_data, "on the new base", accept=store.inputs(record.id).settings.accept)
+    for message in landing.said:
+        err().print(Text(line(message), "yellow"), soft_wrap=True)
     if landing.landed:
         out().print(Text(landing_sentence(landing)), soft_wrap=True)
         if not landing.url:
@@ -162,8 +162,8 @@ def landing_sentence(landing: LandingResult) -> str:
 
 def _checked_again(verdict: Verdict) -> str:
     """What the new commit rests on: its own evidence, or approvals of the run that were carried over to it."""
-    approved = [one.id for one in verdict.requirements if one.grade is Grade.ATTESTED]
-    others = [one for one in verdict.requirements if one.grade is not Grade.ATTESTED]
-    again = "proven again" if all(one.grade is Grade.PROVEN for one in others) else "checked again"
+    approved = [judged.id for judged in verdict.requirements if judged.grade is Grade.ATTESTED]
+    others = [judged for judged in verdict.requirements if judged.grade is not Grade.ATTESTED]
+    again = "proven again" if all(judged.grade is Grade.PROVEN for judged in others) else "checked again"
     carried = f"approval carried over for {line(few(approved, MOST_NAMED))}" if approved else ""
     return ", ".join(filter(None, (again if others else "not proven again", carried)))

@@ -149,7 +149,7 @@ class LiveTree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good what will not change any more: scopes in which nothing is running (except the latest one), and
+        """Print for good what will no longer change: scopes in which nothing is running (except the latest one), and
         the finished rows of a long scope. `everything`: print all rows, before a question or at the end."""
         if everything:
             self._seen.settle()
@@ -175,8 +175,8 @@ class LiveTree:
         before = self._printed.get(scope, 0)
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
-        lines = scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0)
-        self._live.console.print(Group(*(part for one in lines for part in wrap_indented(one, self._console))))
+        lines = scope_lines(scope, rows, time.time(), called=called, continued=before > 0)
+        self._live.console.print(Group(*(part for text in lines for part in wrap_indented(text, self._console))))
         self._printed[scope] = before + len(names)
 
     def _activity_of(self, key: str) -> str:
@@ -187,7 +187,7 @@ class LiveTree:
         for scope, names in self._unprinted_rows():
             rows = [self._seen.rows[name] for name in names]
             drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""), doing=self._activity_of)
-            lines += [part for one in drawn for part in wrap_indented(one, self._console)]
+            lines += [part for text in drawn for part in wrap_indented(text, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))
 
@@ -198,7 +198,7 @@ def wrap_indented(text: Text, console: Console) -> list[Text]:
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip()) + HANGING
     first, *rest = text.wrap(console, console.width - indent)
-    return [first, *(Text(" " * indent) + one for one in rest)]
+    return [first, *(Text(" " * indent) + part for part in rest)]
 
 
 def _is_settled(row: Row) -> bool:

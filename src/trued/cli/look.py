@@ -1,6 +1,5 @@
 """The commands `ls`, `show`, `watch`, `logs`, `diff` and `report`. Each imports the modules that only it needs."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -25,10 +24,11 @@ from trued.cli.context import (
 )
 from trued.cli.format import GRADES, STATES, ago, line, local_time, spent, tokens
 from trued.cli.terminal import as_json as one_line
-from trued.cli.terminal import err, hint, out, print_json
+from trued.cli.terminal import err, exit_on_interrupt, hint, out, print_json
 from trued.errors import BadInput
 from trued.model import Event, RunRecord
-from trued.reporting.views import all_as_seen, as_seen, run_row
+from trued.reporting.views.run_rows import all_as_seen, as_seen, run_row
+from trued.support.money import least_certain
 from trued.support.plain_text import plain
 from trued.support.plurals import counted, few
 
@@ -46,7 +46,6 @@ POLL_S = 0.3
 LISTED = 50  # unless --limit says otherwise, `ls` prints this many of the newest runs; the others are counted
 QUEUED = 3  # for each reason to wait, `ls` names at most this many queued runs
 QUEUE_S = 2.0  # seconds between two looks at why a watched run waits in its queue
-OPENERS = ("xdg-open", "open", "wslview")  # programs that open a file on Linux, macOS and WSL
 
 
 @app.command()
@@ -66,29 +65,28 @@ def ls(
     """List this repository's runs, newest first; outside a repository, all runs. --json ignores --limit."""
     from trued.engine.pending import waits
 
-    here = None if every else top_of(Path.cwd())
+    repository = None if every else top_of(Path.cwd())
     with open_store() as store:
         journal, used = store.journal, defaultdict[str, "list[Spend]"](list)
         landed, to_decide = journal.landed(), journal.runs_to_decide()
         for name, spend in journal.spends_since(0.0):
             used[name].append(spend)
         rows = [
-            {**run_row(one, landed.get(one.id, ())), "waits": len(waits(store, one, to_decide)), **_usage(used[one.id])}
-            for one in all_as_seen(runs_of(store, here), journal)
+            {**run_row(run, landed.get(run.id, ())), "waits": len(waits(store, run, to_decide)), **_usage(used[run.id])}
+            for run in all_as_seen(runs_of(store, repository), journal)
         ]
     if as_json:
         print_json(rows)
     elif rows:
         _print_runs(rows, most or len(rows))
     else:
-        others = "" if here is None else "; `trued ls --all` lists those of other repositories"
+        others = "" if repository is None else "; `trued ls --all` lists those of other repositories"
         err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
 def _usage(rows: "Sequence[Spend]") -> dict[str, Any]:
     """What a run has used so far: dollars (reported, computed or a ceiling) and tokens."""
-    known = {row.cost for row in rows if row.spent.usd}
-    cost = next((one for one in ("ceiling", "computed", "reported") if one in known), "")
+    cost = least_certain(row.cost for row in rows if row.spent.usd)
     usd, used = sum(row.spent.usd for row in rows), sum(row.spent.tokens for row in rows)
     return {"cost_usd": round(usd, 6), "cost": cost, "tokens": used}
 
@@ -97,7 +95,7 @@ def _print_runs(every: list[dict[str, Any]], most: int) -> None:
     """Print the `most` newest runs, and older ones that are at work or wait for a person; count the others."""
     from rich.text import Text
 
-    rows = [row for place, row in enumerate(every) if place < most or row["waits"] or row["state"] == "running"]
+    rows = [row for position, row in enumerate(every) if position < most or row["waits"] or row["state"] == "running"]
     console, columns = out(), ("id", "workflow", "state", "grade", "cost", "tokens")
     shown = [
         {"cost": spent(row["cost_usd"], row["cost"]), "tokens": tokens(row["tokens"], estimated=False)} for row in rows
@@ -142,18 +140,18 @@ def show(
         console = out()
         console.print(header(record.id, seen), soft_wrap=True)
         lines = [
-            one
+            text
             for scope, names in seen.scopes.items()
-            for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
+            for text in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
         ]
-        for one in _shorten(lines, full=full):
-            console.print(one, soft_wrap=True)
+        for text in _shorten(lines, full=full):
+            console.print(text, soft_wrap=True)
         now = as_seen(record, store.journal)
         state = now.state
-        for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
-            console.print(one, soft_wrap=True)
-        for one in used_lines(store, record):
-            console.print(one, soft_wrap=True)
+        for text in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
+            console.print(text, soft_wrap=True)
+        for text in used_lines(store, record):
+            console.print(text, soft_wrap=True)
         console.print(
             Text.assemble(
                 "state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed_text(seen)}"
@@ -194,15 +192,15 @@ def logs(
     with open_store() as store:
         record = selected_run(store, run)
         lines = _transcript(store, record, call, follow) if call else _events(store, record, follow)
-        for one, text in lines:
-            print(one_line(one) if as_json else plain(text), flush=follow)
+        for row, text in lines:
+            print(one_line(row) if as_json else plain(text), flush=follow)
 
 
 @app.command()
 def watch(run: RunName = None, as_json: AsJson = False) -> None:
     """Watch a run that another terminal drives: the same tree, until the run ends or halts.
 
-    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run that nobody drives is shown
+    Exits with the run's own exit code. Ctrl-C ends only the watching (exit code 130). A run without a driver is shown
     as it is. With --json the run is printed when it has ended, as by `trued show --json`.
     """
     with open_store() as store:
@@ -217,15 +215,12 @@ def watch_run(store: "RunStore", record: RunRecord, *, as_json: bool) -> NoRetur
 
     screen = Lines(record.workflow) if is_plain_output() or as_json else LiveTree(record.id)
     screen.follow(record.id, store.folder(record.id))
-    try:
-        with screen if not as_json else nullcontext():
-            warn = hint if as_json else screen.print_sentence
-            for event in _stored_events(store, record, follow=True, lean=True, warn=warn):
-                if not as_json:
-                    screen.listen(event)
-    except KeyboardInterrupt:
-        hint(f"no longer watching; the run continues: trued watch {record.id}")
-        raise typer.Exit(130) from None
+    interrupted = f"no longer watching; the run continues: trued watch {record.id}"
+    with exit_on_interrupt(interrupted), screen if not as_json else nullcontext():
+        warn = hint if as_json else screen.print_sentence
+        for event in _stored_events(store, record, follow=True, lean=True, warn=warn):
+            if not as_json:
+                screen.listen(event)
     record = store.journal.run(record.id)
     if as_json:
         print_json(run_as_json(store, record))
@@ -270,10 +265,10 @@ def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tupl
         yield event.model_dump(mode="json"), event_line(event, view)
 
 
-def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _transcript(store: "RunStore", record: RunRecord, name: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from trued.agents.spool.call_folder import attempts_of, read_events_from
 
-    key, spool = _call_named(store, record, given), store.folder(record.id) / "spool"
+    key, spool = _call_named(store, record, name), store.folder(record.id) / "spool"
     read: dict[Path, int] = {}  # an attempt's file → how many of its bytes have been read
     while True:
         done = not follow or not store.journal.driver(record.id) or _is_answered(store, record, key)
@@ -291,27 +286,27 @@ def _is_answered(store: "RunStore", record: RunRecord, key: str) -> bool:
     return store.journal.step(record.id, key) is not None
 
 
-def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
-    """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
+def _call_named(store: "RunStore", record: RunRecord, name: str) -> str:
+    """The key of the one call whose key is `name` or contains it; raises BadInput if there is not exactly one."""
     from trued.model.events.call import CallAsked
 
     events = store.journal.events_of_kind(record.id, CallAsked.KIND, lean=True)
     keys = list(dict.fromkeys(event.key for event in events))
-    fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
+    fitting = [key for key in keys if key == name] or [key for key in keys if name in key]
     if len(fitting) == 1:
         return fitting[0]
     number = len(fitting) or "no"
     raise BadInput(
-        f"{number} calls of {record.id} have {given!r} in their key", then=f"its calls: {'; '.join(keys) or 'none yet'}"
+        f"{number} calls of {record.id} have {name!r} in their key", then=f"its calls: {'; '.join(keys) or 'none yet'}"
     )
 
 
 def _transcript_line(row: dict[str, Any]) -> str:
     rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
     text = rest.pop("text", None)
-    words = [str(text)] if text is not None else []
-    words += [f"{name} {_fact(value)}" for name, value in rest.items()]
-    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
+    facts = [str(text)] if text is not None else []
+    facts += [f"{name} {_fact(value)}" for name, value in rest.items()]
+    return f"{local_time(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(facts)}"
 
 
 def _fact(value: Any) -> str:
@@ -352,8 +347,8 @@ def diff(
     from trued.support.visible_text import visible_lines  # imported here, because only a diff at a terminal needs it
 
     console = out()
-    for one in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):
-        console.print(Text(one, _colour(one)), soft_wrap=True)
+    for diff_line in visible_lines(text.decode("utf-8", "replace")).removesuffix("\n").split("\n"):
+        console.print(Text(diff_line, _colour(diff_line)), soft_wrap=True)
 
 
 def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes | None:
@@ -362,18 +357,30 @@ def _stored_diff(store: "RunStore", record: RunRecord, *, stat: bool) -> bytes |
         [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))],
         store.owned_files(record.id),
     )
-    return next((text for place in places if (text := _diff(place, record, owned, stat=stat)) is not None), None)
+    return next(
+        (text for repository in places if (text := _diff(repository, record, owned, stat=stat)) is not None), None
+    )
 
 
-def _diff(place: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
-    """The diff of the work, then that of files the engine owns; None if the repository `place` lacks the commits."""
+def _diff(repository: Path, record: RunRecord, owned: tuple[str, ...], *, stat: bool) -> bytes | None:
+    """The diff of the work, then that of files the engine owns; None if the `repository` lacks the commits."""
     quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
-    command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
+    command = [
+        "git",
+        *quiet,
+        "-C",
+        str(repository),
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-renames",
+    ]
     command += [*(["--stat"] if stat else []), record.base, record.head, "--"]
     logs = [f":(top,literal){path}" for path in owned]
     parts = [[]] if stat or not logs else [[f":(top,exclude,literal){path}" for path in owned], logs]
     done = [subprocess.run([*command, *paths], capture_output=True, check=False) for paths in parts]
-    return b"".join(one.stdout for one in done) if all(one.returncode == 0 for one in done) else None
+    return b"".join(process.stdout for process in done) if all(process.returncode == 0 for process in done) else None
 
 
 def _colour(text: str) -> str:
@@ -408,15 +415,11 @@ def report(
 
 def _open(file: Path) -> None:
     """Open the file with the desktop's default program."""
-    program = next((found for name in OPENERS if (found := shutil.which(name))), None)
-    if program is None:
+    from trued.cli.browser import find_opener, open_file  # imported here, because only `report --open` needs it
+
+    opener = find_opener()
+    if opener is None:
         raise BadInput(
             "no program that opens web pages is installed", "--open", f"open it yourself: {file.resolve().as_uri()}"
         )
-    subprocess.Popen(
-        [program, str(file.resolve())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    open_file(opener, file.resolve())

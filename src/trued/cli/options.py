@@ -34,21 +34,24 @@ WithoutCases = Annotated[
 
 def take_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command take dataclasses of options: on the command line, each field is an option of its own."""
-    given = signature(command, eval_str=True).parameters
-    groups: dict[str, Any] = {name: one.annotation for name, one in given.items() if is_dataclass(one.annotation)}
+    parameters = signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {
+        name: parameter.annotation for name, parameter in parameters.items() if is_dataclass(parameter.annotation)
+    }
     flat: list[Parameter] = []
-    for name, parameter in given.items():
+    for name, parameter in parameters.items():
         flat += _parameters(groups[name]) if name in groups else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
 
     @wraps(command)
     def with_flat_options(**values: Any) -> None:
         grouped = {
-            name: group(**{one.name: values.pop(one.name) for one in fields(group)}) for name, group in groups.items()
+            name: group(**{option.name: values.pop(option.name) for option in fields(group)})
+            for name, group in groups.items()
         }
         command(**values, **grouped)
 
     with_flat_options.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # typer reads the options from here
-    with_flat_options.__annotations__ = {one.name: one.annotation for one in flat}
+    with_flat_options.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return with_flat_options
 
 
@@ -56,12 +59,12 @@ def _parameters(group: Any) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
     return [
         Parameter(
-            one.name,
+            option.name,
             Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if one.default is MISSING else one.default,
-            annotation=hints[one.name],
+            default=Parameter.empty if option.default is MISSING else option.default,
+            annotation=hints[option.name],
         )
-        for one in fields(group)
+        for option in fields(group)
     ]
 
 
@@ -276,35 +279,39 @@ class ComparedOptions:
 def _given_settings(options: Any, *others: str) -> dict[str, Any]:
     """Name of a setting → value of the option with the same name; None for an option that was not given. `others`:
     options that have no setting of the same name, which are left out."""
-    values = {one.name: (getattr(options, one.name), one.default) for one in fields(options) if one.name not in others}
+    values = {
+        option.name: (getattr(options, option.name), option.default)
+        for option in fields(options)
+        if option.name not in others
+    }
     return {name: None if value == default else value for name, (value, default) in values.items()}
 
 
 # -- parsers of option values ------------------------------------------------------------------------------------------
 
 
-def parse_agents(given: Sequence[str]) -> dict[str, str]:
+def parse_agents(arguments: Sequence[str]) -> dict[str, str]:
     """`--agent` as role → agent; `*` stands for all other roles."""
     agents: dict[str, str] = {}
-    for one in given:
-        role, _, named = one.partition("=")
-        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
+    for argument in arguments:
+        role, _, named = argument.partition("=")
+        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", argument)
         agents[role] = _with_absolute_script(named)
     return agents
 
 
-def parse_roles(given: Sequence[str]) -> dict[str, str]:
+def parse_roles(arguments: Sequence[str]) -> dict[str, str]:
     """`--role` as role of the workflow → name of a role file."""
-    pairs = [one.partition("=") for one in given]
-    for (role, _, name), one in zip(pairs, given, strict=True):
+    pairs = [argument.partition("=") for argument in arguments]
+    for (role, _, name), argument in zip(pairs, arguments, strict=True):
         if not (role.strip() and name.strip()):
-            raise BadInput(f"{one!r} is not ROLE=NAME", "--role", "write purple-team-b=my-reviewer")
+            raise BadInput(f"{argument!r} is not ROLE=NAME", "--role", "use the form purple-team-b=my-reviewer")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
-def parse_logins(given: Sequence[str]) -> dict[str, str]:
+def parse_logins(arguments: Sequence[str]) -> dict[str, str]:
     """`--login` as agent → how it logs in; `*` stands for all other agents."""
-    pairs = [one.rpartition("=") for one in given]
+    pairs = [argument.rpartition("=") for argument in arguments]
     return {agent if equals else "*": how for agent, equals, how in pairs}
 
 
@@ -318,7 +325,7 @@ def _with_absolute_script(agent: str) -> str:
     try:
         path = Path(file).expanduser().absolute()
     except RuntimeError:
-        raise BadInput(f"cannot expand {file}", "--agent", "write the whole path") from None
+        raise BadInput(f"cannot expand {file}", "--agent", "use the whole path") from None
     if not path.is_file():
         raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from trued.cli.browser import has_desktop, open_file
 from trued.cli.context import AsJson, open_store
 from trued.cli.notify import users_settings
 from trued.cli.terminal import (
@@ -68,7 +69,7 @@ def page(
     if host and host != "127.0.0.1":
         raise BadInput(f"the page cannot be served as {host!r}", "--host", "pass 127.0.0.1, or leave out --host")
     if host and not look:
-        what = "at 127.0.0.1 a browser sends the page's cookie to every other server on that address, too"
+        what = "at 127.0.0.1 a browser also sends the page's cookie to every other server on that address"
         raise BadInput(what, "--host", "add --look: then nothing can be changed with that cookie")
     with open_store():  # converts a journal of an earlier version, which the page could not do: it only reads
         pass
@@ -95,8 +96,8 @@ async def _serve(server: "PageServer", no_open: bool, as_json: bool) -> None:
         path = server.entry_path()
         if as_json:
             address, look = server.address, server.options.look
-            found = {"url": address.origin, "host": address.host, "port": address.port, "look": look}
-            print_json({**found, "enter": str(path)})
+            facts = {"url": address.origin, "host": address.host, "port": address.port, "look": look}
+            print_json({**facts, "enter": str(path)})
         else:
             out().print(server.address.origin, soft_wrap=True)
         sys.stdout.flush()  # a program that reads our output waits for this line
@@ -153,31 +154,16 @@ def _terminal() -> TerminalHere | None:
 
 
 def _open(no_open: bool, path: Path) -> None:
-    if no_open or not _opened_in_browser(path):
-        words = f"open this file in your browser within a minute: {path.as_uri()}"
+    """Open the file that logs in to the page. Without a desktop, or with `no_open`, print its address instead."""
+    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    # other users can read this command: the file's name is not secret, only the login code in the file is
+    if no_open or not has_desktop() or not open_file(opener, path):
+        sentence = f"open this file in your browser within a minute: {path.as_uri()}"
         # not wrapped: an address that is cut in two cannot be opened
-        err().print(Text(plain(words), style="dim"), soft_wrap=True)
+        err().print(Text(plain(sentence), style="dim"), soft_wrap=True)
 
 
 def report_bug(error: BaseException) -> None:
     """Report a bug of the page without the error's text: a visitor who may only look could have written that text to
     deceive the person who confirms decisions in this terminal."""
     complain(f"the page had an unexpected {type(error).__name__}; its traceback is in {keep_traceback(error)}")
-
-
-def _opened_in_browser(path: Path) -> bool:
-    """Open the file in the desktop's browser; return whether a program for that was started. Other users can
-    see that program's command line, which shows the file's name but not the login code in the file."""
-    program = "open" if sys.platform == "darwin" else "xdg-open"
-    if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False
-    with contextlib.suppress(OSError):
-        subprocess.Popen(
-            [program, str(path)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        return True
-    return False

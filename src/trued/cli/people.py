@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from trued.cli.context import AsJson, open_store, run_completions, selected_run, top_of
+from trued.cli.context import AsJson, open_store, repository_here, run_completions, selected_run
 from trued.cli.format import line
 from trued.cli.options import Reason, RepositoryOption, Who
 from trued.cli.summary import conclude, contract_lines
@@ -74,7 +74,7 @@ def reject(
 ) -> None:
     """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix the work.
 
-    The rejection is valid until the work changes; then somebody has to look again. The exit code is 0 once it is
+    The rejection is valid until the work changes; then a person has to look again. The exit code is 0 once it is
     recorded, whatever the run's state.
     """
     outside_agents("reject")
@@ -91,7 +91,10 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         _check_requirements_exist(record, contract, wanted)
         latest = store.latest_verdicts(record.id)
-        shown, commits = contract_hash(contract), {one: latest[one].commit if one in latest else "" for one in wanted}
+        shown, commits = (
+            contract_hash(contract),
+            {name: latest[name].commit if name in latest else "" for name in wanted},
+        )
         who, why = _ask_signature(store, record, contract, commits, wanted, decision)
         decision = replace(decision, who=who, why=why, contract=shown, commits=commits)
         record = decide(store, record.id, wanted or [None], decision)
@@ -108,8 +111,8 @@ def _record_decision(run: str | None, wanted: list[str], decision: Decision, *, 
 
 
 def _check_requirements_exist(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
-    known = [one.id for one in contract.requirements]
-    if unknown := [one for one in wanted if one not in known]:
+    known = [requirement.id for requirement in contract.requirements]
+    if unknown := [name for name in wanted if name not in known]:
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
 
 
@@ -124,7 +127,7 @@ def _ask_signature(
     """Show the person what they decide on, and return their name and reason. `commits`: requirement → the commit that
     it was judged at."""
     _check_signable(decision.who, decision.why)
-    shown = [one for one in contract.requirements if not wanted or one.id in wanted]
+    shown = [requirement for requirement in contract.requirements if not wanted or requirement.id in wanted]
     contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
     for name, commit in commits.items():
         if commit:
@@ -138,11 +141,11 @@ def _ask_signature(
 
 
 def _check_signable(who: str, reason: str) -> None:
-    """Raise BadInput if name or reason is missing and nobody is at a terminal who could be asked for it."""
+    """Raise BadInput if name or reason is missing and there is no terminal at which to ask for it."""
     lacking = [
         (what, flag)
-        for given, what, flag in ((who, "name", "--as NAME"), (reason, "reason", "--reason TEXT"))
-        if not given
+        for value, what, flag in ((who, "name", "--as NAME"), (reason, "reason", "--reason TEXT"))
+        if not value
     ]
     if lacking and not is_interactive():
         named, flags = " and ".join(f"a {what}" for what, _ in lacking), " ".join(flag for _, flag in lacking)
@@ -185,7 +188,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
     """Change a run's contract. The journal records your name and reason; agents cannot do this.
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
-    The exit code is 0 once the amendment is recorded, also if the run is not proven any more; `trued watch` exits with
+    The exit code is 0 once the amendment is recorded, even if the run is no longer proven; `trued watch` exits with
     the run's code.
     """
     import asyncio
@@ -220,13 +223,13 @@ def amend(  # noqa: PLR0913  a flag is a parameter
 
 
 def _parse_superseded(pairs: list[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    superseded: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, test = pair.partition("=")
         if not equals or not name or not test:
-            raise BadInput(f"{pair!r} is not ID=TEST", then="write --supersedes ID=tests/test_x.py::test_y")
-        found[name] = (*found.get(name, ()), test)
-    return found
+            raise BadInput(f"{pair!r} is not ID=TEST", then="use --supersedes ID=tests/test_x.py::test_y")
+        superseded[name] = (*superseded.get(name, ()), test)
+    return superseded
 
 
 @app.command()
@@ -248,9 +251,7 @@ def trust(
     from trued.engine.trust import files_to_trust, is_trusted, record_trust
 
     outside_agents("trust")
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
+    top = repository_here(repo)
     what = files_to_trust(top)
     trusted = is_trusted(home(), top, what.digest)
     if as_json and not digest:
@@ -283,10 +284,10 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
     for name in files:
         console.print(Text(line(name), "bold"), soft_wrap=True)
         path = top / ("pyproject.toml" if name == TABLE else name)
-        words = plain(path.read_bytes().decode("utf-8", "replace"))
-        lines = words.splitlines()
+        content = plain(path.read_bytes().decode("utf-8", "replace"))
+        lines = content.splitlines()
         # If there are multi-line strings, all lines are shown: in a string, an instruction may look like a comment.
-        has_comments = path.suffix == ".toml" and not any(mark in words for mark in ('"""', "'''"))
+        has_comments = path.suffix == ".toml" and not any(mark in content for mark in ('"""', "'''"))
         shown = [text for text in lines if not (has_comments and is_comment(text))]
         for text in shown:
             console.print(Text(f"  {text}"), soft_wrap=True)

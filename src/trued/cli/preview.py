@@ -36,8 +36,8 @@ def preview(
 async def _serve_until_interrupted(store: RunStore, record: RunRecord, port: int, *, as_json: bool) -> None:
     """Run the project until the user interrupts it; then its server ends with all its processes."""
     over, loop = asyncio.Event(), asyncio.get_running_loop()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(one, over.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, over.set)
     async with preview_run(store, record.id, port, commit=newest(record)) as shown:
         _print_preview(shown, as_json=as_json)
         await over.wait()

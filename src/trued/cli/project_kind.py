@@ -32,11 +32,11 @@ def _read_committed(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
     answer = (
         ask_git(top, "cat-file", "--batch", fed="".join(f"HEAD:{path}\n" for path in paths).encode()) if paths else b""
     )
-    found, rest = dict[str, str](), answer or b""
+    texts, rest = dict[str, str](), answer or b""
     for path in paths:
         head, _, rest = rest.partition(b"\n")
         size = head.rpartition(b" ")[2]
         if head.endswith(b" missing") or not size.isdigit():
             continue
-        found[path], rest = rest[: int(size)].decode(errors="replace"), rest[int(size) + 1 :]
-    return found
+        texts[path], rest = rest[: int(size)].decode(errors="replace"), rest[int(size) + 1 :]
+    return texts

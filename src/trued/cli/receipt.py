@@ -59,12 +59,12 @@ def key(
     from trued.proof.receipts.receipt import key_id
 
     outside_agents("key")
-    found = signing.create_key(home()) if new else signing.own_key(home())
-    if found is None:
+    key_pair = signing.create_key(home()) if new else signing.own_key(home())
+    if key_pair is None:
         raise BadInput("there is no key yet, so receipts are not signed", then="create one with `trued key --new`")
-    text = signing.pem(found.public)
+    text = signing.pem(key_pair.public)
     if as_json:
-        print_json({"id": key_id(found.public), "public": text, "file": str(signing.key_path(home()))})
+        print_json({"id": key_id(key_pair.public), "public": text, "file": str(signing.key_path(home()))})
     else:
         print(text, end="")
-        hint(f"id {key_id(found.public)}; the private key is in {signing.key_path(home())}")
+        hint(f"id {key_id(key_pair.public)}; the private key is in {signing.key_path(home())}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trued.cli.context import AsJson, RunName, check_writable, is_over, open_store, selected_run, top_of
+from trued.cli.context import AsJson, RunName, check_writable, is_over, open_store, repository_here, selected_run
 from trued.cli.options import RepositoryOption, is_file
 from trued.cli.terminal import hint, outside_agents, print_json
 from trued.errors import BadInput
@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(group, name="requirements", help="Write a requirements file: a scaffold, or a run's approved cases")
 
-MOST_SOURCES = 400  # at most this many files are searched for entry points
+MOST_SOURCES = 400  # files that are searched for entry points
 TEXT_BYTES = 200_000
 
 Output = Annotated[
@@ -46,16 +46,14 @@ def new(
     from trued.model import Settings
 
     _check_output(output)
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change into one, or pass --repo DIR")
-    kind, found = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
+    top = repository_here(repo)
+    kind, entries = kind_here(top, Settings()), entry_points(sources_here(top, most=MOST_SOURCES, size=TEXT_BYTES))
     wanted = _requirements_from(goal)
-    text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=found)
+    text = scaffold_text(wanted, test=kind.test, start=kind.start, entry_points=entries)
     parse_requirements(text, "requirements.yaml")
     if as_json:
-        rows = [{"id": one.id, "text": one.text} for one in wanted]
-        print_json({"requirements": rows, "entry_points": found, "commands": kind.commands, "text": text})
+        rows = [{"id": requirement.id, "text": requirement.text} for requirement in wanted]
+        print_json({"requirements": rows, "entry_points": entries, "commands": kind.commands, "text": text})
         return
     _print_or_write(text, output)
     if output and output.resolve().is_relative_to(top.resolve()):
@@ -74,12 +72,12 @@ def _requirements_from(goal: str | None) -> "list[Requirement]":
     if goal is None:
         return [Requirement(id="change-me", text="Say in one sentence what must be true")]
     if not goal.strip():
-        raise BadInput("the goal is empty", then="say in words what must be true, or name a file")
+        raise BadInput("the goal is empty", then="pass what must be true in words, or a file")
     if not is_file(goal):
         every = user_requirements(None, Goal(text=goal), None)
-        return [one for one in every if not one.parts]
+        return [requirement for requirement in every if not requirement.parts]
     text = read_text(Path(goal))
-    given = Goal(text=text, source=Source(file=Path(goal).name))
+    parsed_goal = Goal(text=text, source=Source(file=Path(goal).name))
     plan = None
     if is_ticket(text, goal):
         plan = ticket_plan(parse_ticket(text, goal))
@@ -87,8 +85,8 @@ def _requirements_from(goal: str | None) -> "list[Requirement]":
         try:
             plan = parse_plan(text, goal)
         except BadInput:  # the file is prose: each of its sentences becomes a requirement
-            given = Goal(text=text)
-    return [one for one in user_requirements(plan, given, None) if not one.parts]
+            parsed_goal = Goal(text=text)
+    return [requirement for requirement in user_requirements(plan, parsed_goal, None) if not requirement.parts]
 
 
 @group.command()
@@ -109,68 +107,73 @@ def export(run: RunName = None, output: Output = None, as_json: AsJson = False) 
         if not is_over(store, record):
             what = f"run {record.id} has not ended: an agent could read its held-out cases"
             raise BadInput(what, then=f"wait for its end: trued watch {record.id}")
-        approved = [one for one in store.approvals(record.id) if one.requirement == "*" and not one.stale]
+        approved = [
+            approval for approval in store.approvals(record.id) if approval.requirement == "*" and not approval.stale
+        ]
         by = approved[-1].who if approved else ""
         users = store.inputs(record.id)
     # not approved: use the user's own entry points and server, because an agent may have chosen the contract's
     if not by:
-        own = users.requirements
-        serve, interface = (own.serve, own.interface) if own else (None, ())
+        users_file = users.requirements
+        serve, interface = (users_file.serve, users_file.interface) if users_file else (None, ())
         contract = contract.model_copy(update={"serve": serve or users.settings.serve, "interface": interface})
-    given, left = _exportable(record, contract, approved=bool(by))
+    exported, left_out = _exportable(record, contract, approved=bool(by))
     who = f", approved by {by}" if by else ""
     heading = [f"The cases of run {record.id}{who}.", f"Base: {contract.base}"]
-    heading += [f"Left out: {one}" for one in left]
-    text = requirements_text(given, heading)
+    heading += [f"Left out: {reason}" for reason in left_out]
+    text = requirements_text(exported, heading)
     if as_json:
-        rows = [{"id": one.id, "checks": len(one.checks)} for one in given.requirements]
-        print_json({"run": record.id, "approved_by": by, "requirements": rows, "left_out": left, "text": text})
+        rows = [{"id": requirement.id, "checks": len(requirement.checks)} for requirement in exported.requirements]
+        print_json({"run": record.id, "approved_by": by, "requirements": rows, "left_out": left_out, "text": text})
         return
     _print_or_write(text, output)
-    for one in left:
-        hint(f"left out: {one}")
+    for reason in left_out:
+        hint(f"left out: {reason}")
 
 
 def _exportable(record: "RunRecord", contract: "Contract", *, approved: bool) -> "tuple[Requirements, list[str]]":
     """The requirements with the checks that may count as the user's own, and why others are left out.
 
     A requirement without such a check is usually left out. If it covers an exported requirement or is a part of one, it
-    is exported with a manual check: without it, proof of the other requirement would seem to prove this one, too.
+    is exported with a manual check: without it, proof of the other requirement would also seem to prove this one.
     """
     from trued.inputs.requirements.file_text import CONFIRM, why_not_portable
     from trued.inputs.requirements.guard_phrases import guard_kind
     from trued.model import ManualCheck, requests
     from trued.proof.hashes import check_hash
 
-    kept, left, unchecked = [], [], []
-    for one in contract.requirements:
-        if one.author and not approved:
-            left.append(f"{one.id}: an agent wrote it, and nobody has approved it")
+    exported, left_out, unchecked = [], [], []
+    for requirement in contract.requirements:
+        if requirement.author and not approved:
+            left_out.append(f"{requirement.id}: an agent wrote it, and nobody has approved it")
             continue
-        own = [check for check in one.checks if approved or check_hash(check) not in contract.authors]
-        portable = tuple(check for check in own if not why_not_portable(check))
+        usable = [check for check in requirement.checks if approved or check_hash(check) not in contract.authors]
+        portable = tuple(check for check in usable if not why_not_portable(check))
         if portable:
-            kept.append(one.model_copy(update={"checks": portable, "covers": ()}))
-        if len(own) < len(one.checks):
-            left.append(f"{one.id}: an agent wrote its cases, and nobody has approved them")
-        elif len(portable) < len(own):
-            left.append(f"{one.id}: {next(filter(None, map(why_not_portable, own)))}")
-        elif not one.checks and guard_kind(one.text):
-            left.append(f"{one.id}: it has no check")
-        if not portable and not one.parts and not guard_kind(one.text):
-            unchecked.append(one)
-    if not kept:
+            exported.append(requirement.model_copy(update={"checks": portable, "covers": ()}))
+        if len(usable) < len(requirement.checks):
+            left_out.append(f"{requirement.id}: an agent wrote its cases, and nobody has approved them")
+        elif len(portable) < len(usable):
+            left_out.append(f"{requirement.id}: {next(filter(None, map(why_not_portable, usable)))}")
+        elif not requirement.checks and guard_kind(requirement.text):
+            left_out.append(f"{requirement.id}: it has no check")
+        if not portable and not requirement.parts and not guard_kind(requirement.text):
+            unchecked.append(requirement)
+    if not exported:
         what = f"run {record.id} has no case that a person wrote or approved"
         raise BadInput(what, then=f"read and approve them first: trued approve {record.id}")
-    for one in unchecked:
-        if any(by.id in one.covers or one.id in by.parts for by in kept):
-            kept.append(one.model_copy(update={"checks": (ManualCheck(steps=(CONFIRM,)),), "covers": ()}))
-        elif not one.checks:
-            left.append(f"{one.id}: it has no check")
+    for requirement in unchecked:
+        if any(by.id in requirement.covers or requirement.id in by.parts for by in exported):
+            exported.append(requirement.model_copy(update={"checks": (ManualCheck(steps=(CONFIRM,)),), "covers": ()}))
+        elif not requirement.checks:
+            left_out.append(f"{requirement.id}: it has no check")
     made = requests.Requirements(
-        environment=contract.environment, serve=contract.serve, interface=contract.interface, requirements=tuple(kept)
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        requirements=tuple(exported),
     )
-    return made, left
+    return made, left_out
 
 
 def _check_output(output: Path | None) -> None:

@@ -15,7 +15,7 @@ from trued.agents.roles.instructions_section import plan_section
 from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.places import packaged_files
 from trued.agents.roles.tools import size_of
-from trued.cli.context import AsJson, top_of
+from trued.cli.context import AsJson, repository_here, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
 from trued.engine.trust import files_to_trust, trusted_files
@@ -50,20 +50,20 @@ app.add_typer(
 def roles(context: typer.Context, as_json: AsJson = False) -> None:
     """List the roles and where each comes from. The project's replace yours, and yours replace the packaged ones.
 
-    `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are roles, too.
+    `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are also roles.
     """
     context.obj = as_json
     if context.invoked_subcommand:
         return
     known = _find_roles_here()
-    rows = [known.roles[one] for one in sorted(known.roles)]
+    rows = [known.roles[name] for name in sorted(known.roles)]
     if as_json:
-        print_json([_as_json(one) for one in rows])
+        print_json([_as_json(role) for role in rows])
         return
-    width = max(len(line(one.name)) for one in rows)
-    for one in rows:
-        words = (f"{line(one.description)}  ", (f"{_origin(one)}, {', '.join(one.tools)}", "dim"))
-        out().print(Text.assemble((f"{line(one.name):<{width}} ", "bold"), *words), soft_wrap=True)
+    width = max(len(line(role.name)) for role in rows)
+    for role in rows:
+        details = (f"{line(role.description)}  ", (f"{_origin(role)}, {', '.join(role.tools)}", "dim"))
+        out().print(Text.assemble((f"{line(role.name):<{width}} ", "bold"), *details), soft_wrap=True)
 
 
 @group.command(SHOW, hidden=True)
@@ -120,10 +120,8 @@ def export(
     if to not in FORMS:
         what = f"cannot export to {to!r}" if to else "no tool is given"
         raise BadInput(what, "--to", f"choose {', '.join(FORMS)}")
-    top = folder or top_of(Path.cwd())
-    if top is None:
-        raise BadInput("this folder is not in a git repository", then="change into one, or pass --dir DIR")
-    exports = _plan(FORMS[to], top, names or [], [descriptor(one) for one in workflow or ()])
+    top = folder or repository_here(Path.cwd(), then="change into one, or pass --dir DIR")
+    exports = _plan(FORMS[to], top, names or [], [descriptor(name) for name in workflow or ()])
     exports += [plan_section(exports, FORMS[to], top)] if instructions else []
     write_exports(exports, force=force)
     _write_and_list(exports, as_json=as_json)
@@ -132,17 +130,17 @@ def export(
 def _plan(form: RoleFormat, top: Path, names: list[str], chosen: list[WorkflowDescriptor]) -> list[Export]:
     """The files of the named roles and commands and of the chosen workflows; all files if neither is given."""
     known = _find_roles_here()
-    ours = [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
+    ours = [role for _, role in sorted(known.roles.items()) if role.form == "trued"]
     if not names and not chosen:
         return [
             *plan_exports(ours, form, top),
-            *(file for one in descriptors() for file in one.handbook_files(form, top)),
+            *(file for workflow in descriptors() for file in workflow.handbook_files(form, top)),
         ]
-    commands = [file for one in descriptors() for file in one.handbook_files(form, top)] if names else []
+    commands = [file for workflow in descriptors() for file in workflow.handbook_files(form, top)] if names else []
     leads = [file for file in commands if file.role in names]
-    leads += [file for one in chosen for file in one.handbook_files(form, top) if file not in leads]
-    wanted = [*names, *(role for one in chosen for role in one.roles)]
-    roles = [known.role(one) for one in dict.fromkeys(wanted) if one not in {file.role for file in commands}]
+    leads += [file for workflow in chosen for file in workflow.handbook_files(form, top) if file not in leads]
+    wanted = [*names, *(role for workflow in chosen for role in workflow.roles)]
+    roles = [known.role(name) for name in dict.fromkeys(wanted) if name not in {file.role for file in commands}]
     return [*plan_exports(roles, form, top), *leads]
 
 
@@ -167,21 +165,20 @@ def lint(
     A folder counts as a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names
     three.
     """
-    top = None if paths or ours else top_of(Path.cwd())
-    if not paths and not ours and top is None:
-        raise BadInput("this folder is not in a git repository", then="change into one, or pass files")
+    top = None if paths or ours else repository_here(Path.cwd(), then="change into one, or pass files")
     sets = repository_sets(top) if top else named_sets(paths or ())
-    look = lint_sets([*sets, *(packaged_sets() if ours else ())], kind)
+    result = lint_sets([*sets, *(packaged_sets() if ours else ())], kind)
     if as_json:
-        print_json([{"where": one.where, **asdict(one)} for one in look.found])
-    for one in () if as_json else look.found:
-        style = "bold red" if one.wrong else "dim"
+        print_json([{"where": finding.where, **asdict(finding)} for finding in result.found])
+    for finding in () if as_json else result.found:
+        style = "bold red" if finding.wrong else "dim"
         out().print(
-            Text.assemble(f"{line(one.where)}: ", (f"{one.rule} ", "bold"), (line(one.says), style)), soft_wrap=True
+            Text.assemble(f"{line(finding.where)}: ", (f"{finding.rule} ", "bold"), (line(finding.says), style)),
+            soft_wrap=True,
         )
-    wrong = sum(one.wrong for one in look.found)
-    notes = len(look.found) - wrong
-    hint(f"{_lint_summary(look)}: {wrong} wrong, {counted(notes, 'note')}")
+    wrong = sum(finding.wrong for finding in result.found)
+    notes = len(result.found) - wrong
+    hint(f"{_lint_summary(result)}: {wrong} wrong, {counted(notes, 'note')}")
     raise typer.Exit(BadInput.code if wrong else 0)
 
 
@@ -193,18 +190,22 @@ def _lint_summary(look: LintResult) -> str:
 
 def _find_roles_here() -> RoleSet:
     """The roles that a run would find here. Untrusted ones are left out, with a hint."""
-    top, user, own = top_of(Path.cwd()), user_config(os.environ), user_home(os.environ)
+    top, user, home_folder = top_of(Path.cwd()), user_config(os.environ), user_home(os.environ)
     if top is None:
-        return _report_ignored(find_roles(None, user, own, workflow=_role_files()))
+        return _report_ignored(find_roles(None, user, home_folder, workflow=_role_files()))
     what = files_to_trust(top)
     agreed = trusted_files(home(), top, what)
     files = [name for name in what.files if name.endswith(".md") and name not in agreed]
-    if left := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:
-        names = few(left, SHOWN)
+    if untrusted := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:
+        names = few(untrusted, SHOWN)
         hint(f"ignored, because you have not trusted this repository: {names}; look at them with `trued trust`")
     return _report_ignored(
         find_roles(
-            top, user, own, workflow=_role_files(), allowed=lambda path: path.relative_to(top).as_posix() in agreed
+            top,
+            user,
+            home_folder,
+            workflow=_role_files(),
+            allowed=lambda path: path.relative_to(top).as_posix() in agreed,
         )
     )
 
@@ -215,15 +216,15 @@ def _role_files() -> list[Path]:
     for error in problems():
         hint(f"left out: {error}")
     ours, files = packaged_files(), list[Path]()
-    for one in descriptors():
+    for workflow in descriptors():
         try:
-            own = [path for path in one.role_files() if path not in {*ours, *files}]
-            if own:
-                find_roles(None, None, workflow=[*files, *own])
+            added = [path for path in workflow.role_files() if path not in {*ours, *files}]
+            if added:
+                find_roles(None, None, workflow=[*files, *added])
         except BadInput as error:
-            hint(f"left out: roles of the workflow {one.name}: {error}")
+            hint(f"left out: roles of the workflow {workflow.name}: {error}")
         else:
-            files += own
+            files += added
     return files
 
 
@@ -248,7 +249,7 @@ def _size(role: Role) -> str:
 
 def _write_and_list(exports: list[Export], *, as_json: bool) -> None:
     if as_json:
-        print_json([{"role": one.role, "file": str(one.path), "written": one.state != "same"} for one in exports])
+        print_json([{"role": file.role, "file": str(file.path), "written": file.state != "same"} for file in exports])
         return
-    for one in exports:
-        out().print(Text(f"{plain(str(one.path))}{'' if one.state != 'same' else '  (unchanged)'}"), soft_wrap=True)
+    for file in exports:
+        out().print(Text(f"{plain(str(file.path))}{'' if file.state != 'same' else '  (unchanged)'}"), soft_wrap=True)

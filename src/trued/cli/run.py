@@ -19,6 +19,7 @@ from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOpt
 from trued.cli.page import page_beside
 from trued.cli.summary import conclude
 from trued.cli.terminal import (
+    exit_on_interrupt,
     hint,
     is_interactive,
     is_plain_output,
@@ -144,22 +145,27 @@ def resume(
     outside_agents("resume")
     more = parse_limits(limit or [])
     with open_store() as store:
-        named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
+        named = (
+            unfinished(store)
+            if every
+            else [store.journal.run(run_id).id for run_id in runs or [] if len(runs or []) > 1]
+        )
     if named and reopen:
-        raise BadInput("--reopen is for one run", then="name only that run")
+        raise BadInput("--reopen is for one run", then="pass only that run")
     if named:
         drive_all(
             lambda engine: resume_runs(
                 engine,
                 named,
-                lambda one: engine.resume(one, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami()),
+                lambda run_id: engine.resume(run_id, yes=yes, wait=wait, more=more, rounds=rounds, who=whoami()),
             ),
             as_json=as_json,
         )
     run = runs[0] if runs else None
-    if left := _lost_run(run):
+    if forgotten := _lost_run(run):
         drive(
-            lambda engine: engine.start(_continuation_request(left, yes=yes, wait=wait, limit=limit)), as_json=as_json
+            lambda engine: engine.start(_continuation_request(forgotten, yes=yes, wait=wait, limit=limit)),
+            as_json=as_json,
         )
     with open_store() as store:
         record = selected_run(store, run) if run is not None else newest_unfinished(store, "resume")
@@ -186,31 +192,31 @@ def _start_in_queue(queue: str, requests: Sequence[Request], *, as_json: bool) -
     """Record these runs and put them into a queue for workers; then watch a single run, or list several."""
     with open_store() as store:
         engine = Engine(store)
-        ready = [asyncio.run(engine.ready(one)) for one in requests]
+        ready = [asyncio.run(engine.ready(request)) for request in requests]
         if store.hub:
             for inputs, _ in ready:
-                hint_if_nobody(store.hub, queue, inputs)
+                hint_if_no_worker(store.hub, queue, inputs)
         records = [engine.begin(inputs, repository, queue=queue)[0] for inputs, repository in ready]
-        for one in records:
-            asyncio.run(engine.send(one))
-            store.journal.put(one.id)
+        for record in records:
+            asyncio.run(engine.send(record))
+            store.journal.put(record.id)
         if len(records) > 1 and as_json:
-            print_json([one.model_dump(mode="json") for one in records])
-        for one in records:
-            hint(f"{one.id} is in the queue {queue}: trued watch {one.id}")
+            print_json([record.model_dump(mode="json") for record in records])
+        for record in records:
+            hint(f"{record.id} is in the queue {queue}: trued watch {record.id}")
         if len(records) > 1:
             raise typer.Exit(0)
         watch_run(store, records[0], as_json=as_json)
 
 
-def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
-    """Refuse a queue that no worker ever joined; print a hint if no living worker can take this run."""
+def hint_if_no_worker(hub: str, queue: str, inputs: Inputs) -> None:
+    """Refuse a queue that has never had a worker; print a hint if no running worker can take this run."""
     module = load_hub("workers")
     with module.opened_workers(hub) as workers:
-        found = [one for one in workers.stored() if one.queue == queue]
-    if not found:
+        joined = [worker for worker in workers.stored() if worker.queue == queue]
+    if not joined:
         raise BadInput(f"no worker takes runs from the queue {queue}", "--on", "`trued worker ls` lists the workers")
-    missing = [module.what_is_missing(one, inputs, inputs.level) for one in found if one.state != "dead"]
+    missing = [module.what_is_missing(worker, inputs, inputs.level) for worker in joined if worker.state != "dead"]
     if not missing:
         hint(f"no worker of the queue {queue} is running now: the run waits for one")
     elif all(missing):
@@ -220,12 +226,12 @@ def hint_if_nobody(hub: str, queue: str, inputs: Inputs) -> None:
 def newest_unfinished(store: RunStore, verb: str) -> RunRecord:
     """This repository's newest unfinished run; outside a repository, the only unfinished run on this machine. Raises
     BadInput if there is none or, outside a repository, more than one."""
-    here = top_of(Path.cwd())
-    runs = runs_of(store, here)
-    left = [one for one in runs if not one.has_ended]
-    if left and (here is not None or len(left) == 1):
-        return left[0]
-    if left:
+    repository = top_of(Path.cwd())
+    runs = runs_of(store, repository)
+    open_runs = [record for record in runs if not record.has_ended]
+    if open_runs and (repository is not None or len(open_runs) == 1):
+        return open_runs[0]
+    if open_runs:
         raise BadInput("several runs are unfinished, and this folder is not in a repository", then=f"trued {verb} RUN")
     newest = f"; the newest run, {runs[0].id}, is {runs[0].state}" if runs else ""
     raise BadInput(
@@ -237,16 +243,16 @@ def _confirm_cancel(record: RunRecord) -> None:
     """Ask before ending a run that the user did not name. Raises BadInput without a terminal, or if they decline."""
     if not is_interactive():
         raise BadInput("the run to cancel is not named", then=f"trued cancel {record.id} ({line(record.title, 60)})")
-    said = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
-    if (said or "").lower() not in ("y", "yes"):
+    answer = asyncio.run(read_line(f"Cancel {record.id} ({line(record.title, 60)}) for good? yes / no: "))
+    if (answer or "").lower() not in ("y", "yes"):
         raise BadInput("nothing was cancelled", then=f"continue it with trued resume {record.id}")
 
 
 def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first. Raises BadInput if it has none."""
-    found = runs_of(store, here) if (here := top_of(Path.cwd())) else []
+    runs = runs_of(store, repository) if (repository := top_of(Path.cwd())) else []
     drivers = store.journal.drivers()
-    named = [one.id for one in found if not one.has_ended and not drivers.get(one.id)]
+    named = [record.id for record in runs if not record.has_ended and not drivers.get(record.id)]
     if not named:
         raise BadInput("this repository has no run to resume", then="`trued ls` lists its runs")
     return list(reversed(named))
@@ -255,26 +261,30 @@ def unfinished(store: RunStore) -> list[str]:
 def _lost_run(run: str | None) -> ForgottenRun | None:
     """What the branch of a lost run records about it; None if the journal still has the run, or there is no such
     branch."""
-    here = top_of(Path.cwd()) if run else None
-    if not run or here is None:
+    repository = top_of(Path.cwd()) if run else None
+    if not run or repository is None:
         return None
     with open_store() as store:
-        return None if any(one.id == run for one in store.journal.runs()) else find_forgotten_run(here, run)
+        return None if any(record.id == run for record in store.journal.runs()) else find_forgotten_run(repository, run)
 
 
-def _continuation_request(left: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
+def _continuation_request(forgotten: ForgottenRun, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
     """A request that continues a lost run from its branch. It seals the contract again, proves everything again, and
     builds only what is missing."""
-    here = top_of(Path.cwd()) or Path.cwd()
-    file = here / left.specification
-    if not left.specification or not file.is_file():
-        what = f"the run's private state is lost, and the specification that {left.branch} names is not here"
-        raise BadInput(what, left.specification, f"continue with: trued run SPECIFICATION --from {left.branch}")
-    sources = f"{left.branch} and {left.specification}"
+    repository = top_of(Path.cwd()) or Path.cwd()
+    file = repository / forgotten.specification
+    if not forgotten.specification or not file.is_file():
+        what = f"the run's private state is lost, and the specification that {forgotten.branch} names is not here"
+        raise BadInput(
+            what, forgotten.specification, f"continue with: trued run SPECIFICATION --from {forgotten.branch}"
+        )
+    sources = f"{forgotten.branch} and {forgotten.specification}"
     hint(f"the run's private state is lost: continuing from {sources}; everything is proven again")
-    hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
+    hint(f"to choose agents or requirements: trued run {forgotten.specification} --from {forgotten.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
-    return Request(goal=str(file), repository=here, workflow=left.workflow, flags=flags, branch=left.branch)
+    return Request(
+        goal=str(file), repository=repository, workflow=forgotten.workflow, flags=flags, branch=forgotten.branch
+    )
 
 
 @app.command()
@@ -303,33 +313,35 @@ def drive(
     `opening` makes a sentence that is printed when the run has begun; a run that is refused prints only its error.
     `notify`: None means the user's settings.
     """
-    eyes = screen or (Lines() if is_plain_output() else LiveTree())
+    screen = screen or (Lines() if is_plain_output() else LiveTree())
     openings = [opening] if opening else []
-    with open_store() as store, closing(users_notifier(store, notify)) as notifier:
+    interrupted = "interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)"
+    with (
+        open_store() as store,
+        closing(users_notifier(store, notify)) as notifier,
+        exit_on_interrupt(interrupted),
+    ):
 
         def listen(record: RunRecord, event: Event) -> None:
-            eyes.follow(record.id, store.folder(record.id))
+            screen.follow(record.id, store.folder(record.id))
             while openings:
-                eyes.print_sentence(openings.pop()(record))
-            eyes.listen(event)
+                screen.print_sentence(openings.pop()(record))
+            screen.listen(event)
             notifier.notify_of(record, event)
 
         store.listen = listen
-        try:
-            with eyes:
-                record = asyncio.run(work(Engine(store, person=eyes.ask)))
-            conclude(store, record, as_json=as_json)
-        except KeyboardInterrupt:
-            hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
-            raise typer.Exit(130) from None
+        with screen:
+            record = asyncio.run(work(Engine(store, person=screen.ask)))
+        conclude(store, record, as_json=as_json)
     raise typer.Exit(record.code)
 
 
 def _choice_sentence(goal: str, record: RunRecord) -> str:
     """A sentence on which workflow was chosen for the input, and how to choose another; "" if that is not needed."""
-    words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
+    for_words, plan = default_workflow(Input.WORDS), default_workflow(Input.PLAN)
     if is_file(goal):
         return f"{goal}: using {record.workflow}, chosen by the file's content; -w NAME chooses another workflow"
-    if record.workflow == words.name:
-        return f"using {words.name}: one agent builds it. With a plan, {plan.name} lets a second agent check each chunk"
+    if record.workflow == for_words.name:
+        advice = f"With a plan, {plan.name} lets a second agent check each chunk"
+        return f"using {for_words.name}: one agent builds it. {advice}"
     return ""

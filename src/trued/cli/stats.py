@@ -49,50 +49,52 @@ def stats(
     from trued.reporting.views.history import history
     from trued.reporting.views.stats import HistoryFilter, add_up, since
 
-    here = None if every else top_of(repo or Path.cwd())
-    if repo is not None and here is None:
-        raise BadInput(f"{repo} is not in a git repository", then="name one with --repo, or use --all")
-    wanted = HistoryFilter(str(here or ""), workflow, agent, role, since(begin, time.time()))
+    repository = None if every else top_of(repo or Path.cwd())
+    if repo is not None and repository is None:
+        raise BadInput(f"{repo} is not in a git repository", then="pass another with --repo, or use --all")
+    wanted = HistoryFilter(str(repository or ""), workflow, agent, role, since(begin, time.time()))
     with open_store() as store:
-        found = add_up(history(store, wanted))
+        figures = add_up(history(store, wanted))
     # a verification has no workflow, agent or role: if one of these filters is set, no verification is listed
     of_all = not (workflow or agent or role)
-    verified = [one for one in VerificationLog(home()).records(here) if of_all and one.at >= wanted.since]
+    verified = [
+        record for record in VerificationLog(home()).records(repository) if of_all and record.at >= wanted.since
+    ]
     if as_json:
-        print_json({**found.data, "verifications": [one.model_dump(mode="json") for one in verified]})
+        print_json({**figures.data, "verifications": [record.model_dump(mode="json") for record in verified]})
         return
     if verified:
-        passed = sum(one.code == 0 for one in verified)
+        passed = sum(record.code == 0 for record in verified)
         out().print(f"{counted(len(verified), 'verification')}, {passed} with every requirement met", soft_wrap=True)
-    if not found.total.runs:
-        others = "" if here is None else "; `trued stats --all` adds up those of other repositories"
+    if not figures.total.runs:
+        others = "" if repository is None else "; `trued stats --all` adds up those of other repositories"
         err().print(f"no such runs{others}" if workflow or agent or role or begin else f"no runs here yet{others}")
         return
     console = out()
     groups = (
-        ("week", found.weeks),
-        ("agent", found.agents),
-        ("role", found.roles),
-        ("workflow", found.workflows),
-        ("", [found.total]),
+        ("week", figures.weeks),
+        ("agent", figures.agents),
+        ("role", figures.roles),
+        ("workflow", figures.workflows),
+        ("", [figures.total]),
     )
     for title, rows_of in groups:
         table = [[title, *HEAD], *map(_cells, rows_of)]
-        widths = [max(len(row[place]) for row in table) + 2 for place in range(len(table[0]))]
+        widths = [max(len(row[column]) for row in table) + 2 for column in range(len(table[0]))]
         for number, row in enumerate(table):
             text = "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
             console.print(Text(text, "dim" if number == 0 else ""), soft_wrap=True)
-    console.print(f"{counted(found.total.calls, 'call')} in {counted(found.total.runs, 'run')}", soft_wrap=True)
+    console.print(f"{counted(figures.total.calls, 'call')} in {counted(figures.total.runs, 'run')}", soft_wrap=True)
 
 
-def _cells(one: "Total") -> list[str]:
-    per = f"{one.met_per_usd:g}" if one.met_per_usd is not None else ""
-    cost = spent(one.usd, "computed" if one.is_estimated else "")
-    used = tokens(one.tokens, estimated=one.has_estimated_tokens)
-    proven, met = f"{one.proven}/{one.runs}", f"{one.met}/{one.requirements}"
-    return [line(one.name, 40), proven, met, false_claims(one), used, cost, per]
+def _cells(total: "Total") -> list[str]:
+    per = f"{total.met_per_usd:g}" if total.met_per_usd is not None else ""
+    cost = spent(total.usd, "computed" if total.is_estimated else "")
+    used = tokens(total.tokens, estimated=total.has_estimated_tokens)
+    proven, met = f"{total.proven}/{total.runs}", f"{total.met}/{total.requirements}"
+    return [line(total.name, 40), proven, met, false_claims(total), used, cost, per]
 
 
-def false_claims(one: "Total") -> str:
-    """The share of false claims, such as `3/40 (8%)`; "" if nobody claimed anything."""
-    return f"{one.fell}/{one.claims} ({one.false_share:.0%})" if one.false_share is not None else ""
+def false_claims(total: "Total") -> str:
+    """The share of false claims, such as `3/40 (8%)`; "" if no call claimed to be done."""
+    return f"{total.fell}/{total.claims} ({total.false_share:.0%})" if total.false_share is not None else ""

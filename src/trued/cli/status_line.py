@@ -14,12 +14,12 @@ LONGEST = 400  # maximum length of one styled piece of a line, in characters; lo
 
 def status_lines(seen: Progress) -> list[Text]:
     """What the workflow is working on now; nothing for workflows without a view of their own."""
-    return [_status_text(one) for one in seen.view.status(seen.calls, running=seen.state == "running")]
+    return [_status_text(pieces) for pieces in seen.view.status(seen.calls, running=seen.state == "running")]
 
 
 def planned(seen: Progress) -> list[Text]:
     """What a planned run will build, in its workflow's terms; nothing for workflows without a view of their own."""
-    return [_status_text(one) for one in seen.view.planned()]
+    return [_status_text(pieces) for pieces in seen.view.planned()]
 
 
 def ending(seen: Progress) -> Iterator[Text]:

@@ -19,7 +19,7 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.command()
 def comment(
-    words: Annotated[
+    arguments: Annotated[
         list[str] | None,
         typer.Argument(metavar="[RUN] [TEXT]", show_default=False, help="The run, and what you want to say."),
     ] = None,
@@ -43,42 +43,41 @@ def comment(
     """
     from trued.engine.comments import record_comment
 
-    said = words or []
-    if len(said) > 2:
+    parts = arguments or []
+    if len(parts) > 2:
         raise BadInput("the text has to be one argument", then='trued comment RUN "what you want to say"')
     with open_store() as store:
-        is_run = len(said) == 1 and any(one.id == said[0] for one in store.journal.runs())
-        record = selected_run(store, said[0] if is_run or len(said) == 2 else None)
-        if not said or is_run:
+        is_run = len(parts) == 1 and any(run.id == parts[0] for run in store.journal.runs())
+        record = selected_run(store, parts[0] if is_run or len(parts) == 2 else None)
+        if not parts or is_run:
             if to or now:
                 raise BadInput("the text is missing", then=f'trued comment {record.id} "what you want to say"')
-            found, driven = store.journal.comments(record.id), True
+            comments, driven = store.journal.comments(record.id), True
         else:
             outside_agents("comment")
-            found = [record_comment(store, record, said[-1], who=whoami(), to=to, now=now)]
+            comments = [record_comment(store, record, parts[-1], who=whoami(), to=to, now=now)]
             driven = bool(store.journal.driver(record.id))
     if as_json:
-        print_json([one.model_dump(mode="json") for one in found])
+        print_json([entry.model_dump(mode="json") for entry in comments])
         return
-    for one in found:
-        out().print(Text(_comment_line(one)), soft_wrap=True)
-    if not found:
+    for entry in comments:
+        out().print(Text(_comment_line(entry)), soft_wrap=True)
+    if not comments:
         hint(f'no comments yet: trued comment {record.id} "…"')
     if not driven:
         hint(f"the agents get it when the run continues: trued resume {record.id}")
 
 
-def _comment_line(one: Comment) -> str:
-    whom = f" ({one.stops} is stopped)" if one.stops and not one.given else ""
-    given = "; ".join(dict.fromkeys(each.call for each in one.given)) or "nobody yet"
-    return (
-        f"{one.id}. {line(one.who)} to {line(one.to) or 'every role'}{whom}: {line(one.text)} [given to: {line(given)}]"
-    )
+def _comment_line(comment: Comment) -> str:
+    whom = f" ({comment.stops} is stopped)" if comment.stops and not comment.given else ""
+    receivers = "; ".join(dict.fromkeys(delivery.call for delivery in comment.given)) or "nobody yet"
+    head = f"{comment.id}. {line(comment.who)} to {line(comment.to) or 'every role'}{whom}"
+    return f"{head}: {line(comment.text)} [given to: {line(receivers)}]"
 
 
 @app.command()
 def limit(
-    words: Annotated[
+    arguments: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[RUN] [WHAT=AMOUNT]...",
@@ -93,27 +92,27 @@ def limit(
     A working run applies the new limits before its next call. A call in progress keeps what it has reserved.
     The journal records your name.
     """
-    given = [one for one in words or () if "=" in one]
-    names = [one for one in words or () if "=" not in one]
+    assignments = [argument for argument in arguments or () if "=" in argument]
+    names = [argument for argument in arguments or () if "=" not in argument]
     with open_store() as store:
         record = selected_run(store, names[0] if names else None)
         steps: list[LimitStep] = []
-        if given:
+        if assignments:
             outside_agents("limit")
-            steps = change_limits(store, record, parse_limits(given, "limit"), whoami())
+            steps = change_limits(store, record, parse_limits(assignments, "limit"), whoami())
         rows, driven = _rows(store, record), bool(store.journal.driver(record.id))
     if as_json:
-        changed = [{**one.model_dump(), "raised": one.is_higher} for one in steps]
+        changed = [{**step.model_dump(), "raised": step.is_higher} for step in steps]
         print_json({"run": record.id, "limits": rows, "changed": changed})
         return
-    for one in steps:
-        before = f"{one.before:,g}" if one.before else "no limit"
-        out().print(Text(f"{record.id}: {_limit_name(one.scope, one.what)}: {before} → {one.to:,g}"), soft_wrap=True)
-    for row in () if given else rows:
+    for step in steps:
+        before = f"{step.before:,g}" if step.before else "no limit"
+        out().print(Text(f"{record.id}: {_limit_name(step.scope, step.what)}: {before} → {step.to:,g}"), soft_wrap=True)
+    for row in () if assignments else rows:
         out().print(Text(f"{_limit_name(row['scope'], row['what'])} {row['limit']:,g}"), soft_wrap=True)
-    if not given and not rows:
+    if not assignments and not rows:
         hint(f"run {record.id} has no limit; set one: trued limit {record.id} usd=5")
-    elif given:
+    elif assignments:
         hint("it applies from the next call on" if driven else f"it applies when you resume: trued resume {record.id}")
 
 
@@ -124,7 +123,7 @@ def _limit_name(scope: str, what: str) -> str:
 def _rows(store: RunStore, record: RunRecord) -> list[dict[str, Any]]:
     """Every limit in force: its scope, what it limits, and the amount."""
     limits = limits_in_force(store, record.id)
-    parts: dict[str, Limit] = {"": limits, **{one: getattr(limits, one) for one in PARTS}, **limits.roles}
+    parts: dict[str, Limit] = {"": limits, **{name: getattr(limits, name) for name in PARTS}, **limits.roles}
     rows = [
         {"scope": scope, "what": what, "limit": most}
         for scope, part in parts.items()

@@ -17,8 +17,8 @@ from trued.cli.terminal import err, hint, out, print_json
 from trued.engine.pending import waits
 from trued.engine.run_store import RunStore
 from trued.model import Contract, ExamplesCheck, Grade, Requirement, RunRecord
-from trued.reporting.views import as_seen, run_data
 from trued.reporting.views.notes import sort_notes
+from trued.reporting.views.run_rows import as_seen, run_data
 from trued.support.plurals import counted
 from trued.support.visible_text import visible
 
@@ -30,13 +30,13 @@ ASKING = ("waiting", "running", "queued", "interrupted", "limited")
 
 def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     """Print a run's result, as JSON or as lines, and the next steps."""
-    contract, found = store.contract(record.id), run_ledger(store, record)
+    contract, ledger_data = store.contract(record.id), run_ledger(store, record)
     if as_json:
         agreed: dict[str, Any] = {}
         if record.state == "planned" and contract:
             estimate = _estimate(store, record).data
             agreed = {"contract": contract_data(store, record, contract), "estimate": estimate}
-        print_json({**run_as_json(store, record), "requirements": found["requirements"], **agreed})
+        print_json({**run_as_json(store, record), "requirements": ledger_data["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(store, record, contract)
         _work_lines(store, record)
@@ -48,19 +48,19 @@ def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
         # imported here, because it loads all event kinds, which `ledger` does not need
         from trued.reporting.views.progress import Progress
 
-        seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, found)
+        seen, end = Progress(store.journal.events(record.id), record.workflow), run_end(store, record, ledger_data)
         console = out()
-        own = list(ending(seen))
-        first = wrapped(headline(end, usage="" if own else usage(seen)), "", 2, console)
-        for text in (*first, *own, *result_lines(end, console)):
+        workflow_lines = list(ending(seen))
+        first = wrapped(headline(end, usage="" if workflow_lines else usage(seen)), "", 2, console)
+        for text in (*first, *workflow_lines, *result_lines(end, console)):
             console.print(text, soft_wrap=True)
-    advise(store, record, found)
+    advise(store, record, ledger_data)
 
 
 def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
-    """The data of `show RUN --json` and `watch --json`. A run that ends with `--json` prints it, too, with its
-    requirements. What comes from the record, events and questions is in `run_data`; here are added: what was spent,
-    limits, pictures, what waits for a person, approvals and comments."""
+    """Return the data that `show --json` and `watch --json` print: `run_data` (from the record, the events and the
+    questions), what was spent, limits, pictures, what waits for a person, approvals and comments. A run that ends with
+    `--json` prints the same data and its requirements."""
     from trued.engine.limits import limits_in_force
     from trued.engine.spending import total_spent
 
@@ -70,13 +70,13 @@ def run_as_json(store: RunStore, record: RunRecord) -> dict[str, Any]:
         mode="json", include={"usd", "tokens", "calls", "time", "feature", "task", "roles"}
     )
     now = as_seen(record, journal)
-    found = run_data(now, journal.events(record.id), journal.questions(record.id))
+    run_facts = run_data(now, journal.events(record.id), journal.questions(record.id))
     pictures = [picture for row in run_ledger(store, record)["requirements"] for picture in row["pictures"]]
-    waiting = [one.model_dump(mode="json") for one in waits(store, now)]
-    decisions = [one.model_dump(mode="json") for one in store.approvals(record.id)]
-    comments = [one.model_dump(mode="json") for one in journal.comments(record.id)]
+    waiting = [wait.model_dump(mode="json") for wait in waits(store, now)]
+    decisions = [approval.model_dump(mode="json") for approval in store.approvals(record.id)]
+    comments = [comment.model_dump(mode="json") for comment in journal.comments(record.id)]
     people = {"waits": waiting, "approvals": decisions, "comments": comments}
-    return {**found, "spent": used, "limits": limits, "pictures": pictures, **people}
+    return {**run_facts, "spent": used, "limits": limits, "pictures": pictures, **people}
 
 
 def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
@@ -88,19 +88,21 @@ def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     from trued.model import RunLimits
 
     if limits_in_force(store, record.id) != RunLimits():
-        yield from (Text(f"used by {line(one)}", "dim") for one in spending_lines(store, record.id))
+        yield from (Text(f"used by {line(usage)}", "dim") for usage in spending_lines(store, record.id))
 
 
-def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:
+def ledger_lines(
+    record: RunRecord, ledger_data: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED
+) -> None:
     """Print every requirement with grade and reason, then notes, then the run in one line."""
-    console, rows = out(), found["requirements"]
+    console, rows = out(), ledger_data["requirements"]
     width = min(32, max((len(line(row["id"])) for row in rows), default=0))
     for row in rows:
         text = Text.assemble(
             (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
-    notes = sort_notes(found)
+    notes = sort_notes(ledger_data)
     for row in rows:
         for note in notes.about.get(row["id"], ()):
             console.print(Text(f"{'':<12}{line(row['id']):<{width}}  {line(note)}", "dim"), soft_wrap=True)
@@ -109,14 +111,16 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
             console.print(Text(f"{label:<12}{line(note)}", "dim"), soft_wrap=True)
     if accept.is_lowered_bar:
         console.print(Text(f"--accept {accept}: a requirement counts as met if it is {accept} or better", "yellow"))
-    console.print(headline(RunEnd(record, found, accept=accept), state), soft_wrap=True)
+    console.print(headline(RunEnd(record, ledger_data, accept=accept), state), soft_wrap=True)
 
 
 def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
     """The run in one line: state, grade, how much is met, where the work is, and what it took."""
-    record, found, state = end.record, end.found, state or end.record.state
-    number = len(found["requirements"])
-    grade = (found["grade"], GRADES.get(found["grade"], "")) if number else ("no contract is sealed yet", "")
+    record, ledger_data, state = end.record, end.ledger, state or end.record.state
+    number = len(ledger_data["requirements"])
+    grade = (
+        (ledger_data["grade"], GRADES.get(ledger_data["grade"], "")) if number else ("no contract is sealed yet", "")
+    )
     met = f"{end.met} of {counted(number, 'requirement')} met, " if number else ""
     return Text.assemble(
         (record.id, "bold"),
@@ -128,32 +132,32 @@ def headline(end: RunEnd, state: str = "", *, usage: str = "") -> Text:
     )
 
 
-def run_end(store: RunStore, record: RunRecord, found: dict[str, Any]) -> RunEnd:
+def run_end(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> RunEnd:
     """The data for the end screen of a run that has ended or halted."""
     verdict = store.final_verdict(record.id)
     now = as_seen(record, store.journal)
     findings = (*verdict.remarks, *verdict.objections) if verdict else ()
     return RunEnd(
         record,
-        found,
+        ledger_data,
         waits(store, now) if now.state in ASKING else [],
         store.contract(record.id),
-        store.accepted(record.id) if found["requirements"] else Grade.ATTESTED,
-        tuple(dict.fromkeys(one.what for one in findings)),
+        store.accepted(record.id) if ledger_data["requirements"] else Grade.ATTESTED,
+        tuple(dict.fromkeys(finding.what for finding in findings)),
     )
 
 
 def _branch_text(record: RunRecord) -> str:
     """Where the work is. The branch may not be at the recorded commit: the engine moves no branch that the user has
     checked out, and a killed engine may have moved it without recording that."""
-    there = branch_at(record)
-    head = newest(record, there)
+    tip = branch_at(record)
+    head = newest(record, tip)
     if head in ("", record.base):
         return f"branch {record.branch} has no commit yet"
-    if there == head:
+    if tip == head:
         return f"branch {record.branch} at {head[:10]}"
-    at = f"is at {there[:10]}" if there else "is not here"
-    return f"work at {head[:10]}, branch {record.branch} {at}"
+    position = f"is at {tip[:10]}" if tip else "is not here"
+    return f"work at {head[:10]}, branch {record.branch} {position}"
 
 
 def contract_lines(
@@ -161,8 +165,8 @@ def contract_lines(
 ) -> None:
     """Print the contract, for a person to read before money is spent or before they approve it."""
     console = console or out()
-    for one in contract.requirements:
-        for text in _requirement(one, cases=cases):
+    for requirement in contract.requirements:
+        for text in _requirement(requirement, cases=cases):
             console.print(text, soft_wrap=True)
     for term in _terms(contract, cases=cases):
         console.print(Text(line(term)), soft_wrap=True)
@@ -188,15 +192,15 @@ def _work_lines(store: RunStore, record: RunRecord) -> None:
 
     for text in planned(Progress(store.journal.events(record.id), record.workflow)):
         out().print(text, soft_wrap=True)
-    if place := editable_copy(store, record):
-        out().print(Text(f"  all of it: {place} (your edits there are read when the work starts)"), soft_wrap=True)
+    if path := editable_copy(store, record):
+        out().print(Text(f"  all of it: {path} (your edits there are read when the work starts)"), soft_wrap=True)
 
 
 def _estimate_lines(store: RunStore, record: RunRecord) -> None:
     """Print the estimate of calls, cost and time."""
-    found = _estimate(store, record)
-    out().print(Text.assemble(("estimate: ", ""), (line(found.sentence), "bold")), soft_wrap=True)
-    for remark in found.remarks:
+    estimate = _estimate(store, record)
+    out().print(Text.assemble(("estimate: ", ""), (line(estimate.sentence), "bold")), soft_wrap=True)
+    for remark in estimate.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)
 
 
@@ -204,63 +208,66 @@ def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
     """What applies to the whole contract: interface, server, authors of the cases, caps, notes."""
     if contract.interface:
         yield "interface (visible to every agent):"
-        yield from (f"  {visible(one)}" for one in contract.interface)
+        yield from (f"  {visible(entry)}" for entry in contract.interface)
     if contract.serve:
         yield f"server: {visible(' '.join(contract.serve.command))} (port in {contract.serve.port_env})"
     if contract.unserved:
         yield f"pages are not checked: {contract.unserved}"
-    for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
-        alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
+    for author in {author.model_dump_json(): author for author in contract.authors.values()}.values():
+        agreed = ", ".join(author.agreed)
+        alike = f"; confirmed independently by {agreed}, without seeing the expected results" if agreed else ""
         stands = "" if author.independent else ": graded `examined` at most until you approve"
         yield f"cases by {author.role} ({author.agent}){alike}{stands}"
     for name, caps in contract.caps.items():
         yield from (f"{name} is graded `examined` at most until you approve: {why}" for why in caps)
     if cases:
-        yield from (f"note: {one}" for one in contract.undecided)
+        yield from (f"note: {note}" for note in contract.undecided)
 
 
-def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
-    where = f"  ({line(one.source)})" if str(one.source) else ""
-    yield Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}")
-    if one.covers:
-        yield Text(f"  covers {line(', '.join(one.covers))}")
-    if one.keep:
+def _requirement(requirement: Requirement, *, cases: bool) -> Iterator[Text]:
+    where = f"  ({line(requirement.source)})" if str(requirement.source) else ""
+    yield Text.assemble((line(requirement.id), "bold"), f"{where}\n  {line(requirement.text)}")
+    if requirement.covers:
+        yield Text(f"  covers {line(', '.join(requirement.covers))}")
+    if requirement.keep:
         yield Text("  keep: existing tests decide")
-    if one.supersedes:
-        yield Text(f"  supersedes {line(', '.join(one.supersedes))}")
-    if one.proposed:
-        yield Text(f"  an agent proposes that it supersedes {line(', '.join(one.proposed))}: unproven until you agree")
-    if one.aside:
-        yield Text(f"  {line(one.aside)}: unproven until you agree")
-    for lost in one.lost:
+    if requirement.supersedes:
+        yield Text(f"  supersedes {line(', '.join(requirement.supersedes))}")
+    if requirement.proposed:
+        yield Text(
+            f"  an agent proposes that it supersedes {line(', '.join(requirement.proposed))}: unproven until you agree"
+        )
+    if requirement.aside:
+        yield Text(f"  {line(requirement.aside)}: unproven until you agree")
+    for lost in requirement.lost:
         shown = f"{counted(lost.number, 'case')} of {visible(lost.entry)} for “{visible(lost.clause)}”"
         yield Text(f"  {shown} withdrawn or disclosed, not replaced: unproven until you agree")
-    if one.parts:
-        yield Text(f"  takes the lowest grade of {line(', '.join(one.parts))}")
-    if not one.checks and not one.parts:
+    if requirement.parts:
+        yield Text(f"  takes the lowest grade of {line(', '.join(requirement.parts))}")
+    if not requirement.checks and not requirement.parts:
         yield Text("  no check of its own", style="dim")
-    for check in one.checks:
+    for check in requirement.checks:
         yield from (Text(f"  {text}", style="dim") for text in check_lines(check, cases=cases))
 
 
 def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:
     """The contract as JSON: requirements with number and kind of their checks, without the cases."""
     numbers = {
-        one.id: [
+        requirement.id: [
             {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}
-            for check in one.checks
+            for check in requirement.checks
         ]
-        for one in contract.requirements
+        for requirement in contract.requirements
     }
     rows = [
         {
-            "id": one.id,
-            "text": one.text,
-            "source": str(one.source),
-            "covers": list(one.covers),
-            "checks": numbers[one.id],
+            "id": requirement.id,
+            "text": requirement.text,
+            "source": str(requirement.source),
+            "covers": list(requirement.covers),
+            "checks": numbers[requirement.id],
         }
-        for one in contract.requirements
+        for requirement in contract.requirements
     ]
     agents = store.stored_inputs(record.id)["settings"].get("agents", {})
     served = {"serve": list(contract.serve.command) if contract.serve else [], "unserved": contract.unserved}
@@ -268,11 +275,11 @@ def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dic
     return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
 
 
-def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
+def advise(store: RunStore, record: RunRecord, ledger_data: dict[str, Any]) -> None:
     """Print what needs a person, each thing with its command, and the next steps, which depend on the run's state."""
     from trued.engine.continuations import continuations  # imported here, because only the end of a run needs it
 
-    name, end, console = record.id, run_end(store, record, found), err()
+    name, end, console = record.id, run_end(store, record, ledger_data), err()
     state = as_seen(record, store.journal).state
     needs = end.needs()
     judged = store.final_verdict(name) is not None and state in ("waiting", "done", "not proven", "unjudged")

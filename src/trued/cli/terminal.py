@@ -9,10 +9,13 @@ import sys
 import termios
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trued.errors import BadInput, StateFailed
+import typer
+
+from trued.errors import BadInput, Interrupted, StateFailed
 from trued.inputs.settings.folders import state_folder
 from trued.model import Question
 from trued.support.plain_text import plain, plain_line
@@ -73,6 +76,16 @@ def hint(sentence: str) -> None:
     from rich.text import Text
 
     err().print(Text(plain(sentence), style="dim"))
+
+
+@contextlib.contextmanager
+def exit_on_interrupt(sentence: str) -> Iterator[None]:
+    """On Ctrl-C, print the sentence and exit with the code for an interruption."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        hint(sentence)
+        raise typer.Exit(Interrupted.code) from None
 
 
 def keep_traceback(error: BaseException) -> str:
@@ -158,7 +171,7 @@ async def ask_person(question: Question) -> tuple[str, str, str] | None:
         answer = answer or default
         if not question.options and answer:
             return (answer, "", whoami())
-        fitting = [one for one in question.options if answer and one.startswith(answer.lower())]
+        fitting = [option for option in question.options if answer and option.startswith(answer.lower())]
         if len(fitting) == 1:
             break
         options = f"with {', '.join(question.options)}" if question.options else "in your own words"

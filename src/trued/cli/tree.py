@@ -41,25 +41,25 @@ def scope_lines(
     now: float,
     *,
     called: str = "",
-    goes_on: bool = False,
+    continued: bool = False,
     doing: Callable[[str], str] = lambda _: "",
 ) -> list[Text]:
     """A scope's name and its rows, indented below it; rows without a scope are not indented.
 
-    `called`: the scope's title. `goes_on`: earlier rows of this scope were printed before. `doing`: gives the current
+    `called`: the scope's title. `continued`: earlier rows of this scope were printed before. `doing`: gives the current
     activity of a running call's agent, by the call's key.
     """
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
     for head in lines:
-        head.append("" if goes_on or not called else f"  {line(called, 70)}", "not bold")
-        head.append(" (continued)" if goes_on else "")
+        head.append("" if continued or not called else f"  {line(called, 70)}", "not bold")
+        head.append(" (continued)" if continued else "")
     rows = list(rows)
     width = max((len(line(label_of(row.key))) for row in rows if isinstance(row, Call)), default=0)
     for row in rows:
-        lines += [Text("  " if named else "") + one for one in row_lines(row, now, min(width, WIDEST))]
-        if isinstance(row, Call) and row.state == "running" and (words := line(doing(row.key), ACTIVITY)):
-            lines.append(Text(f"{'  ' if named else ''}    {words}", "dim"))
+        lines += [Text("  " if named else "") + text for text in row_lines(row, now, min(width, WIDEST))]
+        if isinstance(row, Call) and row.state == "running" and (activity := line(doing(row.key), ACTIVITY)):
+            lines.append(Text(f"{'  ' if named else ''}    {activity}", "dim"))
     return lines
 
 
@@ -108,7 +108,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
 
 def _unmet_lines(checks: Checks) -> list[Text]:
     """The requirements that are not met, with the reason."""
-    unmet = [one for one in checks.grades if one[1] and not Grade(one[1]).is_met()]
+    unmet = [judged for judged in checks.grades if judged[1] and not Grade(judged[1]).is_met()]
     return [
         Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
         for name, grade, why in unmet
@@ -125,7 +125,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         else "",
         tokens(used, estimated=estimated),
         spent(seen.cost_usd, seen.cost),
-        *(f"{line(kind, 20)} {one.used:.0f}% of its {window(one)} window" for kind, one in seen.quotas.items()),
+        *(f"{line(kind, 20)} {quota.used:.0f}% of its {window(quota)} window" for kind, quota in seen.quotas.items()),
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""
@@ -142,7 +142,7 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     now = now or time.time()
     if seen.question:
         return f"waiting for you: {sentences_line(seen.question[1], 200)}"
-    names = [_awaited_text(one, now) for one in seen.at_work]
+    names = [_awaited_text(row, now) for row in seen.at_work]
     if not names and seen.state == "running":
         names = ["the engine's checks" if seen.calls else "the engine, which first runs every check on the base"]
     return (
@@ -152,9 +152,9 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     )
 
 
-def _awaited_text(one: Call | Checks, now: float) -> str:
-    if not isinstance(one, Call):
+def _awaited_text(row: Call | Checks, now: float) -> str:
+    if not isinstance(row, Call):
         return "the engine's checks"
-    if one.waits_until > now:
-        return f"{label_of(one.key)}, from {until(one.waits_until, now)}: {one.waits_for}"
-    return f"{label_of(one.key)} ({duration(now - one.began)})"
+    if row.waits_until > now:
+        return f"{label_of(row.key)}, from {until(row.waits_until, now)}: {row.waits_for}"
+    return f"{label_of(row.key)} ({duration(now - row.began)})"

@@ -16,7 +16,7 @@ from trued.cli.context import AsJson, check_writable, top_of
 from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
-from trued.cli.verdict import VerifyProgress, advice, verdict_lines
+from trued.cli.verification_lines import VerifyProgress, advice, verdict_lines
 from trued.engine.last_verification import LastVerification, save_verification
 from trued.engine.signals import stop_on_signals
 from trued.engine.verification_log import VerificationLog, VerificationRecord
@@ -24,7 +24,7 @@ from trued.errors import BadInput
 from trued.inputs.settings.folders import user_config
 from trued.inputs.settings.loader import load_settings
 from trued.model import Grade
-from trued.reporting.views.verdict import Verification, verification_data
+from trued.reporting.views.verification import Verification, verification_data
 from trued.support import atomic_files
 
 if TYPE_CHECKING:  # at run time, only the functions that need it import it: help stays quick without it
@@ -106,7 +106,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     3: nothing failed, but it is not proven. 6: could not judge.
     """
     if receipt is not None and not receipt.is_file():
-        raise BadInput(f"there is no receipt {receipt}", then=f"to check a branch or commit, write --head {receipt}")
+        raise BadInput(f"there is no receipt {receipt}", then=f"to check a branch or commit, use --head {receipt}")
     if receipt is not None:
         decided = {"--base": base, "--requirements": requirements, "--accept": accept, "--quick": quick}
         outputs = {"--junit": junit, "--markdown": markdown, "--receipt": keep_receipt, "--why": why}
@@ -127,15 +127,15 @@ def verify(  # noqa: PLR0913 - one parameter per option
 
 
 def _refuse_without_effect(options: Mapping[str, object], where: str) -> None:
-    """Refuse the first of these options that is given. Whoever gives an option believes that it was obeyed."""
-    if given := [flag for flag, value in options.items() if value]:
-        raise BadInput(f"{given[0]} has no effect {where}", then=f"leave out {given[0]}")
+    """Refuse the first of these options that is given. An option that is silently ignored would mislead."""
+    if ineffective := [flag for flag, value in options.items() if value]:
+        raise BadInput(f"{ineffective[0]} has no effect {where}", then=f"leave out {ineffective[0]}")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedReceipt:
     """A receipt to check. With its bundle, its statement is proven again in a clone, and in the sandbox that the
-    options name; the user's settings do not lower it for somebody else's commands."""
+    options name; the user's settings do not lower it for commands written by others."""
 
     path: Path
     bundle: Path | None
@@ -186,36 +186,40 @@ def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
     began = time.time()
     with VerifyProgress() as progress:
         done = asyncio.run(_run_verification(request, progress))
-    one = Verification(done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done))
-    save_verification(home(), _last_verification(request, done, one))
-    VerificationLog(home()).add(_verification_record(request, done, one, began))
-    _write_outputs(one, outputs)
+    verification = Verification(
+        done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done)
+    )
+    save_verification(home(), _last_verification(request, done, verification))
+    VerificationLog(home()).add(_verification_record(request, done, verification, began))
+    _write_outputs(verification, outputs)
     if outputs.receipt or outputs.bundle:
         from trued.engine.receipts import ReceiptRequest, write_receipt
 
-        asked = request.requirements_file
-        keeping = ReceiptRequest(receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=asked)
+        requirements_file = request.requirements_file
+        keeping = ReceiptRequest(
+            receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=requirements_file
+        )
         asyncio.run(write_receipt(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
     if outputs.as_json:
-        print_json(verification_data(one))
+        print_json(verification_data(verification))
     elif outputs.why:
-        explain(one, outputs.why)
+        explain(verification, outputs.why)
     elif STDOUT not in (outputs.markdown, outputs.junit):
-        verdict_lines(one, done.places[1].name)
-        for sentence in advice(one):
+        verdict_lines(verification, done.places[1].name)
+        for sentence in advice(verification):
             hint(sentence)
-    return one.code
+    return verification.code
 
 
-def _write_outputs(one: Verification, outputs: VerdictOutputs) -> None:
+def _write_outputs(verification: Verification, outputs: VerdictOutputs) -> None:
     from trued.reporting.views.junit import junit
     from trued.reporting.views.markdown import markdown
 
     for path, render in ((outputs.junit, junit), (outputs.markdown, markdown)):
         if path == STDOUT:
-            print(render(one), end="")
+            print(render(verification), end="")
         elif path is not None:
-            atomic_files.write(path, render(one), sync=False)
+            atomic_files.write(path, render(verification), sync=False)
 
 
 async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) -> "VerifyResult":
@@ -225,7 +229,7 @@ async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) 
         return await verify_commits(request, home=home(), environ=os.environ, tell=progress.show)
 
 
-def _check_receipt(one: CheckedReceipt, *, as_json: bool) -> int:
+def _check_receipt(receipt: CheckedReceipt, *, as_json: bool) -> int:
     """Check a receipt, print the result, and return the exit code."""
 
     from trued.engine.receipts import check_receipt
@@ -233,34 +237,34 @@ def _check_receipt(one: CheckedReceipt, *, as_json: bool) -> int:
     async def check_again() -> "ReceiptCheck":
         with stop_on_signals():
             return await check_receipt(
-                one.path,
-                bundle=one.bundle,
-                repository=one.repository,
-                key=one.key,
-                sandbox=one.sandbox,
-                allow_unsandboxed=one.allow_unsandboxed,
+                receipt.path,
+                bundle=receipt.bundle,
+                repository=receipt.repository,
+                key=receipt.key,
+                sandbox=receipt.sandbox,
+                allow_unsandboxed=receipt.allow_unsandboxed,
                 home=home(),
                 tell=progress.show,
             )
 
     with VerifyProgress() as progress:
-        found = asyncio.run(check_again())
+        result = asyncio.run(check_again())
     if as_json:
-        print_json(found.data())
+        print_json(result.data())
     else:
-        for sentence in found.said:
+        for sentence in result.said:
             out().print(Text(line(sentence)), soft_wrap=True)
-    return found.code
+    return result.code
 
 
 def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
     """The command that reproduces the verdict: a short one for this repository if both commits are in it; otherwise one
     with full paths, which works anywhere."""
     base, head = done.places
-    here = base == head == top_of(request.here)
-    sides = ("", "") if here else (f"{base}@", f"{head}@")
+    is_here = base == head == top_of(request.here)
+    sides = ("", "") if is_here else (f"{base}@", f"{head}@")
     file = request.requirements_file
-    words = [
+    command = [
         "trued",
         "verify",
         "--base",
@@ -268,16 +272,16 @@ def _reproduce_command(request: "VerifyRequest", done: "VerifyResult") -> str:
         "--head",
         f"{sides[1]}{done.verdict.commit}",
     ]
-    words += ["--requirements", str(file if here else file.absolute())] if file else []
-    words += ["--accept", str(request.accept)] if request.accept is not Grade.ATTESTED else []
-    words += ["--sandbox", request.sandbox] if request.sandbox != "auto" else []
-    words += ["--allow-unsandboxed"] if request.allow_unsandboxed else []
-    words += ["--quick"] if request.quick else []
-    return shlex.join(words)
+    command += ["--requirements", str(file if is_here else file.absolute())] if file else []
+    command += ["--accept", str(request.accept)] if request.accept is not Grade.ATTESTED else []
+    command += ["--sandbox", request.sandbox] if request.sandbox != "auto" else []
+    command += ["--allow-unsandboxed"] if request.allow_unsandboxed else []
+    command += ["--quick"] if request.quick else []
+    return shlex.join(command)
 
 
 def _verification_record(
-    request: "VerifyRequest", done: "VerifyResult", one: Verification, began: float
+    request: "VerifyRequest", done: "VerifyResult", verification: Verification, began: float
 ) -> VerificationRecord:
     rows = done.verdict.requirements
     return VerificationRecord(
@@ -288,7 +292,7 @@ def _verification_record(
         head=done.verdict.commit,
         state=done.outcome.state,
         grade=done.outcome.grade,
-        code=one.code,
+        code=verification.code,
         met=sum(row.grade.is_met(request.accept) for row in rows),
         requirements=len(rows),
         accept=request.accept,
@@ -297,12 +301,12 @@ def _verification_record(
     )
 
 
-def _last_verification(request: "VerifyRequest", done: "VerifyResult", one: Verification) -> LastVerification:
+def _last_verification(request: "VerifyRequest", done: "VerifyResult", verification: Verification) -> LastVerification:
     return LastVerification(
         at=time.time(),
         places=tuple(map(str, done.places)),
         requirements_file=str(request.requirements_file or ""),
-        reproduce=one.reproduce,
+        reproduce=verification.reproduce,
         accept=request.accept,
         contract=done.contract,
         verdict=done.verdict,

@@ -35,8 +35,8 @@ def hub_in_use() -> str:
 @contextmanager
 def stored_workers() -> "Iterator[Any]":
     """Open the hub's records of its workers."""
-    with load_hub("workers").opened_workers(hub_in_use()) as found:
-        yield found
+    with load_hub("workers").opened_workers(hub_in_use()) as workers:
+        yield workers
 
 
 @group.callback()
@@ -88,13 +88,13 @@ def worker(  # noqa: PLR0913  a flag is a parameter
         return
     outside_agents("worker")
     address, hub = hub_in_use(), load_hub("worker")
-    kinds = tuple(one.strip() for one in agents.split(",") if one.strip())
+    kinds = tuple(kind.strip() for kind in agents.split(",") if kind.strip())
     if not kinds:
         raise BadInput("the agents that this worker may run are not named", then="pass --agents claude,codex")
-    if (programs := [one for one in kinds if one in hub.PROGRAMS]) and not allow_programs:
+    if (programs := [kind for kind in kinds if kind in hub.PROGRAMS]) and not allow_programs:
         what = f"with {programs[0]}, everyone who may start runs can run any program on this machine"
         raise BadInput(what, then="add --allow-programs if you trust all of them")
-    levels = tuple(choose_level(one, allow_unsandboxed=True) for one in sandbox or ["auto"])
+    levels = tuple(choose_level(level, allow_unsandboxed=True) for level in sandbox or ["auto"])
     offer = hub.Offer(
         name=name or os.uname().nodename,
         queue=queue,
@@ -114,16 +114,18 @@ def worker(  # noqa: PLR0913  a flag is a parameter
 def ls(as_json: AsJson = False) -> None:
     """List the workers: their state, what they may run, and the runs that they drive."""
     with stored_workers() as workers:
-        found = workers.stored()
+        stored = workers.stored()
     if as_json:
-        print_json([one.as_data() for one in found])
+        print_json([record.as_data() for record in stored])
         return
-    if not found:
+    if not stored:
         hint("no worker has joined this hub yet: trued worker --name NAME --agents AGENT,…")
-    for one in found:
-        drives = f"drives {', '.join(one.drives)}" if one.drives else "drives nothing"
-        may = f"{', '.join(one.agents)}; {', '.join(one.levels)}; at most {counted(one.runs, 'run')}"
-        out().print(Text(f"{one.name}  {one.state}  {one.queue}  {drives}  ({may}; {one.host})"), soft_wrap=True)
+    for record in stored:
+        drives = f"drives {', '.join(record.drives)}" if record.drives else "drives nothing"
+        may = f"{', '.join(record.agents)}; {', '.join(record.levels)}; at most {counted(record.runs, 'run')}"
+        out().print(
+            Text(f"{record.name}  {record.state}  {record.queue}  {drives}  ({may}; {record.host})"), soft_wrap=True
+        )
 
 
 @group.command()

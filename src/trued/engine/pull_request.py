@@ -24,7 +24,7 @@ from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import is_success
 from trued.protocols import Forge, ForgePullRequest
 from trued.support import atomic_files
-from trued.support.money import MARKS
+from trued.support.money import MARKS, least_certain
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.landing import TargetBranch
 from trued.workspace.git.workspace import GitWorkspace
@@ -156,7 +156,6 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
     for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
         own = [one for one in answers if (one.role, one.agent) == (role, agent)]
         used = [one.tokens for one in own]
-        marks = [MARKS.get(one.cost, "") for one in own]
         estimated = any(one.estimated for one in used)
         yield RoleSpending(
             role=role,
@@ -167,7 +166,7 @@ def spending_by_role(events: Sequence[Event]) -> Iterator[RoleSpending]:
             cached=sum(one.cached for one in used),
             peak=max((one.peak for one in used), default=0),
             usd=sum(one.cost_usd for one in own),
-            mark="≤" if "≤" in marks else "~" if "~" in marks or estimated else "",
+            mark=MARKS.get(least_certain(one.cost for one in own)) or ("~" if estimated else ""),
         )
 
 

@@ -8,6 +8,7 @@ from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.model.step_keys import feature_scope
 from trued.support.durations import duration
+from trued.support.money import MARKS, least_certain
 from trued.support.plurals import counted
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def total_spent(rows: "list[Spend]") -> "Amount":
 
 def _spent(whose: str, rows: "list[Spend]", limit: Limit) -> str:
     used = total_spent(rows)
-    how = {row.cost for row in rows}
-    mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
+    mark = MARKS.get(least_certain(row.cost for row in rows), "")
     parts = [
         f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else "")
         if used.usd or limit.usd

@@ -35,12 +35,12 @@ from trued.reporting.html.gather import all_approvals, documents_of
 from trued.reporting.html.material import CheckRun, Material, ProofSummary, Proved
 from trued.reporting.html.notices import WARNINGS
 from trued.reporting.html.pictures import reader as artifacts
-from trued.reporting.views import all_as_seen, as_seen
 from trued.reporting.views.claims import CallEnd, DoneClaim, done_claims
-from trued.reporting.views.comparison import of as compare
+from trued.reporting.views.comparison import comparison_data as compare
 from trued.reporting.views.event_kinds import EventHead, typed
 from trued.reporting.views.history import accepted_grades, grades_with_approvals, history, met_of
 from trued.reporting.views.progress import Progress
+from trued.reporting.views.run_rows import all_as_seen, as_seen
 from trued.reporting.views.stats import HistoryFilter, Stats, add_up
 from trued.workflows.view import WorkflowView, view_of
 

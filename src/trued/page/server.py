@@ -42,7 +42,7 @@ from trued.page.render import document, missing
 from trued.page.run_notifications import RunNotifications
 from trued.page.sessions import CODE_S, Sessions
 from trued.page.view import PageView
-from trued.reporting.notifications import notifications
+from trued.reporting.notifications.notification import notifications
 from trued.support.foreign_json import parse_json
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def descendants(root: int) -> set[int]:
         below = [pid for pid in children.get(front.pop(), []) if pid not in below_root]
         below_root.update(below)
         front += below
-    return {pid for pid in below_root if _alive(pid)}
+    return {pid for pid in below_root if is_alive(pid)}
 
 
 def likely_descendants(root: int) -> set[int]:
@@ -227,6 +227,7 @@ def _stat(pid: int) -> tuple[str, int, str] | None:
     return (fields[0].decode(), int(fields[1]), fields[19].decode()) if len(fields) > 19 else None
 
 
-def _alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether the process exists and has not ended. A zombie has ended."""
     stat = _stat(pid)
     return stat is not None and stat[0] not in "ZX"

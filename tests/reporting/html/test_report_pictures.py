@@ -12,7 +12,7 @@ from trued.reporting.html.material import Material
 from trued.reporting.html.page import page
 from trued.reporting.html.pictures import MOST_BYTES
 from trued.reporting.html.render import rendered
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 
 PNG, ZIP = b"\x89PNG before", b"PK recording"
 HASHES = {"a" * 64: PNG, "b" * 64: b"\x89PNG after", "c" * 64: ZIP}

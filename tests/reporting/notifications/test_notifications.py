@@ -22,7 +22,7 @@ from trued.model.events.people import QuestionAsked
 from trued.model.events.proof import GradedRequirement, VerdictReached
 from trued.model.events.run import RunEnded
 from trued.model.settings import NotifySettings, WebhookSettings
-from trued.reporting.notifications import notifications
+from trued.reporting.notifications.notification import notifications
 from trued.reporting.notifications.notifier import Notifier
 from trued.reporting.notifications.webhook import post, webhook_secret
 

@@ -27,7 +27,7 @@ from trued.proof.verdict.conclusion import conclude
 from trued.reporting.views.cases import failed_case
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
-from trued.reporting.views.verdict import Verification, ran_by, reasons_sentence, short_source, verification_data
+from trued.reporting.views.verification import Verification, ran_by, reasons_sentence, short_source, verification_data
 from trued.support.markdown_escape import code_block, escaped
 
 CHECK = ExamplesCheck(cases=(CallCase(call="tiny:double", args=(21,), returns=42),))

@@ -13,7 +13,7 @@ from trued.cli.live import LiveTree
 from trued.cli.summary import advise
 from trued.model import Event
 from trued.model.events.run import RunBegan, WorkingTreeDirty
-from trued.reporting.views import ledger
+from trued.reporting.views.ledger import ledger
 
 
 @pytest.mark.spec("DAY-12")

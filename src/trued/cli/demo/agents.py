@@ -98,7 +98,7 @@ def purple_team_a(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def purple_team_b(order: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Reads the work, finds no fault and fixes nothing: a reviewer's opinion is only a claim, too."""
+    """Reads the work, finds no fault and fixes nothing: a reviewer's opinion is also only a claim."""
     chunk = begin(order)
     time.sleep(OTHERWISE)
     name = {"1A": "textkit/slug.py", "1B": "textkit/count.py", "2A": "textkit/__main__.py"}[chunk]
@@ -120,5 +120,5 @@ def begin(order: dict[str, Any]) -> str:
     order["usage"](
         tokens_in=len(order["brief"]) // 4, tokens_out=120, peak=len(order["brief"]) // 4 + 120, estimated=True
     )
-    found = re.match(r"chunk (\w+)/", order["key"])
-    return found[1] if found else ""
+    match = re.match(r"chunk (\w+)/", order["key"])
+    return match[1] if match else ""

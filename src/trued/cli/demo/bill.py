@@ -42,7 +42,7 @@ def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
 
 def bill_entries(path: Path) -> list[tuple[str, str]]:
     """The agent processes that started, read from one spool file: a random id and the call's key for each."""
-    found = []
+    entries = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:
             text = str(json.loads(line).get("text", ""))
@@ -50,5 +50,5 @@ def bill_entries(path: Path) -> list[tuple[str, str]]:
             continue  # the agent is still writing this line
         if text.startswith("bill "):
             _, number, key = text.split(" ", 2)
-            found.append((number, key))
-    return found
+            entries.append((number, key))
+    return entries

@@ -52,20 +52,20 @@ class Narrator:
         row.add_row(start, text)
         self._print(row)
 
-    def event(self, at: float, who: str, what: str, style: str = "") -> None:
+    def event(self, seconds: float, who: str, what: str, style: str = "") -> None:
         text = plain(what)
         if not self._console.is_terminal:
-            self._print(Text(f"  {at:5.1f} s  {who:<7}{text}"))
+            self._print(Text(f"  {seconds:5.1f} s  {who:<7}{text}"))
             return
         row = Table.grid()  # wrapped lines of a long sentence are indented to where the sentence begins
         row.add_column(width=11)
         row.add_column(width=7)
         row.add_column()
-        row.add_row(Text(f"  {at:5.1f} s", "dim"), Text(who, "bold"), Text(text, style))
+        row.add_row(Text(f"  {seconds:5.1f} s", "dim"), Text(who, "bold"), Text(text, style))
         self._print(row)
 
-    def _print(self, one: Text | Table, *, whole: bool = False) -> None:
-        self._console.print(one, soft_wrap=whole or None)
+    def _print(self, renderable: Text | Table, *, whole: bool = False) -> None:
+        self._console.print(renderable, soft_wrap=whole or None)
         self._stream.flush()
 
 
@@ -80,8 +80,8 @@ def event_row(event: Event) -> tuple[str, str, str] | None:
         case call.CallAnswered() as answer:
             return _display_name(answer.role), f"failed: {answer.why}", "red"
         case proof.CheckSealed() as sealed if sealed.serves:
-            found = [f"{number} {WORDS.get(kind, kind)}" for kind, number in sealed.cases.items()]
-            return "engine", f"{', '.join(sealed.serves)}: {', '.join(found)}", ""
+            outcomes = [f"{number} {WORDS.get(kind, kind)}" for kind, number in sealed.cases.items()]
+            return "engine", f"{', '.join(sealed.serves)}: {', '.join(outcomes)}", ""
         case proof.RequirementJudged() as judged:
             text = f"{judged.requirement} is {judged.grade}: {'; '.join(judged.why)}"
             return "engine", text, GRADES.get(judged.grade, "yellow")

@@ -41,22 +41,22 @@ class DemoPlace:
     def report(self) -> Path:
         return self.folder / "report.html"
 
-    def trued(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "trued", *words]
+    def trued(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "trued", *arguments]
 
 
 def create_place(keep: Path | None, environ: Mapping[str, str]) -> DemoPlace:
     """Write and commit the demo's files. Neither reads nor changes files of the user."""
     folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
-    kept = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
-    own = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
-    place = DemoPlace(folder, {**kept, **NO_CONFIG, **own})
+    inherited = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
+    private = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    place = DemoPlace(folder, {**inherited, **NO_CONFIG, **private})
     shutil.copytree(HERE / "files", place.repository, ignore=shutil.ignore_patterns("__pycache__"))
     place.requirements.parent.mkdir()
     shutil.copy(HERE / "requirements.yaml", place.requirements)
     shutil.copy(HERE / "agents.py", place.agents)
-    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "feat: squeeze white space")):
-        _git(place, *AUTHOR, *words)
+    for arguments in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "feat: squeeze white space")):
+        _git(place, *AUTHOR, *arguments)
     return place
 
 
@@ -71,8 +71,8 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
-def _git(place: DemoPlace, *words: str) -> None:
-    command = ["git", "-C", str(place.repository), *words]
+def _git(place: DemoPlace, *arguments: str) -> None:
+    command = ["git", "-C", str(place.repository), *arguments]
     try:
         subprocess.run(command, env=dict(place.environ), check=True, capture_output=True, text=True, timeout=60)
     except FileNotFoundError as error:

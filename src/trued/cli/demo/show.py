@@ -1,6 +1,5 @@
 """Plays the demo with real `trued` processes, one of which is really killed."""
 
-import os
 import shutil
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from trued.model import Event, Grade, Verdict
 from trued.model.events.call import CallAsked, CallStarted
 from trued.model.events.proof import RequirementJudged
 from trued.support.hashing import folder_name
+from trued.support.processes import is_alive
 
 LOOK_S = 0.05
 TIME_LIMIT_S = 900.0  # far more than a slow, busy machine needs; ends a demo that hangs
@@ -87,8 +87,8 @@ class Demo:
         )
 
     def _run_and_kill(self) -> bool:
-        words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
-        child = self._start(*words, "--agent", f"scripted:{self.place.agents}")
+        arguments = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
+        child = self._start(*arguments, "--agent", f"scripted:{self.place.agents}")
         for event in self._events(child):
             self._narrate_event(event)
             if event.key == VICTIM and (started := CallStarted.read(event)):
@@ -104,9 +104,9 @@ class Demo:
         self.narrator.command(f"kill -9 {child.pid}")
         child.kill()
         code = child.wait()
-        lives = _is_alive(supervisor)
-        goes_on = "; the agent keeps working" if lives else ""
-        self.narrator.print_text(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
+        lives = is_alive(supervisor)
+        continued = "; the agent keeps working" if lives else ""
+        self.narrator.print_text(f"The engine is dead (signal {-code}){continued}.", "bold red")
         return code == -signal.SIGKILL and self.store.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
@@ -140,10 +140,10 @@ class Demo:
 
     # -- processes and journal -----------------------------------------------------------------------------------------
 
-    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
         with (self.place.folder / "output.txt").open("ab") as output:
             return subprocess.Popen(
-                self.place.trued(*words),
+                self.place.trued(*arguments),
                 cwd=self.place.repository,
                 env=dict(self.place.environ),
                 stdin=subprocess.DEVNULL,
@@ -156,7 +156,7 @@ class Demo:
         try:
             while True:
                 over = child.poll() is not None
-                self.run = self.run or next((one.id for one in self.store.journal.runs()), "")
+                self.run = self.run or next((run.id for run in self.store.journal.runs()), "")
                 for event in self.store.journal.events(self.run, after=self.seen) if self.run else ():
                     self.seen = event.id
                     yield event
@@ -209,13 +209,13 @@ class Demo:
             grade=journal.run(self.run).grade,
         )
 
-    def _show_command_output(self, *words: str) -> None:
-        self.narrator.command(f"trued {' '.join(words)}")
-        self.narrator.output(self._output(*words))
+    def _show_command_output(self, *arguments: str) -> None:
+        self.narrator.command(f"trued {' '.join(arguments)}")
+        self.narrator.output(self._output(*arguments))
 
-    def _output(self, *words: str) -> str:
+    def _output(self, *arguments: str) -> str:
         done = subprocess.run(
-            self.place.trued(*words),
+            self.place.trued(*arguments),
             cwd=self.place.repository,
             env=dict(self.place.environ),
             capture_output=True,
@@ -224,7 +224,7 @@ class Demo:
             check=False,
         )
         if done.returncode:
-            raise Failed(f"`trued {' '.join(words)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+            raise Failed(f"`trued {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
         return done.stdout
 
     def _last_words(self) -> str:
@@ -246,11 +246,3 @@ def _tampering_commands(place: DemoPlace) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
     yield f"sed -i 's/^HONEST_AFTER_REFUTATION = True/HONEST_AFTER_REFUTATION = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return pid > 0

@@ -59,8 +59,8 @@ class Text:
 
     @classmethod
     def of(cls, text: str, most: int) -> "Text":
-        kept, left_out = cut(text, most)
-        return cls(kept, len(text), left_out)
+        shown, left_out = cut(text, most)
+        return cls(shown, len(text), left_out)
 
 
 NOTHING = Text("", 0, 0)
@@ -152,28 +152,30 @@ def calls(
         by_key[event.key].append(event)
     rows = [row for row in material.progress.calls if row.asked]
     every = [
-        known[place]
-        if place < len(known) and _has_stayed(known[place], row) and row.key not in by_key
-        else _reported_call(material, row, by_key.get(row.key, ()), f"call-{place + 1}" if texts else "")
-        for place, row in enumerate(rows)
+        known[position]
+        if position < len(known) and _has_stayed(known[position], row) and row.key not in by_key
+        else _reported_call(material, row, by_key.get(row.key, ()), f"call-{position + 1}" if texts else "")
+        for position, row in enumerate(rows)
     ]
     judged = known if is_judged else ()  # without a new verdict, nothing can refute the claims of these calls
-    fresh = [one for place, one in enumerate(every) if place >= len(judged) or one is not judged[place]]
+    fresh = [call for position, call in enumerate(every) if position >= len(judged) or call is not judged[position]]
     fell = _refutations(fresh, material.proofs) if fresh else {}
     changed = {
-        one.key: replace(one, refuted=fell.get(one.key, "")) for one in fresh if fell.get(one.key, "") != one.refuted
+        call.key: replace(call, refuted=fell.get(call.key, ""))
+        for call in fresh
+        if fell.get(call.key, "") != call.refuted
     }
-    every = [changed.get(one.key, one) for one in every] if changed else every
+    every = [changed.get(call.key, call) for call in every] if changed else every
     if not texts:
         return tuple(every)
     number = max(1, min(SHOWN, len(every)))
     room, lines = min(LONGEST, max(SHORTEST, TRANSCRIPTS // number)), max(FEWEST_LINES, LINES // max(1, len(every)))
-    shown = {one.key for one in sorted(every, key=_weight)[:SHOWN]}
+    shown = {call.key for call in sorted(every, key=_weight)[:SHOWN]}
     return tuple(
-        _with_texts(material, one, by_key.get(one.key, ()), room, lines)
-        if one.key in shown
-        else replace(one, is_shown=False)
-        for one in every
+        _with_texts(material, call, by_key.get(call.key, ()), room, lines)
+        if call.key in shown
+        else replace(call, is_shown=False)
+        for call in every
     )
 
 
@@ -185,7 +187,7 @@ def _has_stayed(call: ReportedCall, row: Call) -> bool:
 def _weight(call: ReportedCall) -> tuple[int, float]:
     """Sort key by what readers look for first: refuted claims, failures, running calls, crashes; then the newest."""
     looked_for = (bool(call.refuted), call.state == "failed", call.state == "at work", bool(call.incidents))
-    return next((place for place, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
+    return next((rank for rank, is_so in enumerate(looked_for) if is_so), len(looked_for)), -call.began
 
 
 def _reported_call(material: Material, row: Call, events: Sequence[Event], anchor: str) -> ReportedCall:
@@ -222,7 +224,7 @@ def _with_texts(material: Material, call: ReportedCall, events: Sequence[Event],
     examiner's call gets none of them before the run has ended."""
     if call.held_back:
         return call
-    briefs = [one.brief for event in events if (one := CallAsked.read(event))]
+    briefs = [request.brief for event in events if (request := CallAsked.read(event))]
     wanted = min(lines, max(FEWEST_LINES, room // 400))
     spooled, reply = material.spool(call.key, wanted), (call.answer.reply if call.answer else None) or {}
     transcript = tuple(_transcript(events, spooled, room // 5))
@@ -250,7 +252,11 @@ def _waits(events: Sequence[Event], ended: float, *, held_back: bool) -> Iterato
 def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
     """The events of the engine and of the agent, by time, each cut to `room` characters (but at least 200)."""
     shown_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
-    lines = [TranscriptLine(one.at, one.kind, _event_text(one)) for one in events if one.kind not in shown_elsewhere]
+    lines = [
+        TranscriptLine(event.at, event.kind, _event_text(event))
+        for event in events
+        if event.kind not in shown_elsewhere
+    ]
     for row in spooled.events:
         rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
         lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), facts_line(rest)))
@@ -270,6 +276,6 @@ def _event_text(stored: Event) -> str:
 
 def _refutations(every: Sequence[ReportedCall], proofs: Sequence[ProofSummary]) -> dict[str, str]:
     """Key of a call that claimed to be done → the requirements that the engine's next check of this work refuted."""
-    verdicts = (VerdictFact(one.key, one.at, one.grades) for one in proofs if not is_landing(one.key))
+    verdicts = (VerdictFact(proof.key, proof.at, proof.grades) for proof in proofs if not is_landing(proof.key))
     claims = done_claims((CallEnd.of(call.row) for call in every), verdicts)
-    return {one.key: ", ".join(one.refuted) for one in claims if one.refuted}
+    return {claim.key: ", ".join(claim.refuted) for claim in claims if claim.refuted}

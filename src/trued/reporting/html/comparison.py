@@ -41,15 +41,15 @@ HEADS = ("proven", ALIKE, "gaps found", "rounds", "calls", "tokens", "peak conte
 
 def compared(data: Mapping[str, Any]) -> Compared:
     """The comparison, from the data that `compare --json` prints."""
-    rows = [(one["id"], tuple(one["grades"])) for one in data["requirements"]]
+    rows = [(row["id"], tuple(row["grades"])) for row in data["requirements"]]
     alike = bool(data["asked_alike"]) and not data["same_contract"]
-    heads = tuple(one for one in HEADS if one != ALIKE or alike)
+    heads = tuple(head for head in HEADS if head != ALIKE or alike)
     return Compared(
         name=data["id"],
         title=cut(data["title"], 200)[0],
         base=data["base"] if data["same_base"] else "",
         heads=heads,
-        columns=tuple(_column(one, heads) for one in data["runs"]),
+        columns=tuple(_column(run, heads) for run in data["runs"]),
         requirements=tuple(rows),
         notes=(*_peaks(data["runs"]), *data["notes"]),
     )
@@ -83,5 +83,5 @@ def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for run in runs:
         roles = run["peak"]["roles"]
         if len(roles) > 1:
-            each = ", ".join(f"{role} {amount(peak)}" for role, peak in roles.items())
-            yield f"peak context in {run['name']}: {each}"
+            peaks = ", ".join(f"{role} {amount(peak)}" for role, peak in roles.items())
+            yield f"peak context in {run['name']}: {peaks}"

@@ -22,17 +22,17 @@ def papers(record: RunRecord) -> dict[str, str]:
         for name in (ask_git(record.repository, *between, *workflow.documents) or b"").split(b"\0")
         if name
     ]
-    kept = sorted((name for name in names if not name.endswith(".gitkeep")), key=_sort_key)
-    return texts(record, kept[:MOST])
+    documents = sorted((name for name in names if not name.endswith(".gitkeep")), key=_sort_key)
+    return texts(record, documents[:MOST])
 
 
 def _sort_key(name: str) -> tuple[int, str]:
     """Sort key: overviews come before the documents of single agents."""
     last = len(FIRST) + ("/memory/" in name)
-    return next((place for place, end in enumerate(FIRST) if name.endswith(f"/{end}")), last), name
+    return next((position for position, end in enumerate(FIRST) if name.endswith(f"/{end}")), last), name
 
 
 def texts(record: RunRecord, names: Iterable[str]) -> dict[str, str]:
     """Name → text of these files at the run's head, read without git filters and hooks."""
-    found = {name: ask_git(record.repository, "cat-file", "blob", f"{record.head}:{name}") for name in names}
-    return {name: text.decode(errors="replace")[:LENGTH] for name, text in found.items() if text is not None}
+    contents = {name: ask_git(record.repository, "cat-file", "blob", f"{record.head}:{name}") for name in names}
+    return {name: text.decode(errors="replace")[:LENGTH] for name, text in contents.items() if text is not None}

@@ -9,14 +9,14 @@ from typing import Any
 from trued.support.money import money
 
 
-def moment(at: float) -> str:
-    if at <= 0:
+def moment(timestamp: float) -> str:
+    if timestamp <= 0:
         return ""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def clock(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S") if at > 0 else ""
+def clock(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%H:%M:%S") if timestamp > 0 else ""
 
 
 def amount(number: int) -> str:
@@ -30,8 +30,8 @@ def cost(usd: float, mark: str = "") -> str:
     return f"{mark}{money(usd)}" if usd else "not reported"
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    return f"{amount(number)} {one if number == 1 else many or one + 's'}"
+def counted(number: int, singular: str, plural: str = "") -> str:
+    return f"{amount(number)} {singular if number == 1 else plural or singular + 's'}"
 
 
 def short(commit: str) -> str:
@@ -44,7 +44,7 @@ def cut(text: str, length: int) -> tuple[str, int]:
 
 
 def facts_line(data: Mapping[str, Any]) -> str:
-    """All fields with a value in one line; of a record with nothing but a text, only the text."""
+    """Return all fields that have a value, in one line. If the only field is a text, return the text."""
     if set(data) == {"text"}:
         return str(data["text"])
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
@@ -58,13 +58,13 @@ def agent_name(agent: str) -> str:
 
 
 def agent_names(agents: Iterable[str]) -> dict[str, str]:
-    """Agent → its name. Equal names get their folder, too; if they are still equal, the full name is used."""
+    """Agent → its name. Equal names also get their folder; if they are still equal, the full name is used."""
     every = list(dict.fromkeys(agents))
-    found = {one: agent_name(one) for one in every}
+    names = {agent: agent_name(agent) for agent in every}
     for longer in (_with_folder, str):
-        often = Counter(found.values())
-        found = {one: name if often[name] == 1 else longer(one) for one, name in found.items()}
-    return found
+        often = Counter(names.values())
+        names = {agent: name if often[name] == 1 else longer(agent) for agent, name in names.items()}
+    return names
 
 
 def _with_folder(agent: str) -> str:

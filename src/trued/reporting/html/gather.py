@@ -15,7 +15,8 @@ from trued.proof.hashes import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
-from trued.reporting.views import as_seen, comparison
+from trued.reporting.views.comparison import comparison_data
+from trued.reporting.views.run_rows import as_seen
 from trued.support.foreign_json import parse_json
 
 DOCUMENTS = 12
@@ -47,16 +48,16 @@ def gather(store: RunStore, run_id: str) -> Material:
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
         now=time.time(),
-        compared=comparison.of(store, among) if among else None,
+        compared=comparison_data(store, among) if among else None,
     )
 
 
 def all_approvals(store: RunStore, run_id: str) -> Iterator[Approval]:
     """All decisions of people. A decision that no longer applies says why in `stale`."""
-    standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
-    for one in store.journal.approvals(run_id):
-        later = one.model_copy(update={"stale": "replaced by a later decision, or made about other work"})
-        yield standing.get((one.requirement, one.at), later)
+    standing = {(approval.requirement, approval.at): approval for approval in store.approvals(run_id)}
+    for approval in store.journal.approvals(run_id):
+        later = approval.model_copy(update={"stale": "replaced by a later decision, or made about other work"})
+        yield standing.get((approval.requirement, approval.at), later)
 
 
 def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
@@ -76,16 +77,16 @@ def documents_of(record: RunRecord, folder: Path, goal: Goal) -> dict[str, str]:
 
 def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
     """The documents on the branch, and the live copies of documents that are not on the branch."""
-    own = papers(record)
-    yield from own.items()
+    on_branch = papers(record)
+    yield from on_branch.items()
     for name, text in _documents(folder):
-        if not any(each.endswith(f"/{name}") for each in own):
+        if not any(path.endswith(f"/{name}") for path in on_branch):
             yield name, text
 
 
 def _documents(folder: Path) -> Iterator[tuple[str, str]]:
-    there = folder.rglob("*") if folder.is_dir() else ()
-    files = sorted(path for path in there if path.is_file() and path.suffix.lower() not in PICTURES)
+    entries = folder.rglob("*") if folder.is_dir() else ()
+    files = sorted(path for path in entries if path.is_file() and path.suffix.lower() not in PICTURES)
     for path in files[:DOCUMENTS]:
         yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8", errors="replace")
 
@@ -102,13 +103,13 @@ def spooled(folder: Path, key: str, lines: int) -> Spooled:
     """The newest lines of the event files that the attempts of one call left."""
     events: list[dict[str, Any]] = []
     unread = 0
-    found = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]
-    for path in found:
+    event_files = [path for _, attempt in attempts_of(folder, key) if (path := attempt / "events.jsonl").exists()]
+    for path in event_files:
         with path.open("rb") as file:
             unread += _skip_lines(file, path.stat().st_size - READ)
-            events += [one for line in file.read().splitlines() if (one := _event(line))]
-    kept = events[-lines:]
-    return Spooled(tuple(kept), len(events) - len(kept), unread, str(found[-1].parent) if found else "")
+            events += [event for line in file.read().splitlines() if (event := _event(line))]
+    newest = events[-lines:]
+    return Spooled(tuple(newest), len(events) - len(newest), unread, str(event_files[-1].parent) if event_files else "")
 
 
 def _skip_lines(file: IO[bytes], least: int) -> int:

@@ -24,10 +24,10 @@ from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material, Proved
 from trued.reporting.html.pictures import Album, Figure
 from trued.reporting.views.cases import CaseNumbers, case_numbers, in_order
+from trued.reporting.views.ledger import NOT_CHECKED_YET, not_judged_yet
 
 OUTPUTS = 600_000  # the most characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300  # room for one output, in characters: the most, and the least
-NOT_JUDGED = ("no work has been checked for it yet",)
 SHOWN = 200  # at most this many cases or test ids of one piece of evidence are shown
 MOST_ROWS = 1_000  # room for rows of this many met and twice as many unmet requirements; unmet ones may use all of it
 # Room for evidence, in HTML elements: the most, and the least. A browser lays out a page of 30,000 elements without a
@@ -97,7 +97,7 @@ class LedgerRow:
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # who wrote or approved the cases
-    guard: bool = False  # the row of the base's own tests, which are no requirement and have no grade
+    guard: bool = False  # the row of the base's own tests, which are not a requirement and have no grade
     base_left_out: int = 0
     in_brief: str = ""  # its evidence in one line, if there was no room for more
 
@@ -111,7 +111,7 @@ class Ledger:
 
     @property
     def in_brief(self) -> int:
-        return sum(1 for one in self.every if one.in_brief)
+        return sum(1 for row in self.every if row.in_brief)
 
 
 @dataclass(frozen=True)
@@ -132,59 +132,61 @@ class LedgerLine:
 def lines(material: Material) -> list[LedgerLine]:
     """Every requirement: unmet ones first, and among these the worst grade first."""
     accept = material.settings.accept
-    found = [
+    rows = [
         LedgerLine(
-            id=one.id,
-            text=cut(one.text, 1000)[0],
-            source=one.source,
-            grade=str(one.grade),
-            why=one.why,
-            lacks=one.lacks,
-            met=_is_met(one, accept),
-            guard=_is_guard(one),
-            judged=one.why != NOT_JUDGED,
+            id=judged.id,
+            text=cut(judged.text, 1000)[0],
+            source=judged.source,
+            grade=str(judged.grade),
+            why=judged.why,
+            lacks=judged.lacks,
+            met=_is_met(judged, accept),
+            guard=_is_guard(judged),
+            judged=judged.why != NOT_CHECKED_YET,
         )
-        for one in _judgements(material)
+        for judged in _judgements(material)
     ]
-    return sorted(found, key=lambda one: (one.met, 0 if one.met else Grade(one.grade).rank))
+    return sorted(rows, key=lambda row: (row.met, 0 if row.met else Grade(row.grade).rank))
 
 
 def row_of(material: Material, name: str) -> LedgerRow | None:
     """One requirement with all its evidence; None if no requirement has this name."""
-    sealed = {one.id: one for one in material.contract.every} if material.contract else {}
-    found = next((one for one in _judgements(material) if one.id == name), None)
-    return _Proofs(material, 1).row(found, sealed.get(name), "evidence") if found else None
+    sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
+    judged = next((judgement for judgement in _judgements(material) if judgement.id == name), None)
+    return _Proofs(material, 1).row(judged, sealed.get(name), "evidence") if judged else None
 
 
 def ledger(material: Material) -> Ledger:
     """Every requirement with its evidence, in the order of the contract. If there is not enough room, unmet
     requirements come first, and others have their evidence in one line or are left out."""
     accept, every = material.settings.accept, _judgements(material)
-    sealed = {one.id: one for one in material.contract.every} if material.contract else {}
-    is_met = {one.id: _is_met(one, accept) for one in every}
-    by_weight = sorted(every, key=lambda one: is_met[one.id])  # unmet ones first; otherwise the order of the contract
+    sealed = {requirement.id: requirement for requirement in material.contract.every} if material.contract else {}
+    is_met = {judged.id: _is_met(judged, accept) for judged in every}
+    by_weight = sorted(
+        every, key=lambda judged: is_met[judged.id]
+    )  # unmet ones first; otherwise the order of the contract
     met = sum(is_met.values())
-    kept = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
-    proofs, places = _Proofs(material, len(kept)), {one.id: number for number, one in enumerate(every, 1)}
-    found = Ledger(
-        tuple(proofs.row(one, sealed.get(one.id), f"requirement-{places[one.id]}") for one in kept),
-        len(every) - len(kept),
+    shown = by_weight[: min(MOST_ROWS, met) + min(2 * MOST_ROWS, len(every) - met)]
+    proofs, places = _Proofs(material, len(shown)), {judged.id: number for number, judged in enumerate(every, 1)}
+    result = Ledger(
+        tuple(proofs.row(judged, sealed.get(judged.id), f"requirement-{places[judged.id]}") for judged in shown),
+        len(every) - len(shown),
     )
-    if found.in_brief or found.left_out:
-        return found
-    return Ledger(tuple(sorted(found.every, key=lambda one: places[one.id])))
+    if result.in_brief or result.left_out:
+        return result
+    return Ledger(tuple(sorted(result.every, key=lambda row: places[row.id])))
 
 
 def grades(material: Material) -> Counter[str]:
     """How many requirements have each grade, whether or not there is room for their rows."""
-    return Counter(str(one.grade) for one in _judgements(material) if not _is_guard(one))
+    return Counter(str(judged.grade) for judged in _judgements(material) if not _is_guard(judged))
 
 
 def _judgements(material: Material) -> list[Judged]:
     contract, verdict = material.contract, material.verdict
-    sealed = {one.id: one for one in contract.every} if contract else {}
-    judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
-    return [judged.get(name) or _not_judged_yet(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
+    sealed = {requirement.id: requirement for requirement in contract.every} if contract else {}
+    judged = {row.id: row for row in (*verdict.requirements, *verdict.suites)} if verdict else {}
+    return [judged.get(name) or not_judged_yet(sealed[name]) for name in dict.fromkeys([*judged, *sealed])]
 
 
 def _is_met(judged: Judged, accept: Grade) -> bool:
@@ -195,15 +197,10 @@ def _is_guard(judged: Judged) -> bool:
     return judged.id.startswith(EXISTING_TESTS)
 
 
-def _not_judged_yet(sealed: Requirement) -> Judged:
-    source = str(sealed.source)
-    return Judged(id=sealed.id, text=sealed.text, source=source, grade=Grade.UNPROVEN, why=NOT_JUDGED, holds=False)
-
-
 def checks_of(requirement: Requirement) -> str:
     """How many checks of which kind: `3 cases, 1 tests check`."""
-    kinds = Counter(one.kind for one in requirement.checks)
-    cases = sum(len(one.cases) for one in requirement.checks if isinstance(one, ExamplesCheck))
+    kinds = Counter(check.kind for check in requirement.checks)
+    cases = sum(len(check.cases) for check in requirement.checks if isinstance(check, ExamplesCheck))
     named = [
         counted(cases, "case") if kind == "examples" else counted(number, f"{kind} check")
         for kind, number in kinds.items()
@@ -218,8 +215,8 @@ class _Proofs:
         contract = material.contract
         self._left = max(LEAST_EVIDENCE, EVIDENCE - OF_A_ROW * rows)
         self._album, self._base = Album(material), dict[str, list[Evidence]]()
-        for one in contract.base_facts if contract else ():
-            self._base.setdefault(one.requirement, []).append(one)
+        for fact in contract.base_facts if contract else ():
+            self._base.setdefault(fact.requirement, []).append(fact)
         self._stages: dict[str, list[tuple[Proved, Judged, list[Evidence]]]] = {}
         number = 0
         for proved in material.history:
@@ -239,7 +236,7 @@ class _Proofs:
         numbers = case_numbers((*base, *(fact for _, _, facts in stages for fact in facts)))
         newest = self._stage(*stages[-1], numbers) if stages else None
         before = self._trials(base, numbers)
-        older = [self._stage(*one, numbers) for one in reversed(stages[:-1])]
+        older = [self._stage(*stage, numbers) for stage in reversed(stages[:-1])]
         every = tuple(reversed([newest, *older])) if newest else ()
         return LedgerRow(
             id=judged.id,
@@ -258,7 +255,7 @@ class _Proofs:
             rests_on=judged.rests_on,
             guard=_is_guard(judged),
             base_left_out=len(base) - len(before),
-            in_brief="" if before or any(one.trials for one in every) else _evidence_line(base, stages),
+            in_brief="" if before or any(stage.trials for stage in every) else _evidence_line(base, stages),
         )
 
     def _stage(self, proved: Proved, judged: Judged, facts: Sequence[Evidence], numbers: CaseNumbers) -> VerdictStage:
@@ -269,11 +266,11 @@ class _Proofs:
 
     def _trials(self, facts: Sequence[Evidence], numbers: CaseNumbers) -> tuple[Trial, ...]:
         """All of this evidence as trials; none if there is no room for all of it, because half a proof is useless."""
-        size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(one.tried)) for one in facts)
+        size = sum(OF_A_TRIAL + OF_A_CASE * min(SHOWN, len(fact.tried)) for fact in facts)
         if size > self._left:
             return ()
         self._left -= size
-        return tuple(self._trial_maker.trial(one, numbers) for one in facts)
+        return tuple(self._trial_maker.trial(fact, numbers) for fact in facts)
 
 
 def _evidence_line(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judged, list[Evidence]]]) -> str:
@@ -285,13 +282,13 @@ def _evidence_line(base: Sequence[Evidence], stages: Sequence[tuple[Proved, Judg
 
 
 def _outcomes(facts: Sequence[Evidence]) -> str:
-    found = Counter(_counts(one) for one in facts)
-    return ", ".join(f"{number} × {counts}" if number > 1 else counts for counts, number in found.items())
+    tally = Counter(_counts(fact) for fact in facts)
+    return ", ".join(f"{number} × {counts}" if number > 1 else counts for counts, number in tally.items())
 
 
-def _counts(one: Evidence) -> str:
-    counts = Counter(tried.outcome for tried in one.tried)
-    return ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(one.exit_code)
+def _counts(fact: Evidence) -> str:
+    counts = Counter(tried.outcome for tried in fact.tried)
+    return ", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(fact.exit_code)
 
 
 class _TrialMaker:
@@ -310,64 +307,64 @@ class _TrialMaker:
         }
         self._words: dict[str, dict[str, str]] = {}  # check → case → its description
 
-    def trial(self, one: Evidence, numbers: CaseNumbers) -> Trial:
-        seen = one.shown(over=self._ended)
-        hidden = seen is not one
-        counts = Counter(tried.outcome for tried in one.tried)
-        good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
-        shown = [] if hidden else in_order(one, numbers)[:SHOWN]
+    def trial(self, fact: Evidence, numbers: CaseNumbers) -> Trial:
+        seen = fact.shown(over=self._ended)
+        hidden = seen is not fact
+        counts = Counter(tried.outcome for tried in fact.tried)
+        good = not fact.why_void and bool(fact.tried or fact.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
+        shown = [] if hidden else in_order(fact, numbers)[:SHOWN]
         return Trial(
-            id=one.id,
-            side=one.side,
-            turn=one.turn,
-            kind=one.kind,
-            counts=_counts(one),
+            id=fact.id,
+            side=fact.side,
+            turn=fact.turn,
+            kind=fact.kind,
+            counts=_counts(fact),
             good=good,
             void=seen.why_void,
-            held_out=one.held_out,
+            held_out=fact.held_out,
             facts=tuple(_facts(seen)),
-            cases=tuple(self._case(one, tried) for tried in shown),
-            cases_left_out=0 if hidden else len(one.tried) - len(shown),
-            output=Text.of("" if hidden else one.output, self._room),
-            seconds=one.seconds,
-            when=one.began,
+            cases=tuple(self._case(fact, tried) for tried in shown),
+            cases_left_out=0 if hidden else len(fact.tried) - len(shown),
+            output=Text.of("" if hidden else fact.output, self._room),
+            seconds=fact.seconds,
+            when=fact.began,
         )
 
-    def _case(self, one: Evidence, tried: Tried) -> ShownCase:
-        if one.check not in self._words:
+    def _case(self, fact: Evidence, tried: Tried) -> ShownCase:
+        if fact.check not in self._words:
             # imported here, because only shown cases need it
             from trued.proof.checks.examples import case_id, case_in_words
 
-            cases = enumerate(self._checks[one.check].cases) if one.check in self._checks else ()
-            self._words[one.check] = {
-                case_id(place): f"{case_in_words(case)}{_expected_output(case)}" for place, case in cases
+            cases = enumerate(self._checks[fact.check].cases) if fact.check in self._checks else ()
+            self._words[fact.check] = {
+                case_id(position): f"{case_in_words(case)}{_expected_output(case)}" for position, case in cases
             }
-        words = self._words[one.check].get(tried.id, "")
+        description = self._words[fact.check].get(tried.id, "")
         did = tried.detail or tried.kind
-        return ShownCase(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
+        return ShownCase(tried.id, cut(description, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
 
 
 def _exit(code: int | None) -> str:
     return "ended by the engine" if code is None else f"exit code {code}"
 
 
-def _facts(one: Evidence) -> Iterator[tuple[str, str]]:
-    yield "command", one.command
-    if one.output == HELD_BACK != one.command:
+def _facts(fact: Evidence) -> Iterator[tuple[str, str]]:
+    yield "command", fact.command
+    if fact.output == HELD_BACK != fact.command:
         yield "cases and output", HELD_BACK
-    yield "commit", one.commit
-    yield "tree", one.tree
-    yield "interpreter", one.interpreter
-    yield "isolation", one.isolation
-    if one.exit_code is not None:
-        yield "exit code", str(one.exit_code)
-    yield "evidence", one.id
+    yield "commit", fact.commit
+    yield "tree", fact.tree
+    yield "interpreter", fact.interpreter
+    yield "isolation", fact.isolation
+    if fact.exit_code is not None:
+        yield "exit code", str(fact.exit_code)
+    yield "evidence", fact.id
 
 
 def _expected_output(case: Case) -> str:
     """What a command line must print; "" for other cases, whose description says it already."""
     if not isinstance(case, RunCase):
         return ""
-    given = [f"stdin {case.stdin!r}"] if case.stdin else []
+    inputs = [f"stdin {case.stdin!r}"] if case.stdin else []
     wanted = case.stdout if case.stdout is not None else case.stdout_json
-    return f" {' '.join(given)} → exit {case.exit}{f', stdout {wanted!r}' if wanted is not None else ''}"
+    return f" {' '.join(inputs)} → exit {case.exit}{f', stdout {wanted!r}' if wanted is not None else ''}"

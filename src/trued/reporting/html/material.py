@@ -31,7 +31,7 @@ class Spooled:
 
     events: tuple[Mapping[str, Any], ...] = ()
     left_out: int = 0  # number of earlier events that were read
-    unread: int = 0  # bytes of earlier events that were not read, so that nobody knows their number
+    unread: int = 0  # bytes of earlier events that were not read, so their number is unknown
     folder: str = ""
 
 
@@ -86,26 +86,26 @@ class CheckRun:
             began=stored.get("began", 0.0),
             seconds=stored.get("seconds", 0.0),
             tried=len(tried),
-            passed=sum(one["outcome"] == Outcomes.PASSED for one in tried),
+            passed=sum(case["outcome"] == Outcomes.PASSED for case in tried),
             is_void=bool(stored.get("why_void")),
             may_quote_held_out=bool(stored.get("held_out") or stored.get("tainted")),
-            pictures=tuple(one["sha256"] for one in stored.get("pictures", ())),
+            pictures=tuple(picture["sha256"] for picture in stored.get("pictures", ())),
         )
 
     @classmethod
-    def of(cls, one: Evidence) -> "CheckRun":
+    def of(cls, evidence: Evidence) -> "CheckRun":
         return cls(
-            id=one.id,
-            requirement=one.requirement,
-            side=one.side,
-            turn=one.turn,
-            began=one.began,
-            seconds=one.seconds,
-            tried=len(one.tried),
-            passed=sum(tried.outcome is Outcomes.PASSED for tried in one.tried),
-            is_void=bool(one.why_void),
-            may_quote_held_out=one.may_quote_held_out,
-            pictures=tuple(shot.sha256 for shot in one.pictures),
+            id=evidence.id,
+            requirement=evidence.requirement,
+            side=evidence.side,
+            turn=evidence.turn,
+            began=evidence.began,
+            seconds=evidence.seconds,
+            tried=len(evidence.tried),
+            passed=sum(tried.outcome is Outcomes.PASSED for tried in evidence.tried),
+            is_void=bool(evidence.why_void),
+            may_quote_held_out=evidence.may_quote_held_out,
+            pictures=tuple(shot.sha256 for shot in evidence.pictures),
         )
 
 
@@ -122,15 +122,15 @@ class ProofSummary:
     @classmethod
     def read(cls, key: str, at: float, stored: Mapping[str, Any]) -> "ProofSummary":
         """Read the summary from a stored verdict."""
-        grades = {intern(one["id"]): intern(one["grade"]) for one in stored.get("requirements", ())}
-        suites = tuple(intern(one["id"]) for one in stored.get("suites", ()))
+        grades = {intern(row["id"]): intern(row["grade"]) for row in stored.get("requirements", ())}
+        suites = tuple(intern(suite["id"]) for suite in stored.get("suites", ()))
         return cls(key, at, grades, suites, tuple(map(CheckRun.read, stored.get("evidence", ()))))
 
     @classmethod
     def of(cls, proved: Proved) -> "ProofSummary":
         verdict = proved.verdict
-        grades = {one.id: str(one.grade) for one in verdict.requirements}
-        suites = tuple(one.id for one in verdict.suites)
+        grades = {row.id: str(row.grade) for row in verdict.requirements}
+        suites = tuple(suite.id for suite in verdict.suites)
         return cls(proved.key, proved.at, grades, suites, tuple(map(CheckRun.of, verdict.evidence)))
 
     def is_about(self, name: str) -> bool:
@@ -190,7 +190,7 @@ class Material:
         """Whether the run has ended, so that held-out cases may be shown to people.
 
         `not proven` counts as ended, although a person can still continue such a run: the report shows cases to people,
-        and agents do not see it unless somebody shows it to them.
+        and agents do not see it unless a person shows it to them.
         """
         return self.record.has_ended
 

@@ -27,12 +27,14 @@ def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
     yield from _lowered_notices(material)
     yield from _changed_file_notices(every)
     view = material.progress.view
-    yield from (cut(one, LENGTH)[0] for one in view.notices())
+    yield from (cut(notice, LENGTH)[0] for notice in view.notices())
     for kind, text in {**WARNINGS, **view.WARNINGS}.items():
-        facts = (_every_fact(one.data) for one in material.events if one.kind == kind.KIND)
+        facts = (_every_fact(event.data) for event in material.events if event.kind == kind.KIND)
         yield from _first(text, (f"{text}: {rest}" if rest else f"{text}." for rest in facts))
-    edits = (words for _, event in of_kind(material.events, run.SealedFileEdited) for words in foreign_edits(event))
-    yield from _first("An agent edited files that it may not change", (f"{words}." for words in edits))
+    edits = (
+        sentence for _, event in of_kind(material.events, run.SealedFileEdited) for sentence in foreign_edits(event)
+    )
+    yield from _first("An agent edited files that it may not change", (f"{edit}." for edit in edits))
 
 
 def _first(text: str, sentences: Iterable[str]) -> Iterator[str]:
@@ -62,5 +64,5 @@ def _changed_file_notices(every: Sequence[ReportedCall]) -> Iterator[str]:
 
 
 def _every_fact(data: Mapping[str, Any]) -> str:
-    values = (", ".join(map(str, one)) if isinstance(one, list) else str(one) for one in data.values() if one)
+    values = (", ".join(map(str, value)) if isinstance(value, list) else str(value) for value in data.values() if value)
     return cut("; ".join(values), 400)[0]

@@ -105,16 +105,16 @@ class ReportPage:
 
 def page(material: Material) -> ReportPage:
     record, verdict = material.record, material.verdict
-    every, found = calls(material), ledger(material)
+    every, full_ledger = calls(material), ledger(material)
     count = grades(material)
     facts = [(name, value) for name, value in _facts(material) if value]
     documents = material.documents.items()
     room = min(DOCUMENT, DOCUMENTS // max(1, len(documents)))
     line, seen = timeline(material, every), material.progress
-    own = seen.view.data(seen.calls)
+    workflow_data = seen.view.data(seen.calls)
     return ReportPage(
-        section=seen.view.SECTION if own else None,
-        own=own,
+        section=seen.view.SECTION if workflow_data else None,
+        own=workflow_data,
         title=record.title or record.id,
         run=record.id,
         workflow=record.workflow,
@@ -124,12 +124,12 @@ def page(material: Material) -> ReportPage:
         why=record.why,
         scripted=any(call.is_scripted for call in every),
         notices=tuple(notices(material, every)),
-        facts=tuple(one for one in facts if one[0] in FIRST_FACTS),
-        more_facts=tuple(one for one in facts if one[0] not in FIRST_FACTS),
+        facts=tuple(fact for fact in facts if fact[0] in FIRST_FACTS),
+        more_facts=tuple(fact for fact in facts if fact[0] not in FIRST_FACTS),
         figures=tuple(_figures(material, every, count, line, seen)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
-        ledger=found,
+        ledger=full_ledger,
         calls=every,
         spent=tuple(spent(every)),
         gaps=verdict.gaps if verdict else (),
@@ -140,10 +140,10 @@ def page(material: Material) -> ReportPage:
         comments=tuple(material.comments),
         questions=tuple(material.questions),
         edits=tuple((stored.at, event) for stored, event in of_kind(material.events, EditApplied)),
-        waits=tuple(one for one in material.waits if one.kind not in ASKED),
+        waits=tuple(wait for wait in material.waits if wait.kind not in ASKED),
         documents=tuple(Document(name, Text.of(text, room)) for name, text in documents),
         environments=tuple(_environments(material)),
-        commands=tuple(_commands(material, found.every)),
+        commands=tuple(_commands(material, full_ledger.every)),
         held_back=material.holds_out,
         made=moment(material.now),
         version=material.version,
@@ -175,15 +175,15 @@ def _figures(
     yield from seen.view.figures()
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
-    if crashes := sum(1 for one in material.events if one.kind == RunResumed.KIND):
-        survived = sum(1 for call in every if any(one.kind in SURVIVED for one in call.incidents))
+    if crashes := sum(1 for event in material.events if event.kind == RunResumed.KIND):
+        survived = sum(1 for call in every if any(incident.kind in SURVIVED for incident in call.incidents))
         yield _figure(crashes, "restart", "", f"{counted(survived, 'call')} kept working meanwhile")
     yield tokens_of(every), "tokens", "simulated" if every and all(call.is_scripted for call in every) else ""
     yield duration(line.seconds), "from first to last event", ""
 
 
-def _figure(number: int, one: str, rest: str = "", remark: str = "") -> tuple[str, str, str]:
-    return amount(number), f"{one}{'' if number == 1 else 's'}{rest}", remark
+def _figure(number: int, singular: str, rest: str = "", remark: str = "") -> tuple[str, str, str]:
+    return amount(number), f"{singular}{'' if number == 1 else 's'}{rest}", remark
 
 
 def _says(material: Material, grades: Counter[str]) -> str:
@@ -205,13 +205,14 @@ def _not_checked(material: Material, verdict: Verdict) -> Iterator[str]:
     if material.holds_out:
         if verdict.undecided:
             number = counted(len(verdict.undecided), "note")
-            yield f"{number}, shown when the run has ended: they can quote held-out cases"
+            verb = "is" if len(verdict.undecided) == 1 else "are"
+            yield f"{number} {verb} hidden until the run ends, because notes can quote held-out cases"
         return
-    yield from (one for one in verdict.undecided if one not in facts_of(verdict))
+    yield from (note for note in verdict.undecided if note not in facts_of(verdict))
 
 
 def _environments(material: Material) -> Iterator[CheckConditions]:
-    kinds = Counter((one.interpreter, tuple(one.versions.items())) for one in material.facts)
+    kinds = Counter((fact.interpreter, tuple(fact.versions.items())) for fact in material.facts)
     for (interpreter, versions), times in kinds.items():
         yield CheckConditions(interpreter or "no interpreter recorded", versions, times)
 

@@ -47,30 +47,30 @@ class Album:
 
     def of(self, evidence: Iterable[Evidence]) -> tuple[Figure, ...]:
         """The pictures that may be shown (see `Evidence.shown`)."""
-        shown = [one.shown(over=self._over) for one in evidence]
-        return tuple(self._figure(one) for one in evidence_pictures(shown))
+        shown = [fact.shown(over=self._over) for fact in evidence]
+        return tuple(self._figure(picture) for picture in evidence_pictures(shown))
 
-    def _figure(self, one: Picture) -> Figure:
-        same = self._seen.get(one.sha256, "")
+    def _figure(self, picture: Picture) -> Figure:
+        same = self._seen.get(picture.sha256, "")
         anchor = f"picture-{len(self._seen) + 1}" if not same else ""
-        self._seen.setdefault(one.sha256, anchor)
+        self._seen.setdefault(picture.sha256, anchor)
         return Figure(
             anchor=anchor,
-            title="before, on the base" if one.side == "base" else "after, on the head",
-            page=one.page,
-            url=one.url,
-            viewport=one.viewport.replace("x", " × "),
-            commit=one.commit,
-            sha256=one.sha256,
-            test=one.test,
-            passed=one.passed,
-            says=one.says,
-            met=one.met,
-            image="" if same else self._inside(one.sha256, "image/png"),
+            title="before, on the base" if picture.side == "base" else "after, on the head",
+            page=picture.page,
+            url=picture.url,
+            viewport=picture.viewport.replace("x", " × "),
+            commit=picture.commit,
+            sha256=picture.sha256,
+            test=picture.test,
+            passed=picture.passed,
+            says=picture.says,
+            met=picture.met,
+            image="" if same else self._inside(picture.sha256, "image/png"),
             same=same,
-            file=str(self._folder / one.sha256),
-            trace="" if same else self._inside(one.trace, "application/zip"),
-            trace_file=str(self._folder / one.trace) if one.trace else "",
+            file=str(self._folder / picture.sha256),
+            trace="" if same else self._inside(picture.trace, "application/zip"),
+            trace_file=str(self._folder / picture.trace) if picture.trace else "",
         )
 
     def _inside(self, name: str, kind: str) -> str:
@@ -87,9 +87,9 @@ def reader(folder: Path) -> ReadPicture:
     """A function that reads a picture from a run's folder by its name; b"" if there is none or it is too large."""
 
     def read(name: str) -> bytes:
-        place = folder / name
-        if not name.isalnum() or not place.is_file() or place.stat().st_size > MOST_BYTES:
+        path = folder / name
+        if not name.isalnum() or not path.is_file() or path.stat().st_size > MOST_BYTES:
             return b""
-        return place.read_bytes()
+        return path.read_bytes()
 
     return read

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, amount, cost
 from trued.support.durations import duration
-from trued.support.money import money
+from trued.support.money import least_certain, money
 from trued.support.plurals import counted
 
 
@@ -32,8 +32,8 @@ def spent(every: Sequence[ReportedCall]) -> Iterator[Spent]:
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     everything = _total(every) or 1
-    for own in by_agent.values():
-        yield _sum_up(own, 100 * _total(own) / everything)
+    for calls in by_agent.values():
+        yield _sum_up(calls, 100 * _total(calls) / everything)
 
 
 def spent_by_all(every: Sequence[ReportedCall]) -> Spent:
@@ -45,36 +45,36 @@ def tokens_of(every: Sequence[ReportedCall]) -> str:
     return _tokens_text(_total(every), every)
 
 
-def _sum_up(own: Sequence[ReportedCall], share: float) -> Spent:
+def _sum_up(calls: Sequence[ReportedCall], share: float) -> Spent:
     return Spent(
-        role=own[0].role,
-        agent=agent_name(own[0].agent),
-        calls=len(own),
-        tokens_in=_tokens_text(sum(call.row.tokens.tokens_in for call in own), own),
-        tokens_out=_tokens_text(sum(call.row.tokens.tokens_out for call in own), own),
-        cached=_tokens_text(sum(call.row.tokens.cached for call in own), own),
-        peak=_tokens_text(max(call.row.tokens.peak for call in own), own),
-        cost=_cost(own),
-        time=duration(sum(call.seconds for call in own)),
+        role=calls[0].role,
+        agent=agent_name(calls[0].agent),
+        calls=len(calls),
+        tokens_in=_tokens_text(sum(call.row.tokens.tokens_in for call in calls), calls),
+        tokens_out=_tokens_text(sum(call.row.tokens.tokens_out for call in calls), calls),
+        cached=_tokens_text(sum(call.row.tokens.cached for call in calls), calls),
+        peak=_tokens_text(max(call.row.tokens.peak for call in calls), calls),
+        cost=_cost(calls),
+        time=duration(sum(call.seconds for call in calls)),
         share=share,
-        remark=_remark(own),
+        remark=_remark(calls),
     )
 
 
-def _cost(own: Sequence[ReportedCall]) -> str:
-    paid = sum(call.row.cost_usd for call in own)
-    known = {call.row.cost for call in own}
-    if "ceiling" in known:
-        return f"{money(paid, 'ceiling')} (upper bound)"
-    if "computed" in known:
-        return f"{money(paid, 'computed')} computed"
-    return cost(paid, "" if known == {"reported"} else _mark(own))
+def _cost(calls: Sequence[ReportedCall]) -> str:
+    paid = sum(call.row.cost_usd for call in calls)
+    known = least_certain(call.row.cost for call in calls)
+    if known == "ceiling":
+        return f"{money(paid, known)} (upper bound)"
+    if known == "computed":
+        return f"{money(paid, known)} computed"
+    return cost(paid, "" if all(call.row.cost == "reported" for call in calls) else _mark(calls))
 
 
-def _remark(own: Sequence[ReportedCall]) -> str:
-    if own[0].is_scripted:
+def _remark(calls: Sequence[ReportedCall]) -> str:
+    if calls[0].is_scripted:
         return "simulated: a script, not a model"
-    times = sum(call.row.compactions for call in own)
+    times = sum(call.row.compactions for call in calls)
     return f"shortened its context {counted(times, 'time')}" if times else ""
 
 

@@ -109,12 +109,12 @@ class LaneDraft:
     marks: Sequence[Mark] = ()
     says: str = ""
 
-    def bar_title(self, one: Stretch) -> str:
-        if one.number == 1:
-            return self.title(one.of, one.kind)
-        first, last = self.title(one.of, one.kind), self.title(one.last, one.kind)
+    def bar_title(self, stretch: Stretch) -> str:
+        if stretch.number == 1:
+            return self.title(stretch.of, stretch.kind)
+        first, last = self.title(stretch.of, stretch.kind), self.title(stretch.last, stretch.kind)
         title = f"{first.partition(' … ')[0]} … {last.rpartition(' … ')[2]}"
-        return f"{counted(one.number, 'bar')} drawn as one: {title}"
+        return f"{counted(stretch.number, 'bar')} drawn as one: {title}"
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Cut:
-    """A period in which nobody worked, cut out of the axis."""
+    """An idle period, cut out of the axis."""
 
     x: float
     width: float
@@ -175,21 +175,21 @@ class Axis:
     def shown_seconds(self) -> float:
         return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
 
-    def x(self, at: float) -> float:
-        at = self.start if at < self.start else self.end if at > self.end else at
+    def x(self, moment: float) -> float:
+        moment = self.start if moment < self.start else self.end if moment > self.end else moment
         if not self.quiet:  # a fast path, because most runs have no idle period, and this is called for every bar
-            return (at - self.start) / self.shown_seconds * 100
-        passed, cuts = at - self.start, 0.0
+            return (moment - self.start) / self.shown_seconds * 100
+        passed, cuts = moment - self.start, 0.0
         for begin, end in self.quiet:
-            if at >= end:
+            if moment >= end:
                 passed, cuts = passed - (end - begin), cuts + BREAK
-            elif at > begin:
-                passed, cuts = begin - self.start - self._before(begin), cuts + BREAK * (at - begin) / (end - begin)
+            elif moment > begin:
+                passed, cuts = begin - self.start - self._before(begin), cuts + BREAK * (moment - begin) / (end - begin)
                 break
         return passed / self.shown_seconds * (100 - BREAK * len(self.quiet)) + cuts
 
-    def _before(self, at: float) -> float:
-        return sum(end - begin for begin, end in self.quiet if end <= at)
+    def _before(self, moment: float) -> float:
+        return sum(end - begin for begin, end in self.quiet if end <= moment)
 
 
 def timeline(
@@ -230,11 +230,13 @@ def timeline(
 
 def _busy(lanes: Iterable[LaneDraft]) -> list[tuple[float, float]]:
     """Begin and end of every stretch of work, sorted; waits are left out."""
-    return sorted((one.began, one.ended) for lane in lanes for one in lane.stretches if one.kind != "wait")
+    return sorted(
+        (stretch.began, stretch.ended) for lane in lanes for stretch in lane.stretches if stretch.kind != "wait"
+    )
 
 
 def _since(lane: LaneDraft, begin: float) -> LaneDraft:
-    near = [one._replace(began=max(one.began, begin)) for one in lane.stretches if one.ended >= begin]
+    near = [stretch._replace(began=max(stretch.began, begin)) for stretch in lane.stretches if stretch.ended >= begin]
     return replace(lane, stretches=near, marks=[mark for mark in lane.marks if mark.at >= begin])
 
 
@@ -259,24 +261,24 @@ def _agents(every: Sequence[ReportedCall], links: Links, now: float) -> Iterator
     by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
-    for (role, agent), own in by_agent.items():
-        bars = Stretches(partial(_work, own, now))
-        lies = sum(bool(call.refuted) for call in own)
-        says = f"{counted(len(own), 'call')}, {duration(sum(call.seconds for call in own))}"
+    for (role, agent), calls in by_agent.items():
+        bars = Stretches(partial(_work, calls, now))
+        lies = sum(bool(call.refuted) for call in calls)
+        says = f"{counted(len(calls), 'call')}, {duration(sum(call.seconds for call in calls))}"
         says += f", {counted(lies, 'claim')} refuted" if lies else ""
-        marks = tuple(mark for call in own for mark in _marks(call, links))
+        marks = tuple(mark for call in calls for mark in _marks(call, links))
         yield LaneDraft(
             role, agent_name(agent), "agent", bars, _work_title, lambda of: links.call(_parts(of)[0]), marks, says=says
         )
 
 
-def _work(own: Sequence[ReportedCall], now: float) -> Iterator[Stretch]:
-    return (one for call in own for one in _stretches(call, now))
+def _work(calls: Sequence[ReportedCall], now: float) -> Iterator[Stretch]:
+    return (stretch for call in calls for stretch in _stretches(call, now))
 
 
 def _marks(call: ReportedCall, links: Links) -> Iterator[Mark]:
-    for one in call.incidents:
-        yield Mark(one.at, "crash", f"{call.key}: {one.text}", links.call(call))
+    for incident in call.incidents:
+        yield Mark(incident.at, "crash", f"{call.key}: {incident.text}", links.call(call))
     if call.refuted:
         title = f"{call.key}: claimed {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
         yield Mark(call.ended, "refuted", title, links.call(call))
@@ -307,17 +309,21 @@ def _work_title(of: CallOrWait, kind: str) -> str:
         return f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
     if kind == "wait":
         return f"{call.key}: waited {duration(call.began - call.row.asked)} to start"
-    said = f", claimed {call.claim}" if call.claim else ""
-    return f"{call.key}: at work" if kind == "open" else f"{call.key}: {duration(call.seconds)}{said}"
+    claim = f", claimed {call.claim}" if call.claim else ""
+    return f"{call.key}: at work" if kind == "open" else f"{call.key}: {duration(call.seconds)}{claim}"
 
 
 def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
     # a check whose evidence comes from an earlier run took no time in this one, so it has no bar
-    runs = {one.id: one for one in material.check_runs if one.began and one.began >= material.progress.began}
+    runs = {
+        check_run.id: check_run
+        for check_run in material.check_runs
+        if check_run.began and check_run.began >= material.progress.began
+    }
     bars = Stretches(partial(_check_bars, runs.values()))
     marks = tuple(mark for proof in material.proofs for mark in _verdict(proof, links))
     if runs or marks:
-        failed = sum(_bar_kind(one) == "check failed" for one in runs.values())
+        failed = sum(_bar_kind(check_run) == "check failed" for check_run in runs.values())
         says = f"{counted(len(runs), 'check run')}, {failed} failed on the head"
         yield LaneDraft(
             "engine", "its own checks", "engine", bars, _check_title, lambda _: links.ledger, marks, says=says
@@ -325,7 +331,10 @@ def _engine(material: Material, links: Links) -> Iterator[LaneDraft]:
 
 
 def _check_bars(runs: Iterable[CheckRun]) -> Iterator[Stretch]:
-    return (Stretch(one.began, one.began + one.seconds, _bar_kind(one), one) for one in runs)
+    return (
+        Stretch(check_run.began, check_run.began + check_run.seconds, _bar_kind(check_run), check_run)
+        for check_run in runs
+    )
 
 
 def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
@@ -334,21 +343,30 @@ def _verdict(proof: ProofSummary, links: Links) -> Iterator[Mark]:
         yield Mark(proof.at, "refuted", f"{proof.key}: {', '.join(refuted[:20])} refuted", links.refuted(refuted[0]))
 
 
-def _bar_kind(one: CheckRun) -> str:
-    is_bad = one.passed < one.tried or one.is_void
-    return "check base" if one.side == "base" else "check failed" if is_bad else "check"
+def _bar_kind(check_run: CheckRun) -> str:
+    is_bad = check_run.passed < check_run.tried or check_run.is_void
+    return "check base" if check_run.side == "base" else "check failed" if is_bad else "check"
 
 
-def _check_title(one: CheckRun, _: str) -> str:
-    counts = f"{one.passed} passed, {one.tried - one.passed} did not"
-    return f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
+def _check_title(check_run: CheckRun, _: str) -> str:
+    counts = f"{check_run.passed} passed, {check_run.tried - check_run.passed} did not"
+    return (
+        f"{check_run.requirement} on {check_run.side}, run {check_run.turn}: {counts}, in {duration(check_run.seconds)}"
+    )
 
 
 def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]:
-    bars = [Stretch(one.asked_at, one.answered_at or now, "wait", one) for one in material.questions]
+    bars = [
+        Stretch(question.asked_at, question.answered_at or now, "wait", question) for question in material.questions
+    ]
     marks = [
-        Mark(one.at, "word", f"{one.who} {_decision_verb(one)} {_subject(one.requirement)}", links.people)
-        for one in material.approvals
+        Mark(
+            approval.at,
+            "word",
+            f"{approval.who} {_decision_verb(approval)} {_subject(approval.requirement)}",
+            links.people,
+        )
+        for approval in material.approvals
     ]
     if bars or marks:
         says = f"{counted(len(bars), 'question')}, {counted(len(marks), 'approval')}"
@@ -356,9 +374,9 @@ def _people(material: Material, links: Links, now: float) -> Iterator[LaneDraft]
         yield LaneDraft("people", detail, "person", bars, _question_title, lambda _: links.people, marks, says=says)
 
 
-def _question_title(one: Question, _: str) -> str:
-    said = f"{one.who or 'somebody'} answered {one.answer}" if one.answer else "not answered yet"
-    return f"{one.key}: {said}"
+def _question_title(question: Question, _: str) -> str:
+    outcome = f"{question.who or 'somebody'} answered {question.answer}" if question.answer else "not answered yet"
+    return f"{question.key}: {outcome}"
 
 
 def _decision_verb(decision: Approval) -> str:
@@ -407,12 +425,22 @@ def _union(work: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]
 def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for x, until, one in _bars_to_draw(lane.stretches, axis, most):
+    for x, until, stretch in _bars_to_draw(lane.stretches, axis, most):
         width = max(NARROW, until - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
-        free[track] = x + width if one.kind != "wait" else x
+        free[track] = x + width if stretch.kind != "wait" else x
         bars.append(
-            Bar(one.began, one.ended, one.kind, lane.bar_title(one), lane.link(one.of), one.number, x, width, track)
+            Bar(
+                stretch.began,
+                stretch.ended,
+                stretch.kind,
+                lane.bar_title(stretch),
+                lane.link(stretch.of),
+                stretch.number,
+                x,
+                width,
+                track,
+            )
         )
     tracks = max((bar.track for bar in bars), default=0) + 1
     marks = tuple(_marks_to_draw(sorted(lane.marks, key=lambda mark: mark.at), axis, min(MOST_MARKS, most)))
@@ -422,34 +450,34 @@ def _place(lane: LaneDraft, axis: Axis, most: int) -> Lane:
 def _bars_to_draw(stretches: Iterable[Stretch], axis: Axis, most: int) -> list[Span]:
     """At most about `most` bars, as a reader cannot tell more apart: neighbours are joined."""
     by_kind: dict[str, list[Stretch]] = {}
-    for one in sorted(stretches, key=lambda one: one.began):
-        by_kind.setdefault(one.kind, []).append(one)
+    for stretch in sorted(stretches, key=lambda stretch: stretch.began):
+        by_kind.setdefault(stretch.kind, []).append(stretch)
     coarser = 1.0
     # spans are joined while they are made: those of all stretches would take some megabytes
-    spans = [list(_merge(_spans(own, axis), coarser)) for own in by_kind.values()]
+    spans = [list(_merge(_spans(group, axis), coarser)) for group in by_kind.values()]
     while sum(map(len, spans)) > most and coarser <= 1000:
         coarser *= 2
-        spans = [list(_merge(own, coarser)) for own in spans]
-    return sorted((one for own in spans for one in own), key=lambda one: one.stretch.began)
+        spans = [list(_merge(group, coarser)) for group in spans]
+    return sorted((span for group in spans for span in group), key=lambda span: span.stretch.began)
 
 
 def _spans(stretches: Iterable[Stretch], axis: Axis) -> Iterator[Span]:
-    return (Span(axis.x(one.began), axis.x(one.ended), one) for one in stretches)
+    return (Span(axis.x(stretch.began), axis.x(stretch.ended), stretch) for stretch in stretches)
 
 
 def _merge(spans: Iterable[Span], coarser: float) -> Iterator[Span]:
-    """Join narrow bars that are close together, up to a largest width, because nobody can tell a thousand bars apart.
+    """Join narrow bars that are close together, up to a largest width, as a reader cannot tell a thousand bars apart.
     `coarser`: a factor for NARROW, TOUCHING and WIDE."""
     first: Stretch | None = None
     last, ended, count, left, right = first, 0.0, 0, 0.0, 0.0
     short, near, wide = NARROW * coarser, TOUCHING * coarser, WIDE * coarser
-    for begin, end, one in spans:
+    for begin, end, stretch in spans:
         if first and end - begin < short and begin - right < near and end - left < wide:
-            last, ended, right, count = one, max(ended, one.ended), max(right, end), count + one.number
+            last, ended, right, count = stretch, max(ended, stretch.ended), max(right, end), count + stretch.number
             continue
         if first and last:
             yield Span(left, right, _join(first, last, ended, count))
-        first, last, ended, count, left, right = one, one, one.ended, one.number, begin, end
+        first, last, ended, count, left, right = stretch, stretch, stretch.ended, stretch.number, begin, end
     if first and last:
         yield Span(left, right, _join(first, last, ended, count))
 
@@ -461,7 +489,7 @@ def _join(first: Stretch, last: Stretch, ended: float, count: int) -> Stretch:
 
 
 def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mark]:
-    """The marks to draw. Of marks of one kind that are too close together, only the first is drawn."""
+    """Return the marks to draw. If marks of one kind are too close together, only the first is drawn."""
     last: dict[str, float] = {}
     apart = NARROW / 2 if len(marks) <= most else 100 / most
     for mark in marks:
@@ -473,7 +501,7 @@ def _marks_to_draw(marks: Sequence[Mark], axis: Axis, most: int) -> Iterator[Mar
 
 
 def _ticks(axis: Axis) -> Iterator[Tick]:
-    step = next((one for one in TICKS if axis.shown_seconds / one <= 8), axis.shown_seconds / 8)
+    step = next((tick for tick in TICKS if axis.shown_seconds / tick <= 8), axis.shown_seconds / 8)
     edges = [axis.start, *(edge for cut in axis.quiet for edge in cut), axis.end]
     for begin, end in zip(edges[::2], edges[1::2], strict=True):
         number = math.ceil((begin - axis.zero) / step - 1e-9)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trued.errors import TruedError
 from trued.model import Event, RunRecord
-from trued.reporting.notifications import NOTIFIED, Notification, notification_of, notifications
+from trued.reporting.notifications.notification import NOTIFIED, Notification, notification_of, notifications
 from trued.support.processes import inside_agent
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ class Notifier:
         if not deliveries or not self._is_first(made):
             return
         self._sent = [thread for thread in self._sent if thread.is_alive()]
-        for one in deliveries:
-            thread = threading.Thread(target=one, daemon=True)
+        for delivery in deliveries:
+            thread = threading.Thread(target=delivery, daemon=True)
             thread.start()
             self._sent.append(thread)
 

@@ -34,8 +34,12 @@ def webhook_secret(settings: WebhookSettings, environ: Mapping[str, str]) -> byt
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_mode & 0o077 or found.st_uid != os.getuid():
+            file_status = os.fstat(file.fileno())
+            if (
+                not stat.S_ISREG(file_status.st_mode)
+                or file_status.st_mode & 0o077
+                or file_status.st_uid != os.getuid()
+            ):
                 return b""
             return file.read(4096).strip()
     except (OSError, ValueError):

@@ -22,19 +22,19 @@ def describe_activity(row: Mapping[str, Any]) -> str:
     return f"{name}: {what}" if what else name
 
 
-def _subject(given: str) -> str:
+def _subject(tool_input: str) -> str:
     """What a tool works on, in one line: the most telling field of its JSON input, or the input itself if it has no
     fields."""
-    value = parse_json(given)
+    value = parse_json(tool_input)
     if value is None:
-        return _inside_clone(_first_line(given))
+        return _inside_clone(_first_line(tool_input))
     if isinstance(value, list):
-        value = next((one for one in value if isinstance(one, dict)), " ".join(map(str, value)))
+        value = next((element for element in value if isinstance(element, dict)), " ".join(map(str, value)))
     if not isinstance(value, dict):
         return _inside_clone(_first_line(str(value)))
     texts = {name: text for name, text in value.items() if isinstance(text, str) and text.strip()}
-    found = next((texts[name] for name in SUBJECTS if name in texts), next(iter(texts.values()), ""))
-    return _inside_clone(_first_line(found))
+    subject = next((texts[name] for name in SUBJECTS if name in texts), next(iter(texts.values()), ""))
+    return _inside_clone(_first_line(subject))
 
 
 def _inside_clone(text: str) -> str:
@@ -44,7 +44,7 @@ def _inside_clone(text: str) -> str:
 
 
 def _first_line(text: object) -> str:
-    lines = [one.strip() for one in str(text or "").splitlines() if one.strip()]
+    lines = [line.strip() for line in str(text or "").splitlines() if line.strip()]
     return lines[0] if lines else ""
 
 
@@ -73,8 +73,8 @@ def _last_activity(file: Path, size: int) -> str:
     with file.open("rb") as opened:
         opened.seek(max(0, size - TAIL_BYTES))
         lines = opened.read(TAIL_BYTES).splitlines()
-    for one in reversed(lines):
-        row = parse_json(one)
-        if isinstance(row, dict) and (said := describe_activity(row)):
-            return said
+    for line in reversed(lines):
+        row = parse_json(line)
+        if isinstance(row, dict) and (activity := describe_activity(row)):
+            return activity
     return ""

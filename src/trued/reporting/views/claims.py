@@ -74,15 +74,15 @@ def claims_done(role: str, state: str, reply: Mapping[str, Any]) -> bool:
 
 def done_claims(calls: Iterable[CallEnd], verdicts: Iterable[VerdictFact]) -> Iterator[DoneClaim]:
     """A run's claims that all is well. Each says whether the next check refuted it."""
-    in_order = sorted(verdicts, key=lambda one: one.at)
+    in_order = sorted(verdicts, key=lambda verdict: verdict.at)
     by_scope: dict[str, list[VerdictFact]] = defaultdict(list)
-    for one in in_order:
-        by_scope[scope_of(one.key)].append(one)
+    for verdict in in_order:
+        by_scope[scope_of(verdict.key)].append(verdict)
     for call in calls:
         if not claims_done(call.role, call.state, call.reply):
             continue
         candidates = in_order if call.role in FIRST else by_scope[scope_of(call.key)]
-        place = bisect_left(candidates, call.at, key=lambda one: one.at)
-        after = candidates[place] if place < len(candidates) else None
+        position = bisect_left(candidates, call.at, key=lambda verdict: verdict.at)
+        after = candidates[position] if position < len(candidates) else None
         fell = after is not None and after.is_refuted
         yield DoneClaim(call.key, call.role, call.agent, call.at, fell, after.refuted if after else ())

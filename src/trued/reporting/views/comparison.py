@@ -10,9 +10,10 @@ from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
 from trued.model.records import ENDED_STATES
 from trued.model.step_keys import is_landing
-from trued.reporting.views import as_seen, ledger
+from trued.reporting.views.ledger import ledger
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
+from trued.reporting.views.run_rows import as_seen
 from trued.support.hashing import digest
 from trued.workflows.registry import find_descriptor
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[float, float]
 
-# These events do not count as work: they are emitted when a run is recorded, perhaps long before anybody drives it.
+# These events do not count as work: they are emitted when a run is recorded, perhaps long before a process drives it.
 BEGINNING = {
-    one.KIND
-    for one in (
+    kind.KIND
+    for kind in (
         *(run.RunBegan, run.BranchContinued, run.TicketIncomplete),
         *(run.AgentsDetected, run.WorkingTreeDirty, run.ForeignRoleUsed),
     )
@@ -65,25 +66,25 @@ def load_run(store: "RunStore", run: str, name: str = "") -> Known:
     )
 
 
-def of(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
+def comparison_data(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
     """The current figures of a stored comparison."""
-    return compared([load_run(store, one.run, one.name) for one in comparison.runs], comparison.id)
+    return compared([load_run(store, entry.run, entry.name) for entry in comparison.runs], comparison.id)
 
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
     """The data of `compare --json`: one entry per run, and notes to read before drawing a conclusion."""
-    shared = _shared(one.contract for one in every)
-    rows = [figures(one, shared) for one in every]
-    spans = [working(one.events) for one in every]
+    shared = _shared(known.contract for known in every)
+    rows = [figures(known, shared) for known in every]
+    spans = [working(known.events) for known in every]
     return {
         "id": name,
         "title": every[0].record.title,
         "base": every[0].record.base,
-        "same_goal": len({one.goal for one in every}) == 1,
-        "same_base": len({one.record.base for one in every}) == 1,
+        "same_goal": len({known.goal for known in every}) == 1,
+        "same_base": len({known.record.base for known in every}) == 1,
         "same_contract": bool(shared) and all(len(shared) == row["requirements"] for row in rows),
         "side_by_side": any(_overlap(*pair) for pair in combinations(spans, 2)),
-        "over": all(one.record.has_ended for one in every),
+        "over": all(known.record.has_ended for known in every),
         "runs": rows,
         "asked_alike": shared,
         "requirements": _requirements(rows),
@@ -98,55 +99,60 @@ def _requirement_hashes(contract: Contract | None) -> dict[str, str]:
         return {}
     caps = contract.caps
     return {
-        one.id: digest(one.model_dump(mode="json", exclude={"source", "covers"}), list(caps.get(one.id, ())))
-        for one in contract.requirements
+        requirement.id: digest(
+            requirement.model_dump(mode="json", exclude={"source", "covers"}), list(caps.get(requirement.id, ()))
+        )
+        for requirement in contract.requirements
     }
 
 
 def _shared(contracts: Iterable[Contract | None]) -> list[str]:
     """The requirements that all contracts ask for in the same way."""
     first, *others = map(_requirement_hashes, contracts)
-    return [name for name, asked in first.items() if all(one.get(name) == asked for one in others)]
+    return [name for name, fingerprint in first.items() if all(hashes.get(name) == fingerprint for hashes in others)]
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
-    record, seen = one.record, Progress(one.events, one.record.workflow)
-    found = ledger(one.verdict, one.contract, over=False)
-    grades = {row["id"]: row["grade"] for row in found["requirements"]}
-    rounds, meaning = rounds_of(record.workflow, seen, one.events)
+def figures(known: Known, shared: Collection[str] = ()) -> dict[str, Any]:
+    record, seen = known.record, Progress(known.events, known.record.workflow)
+    ledger_data = ledger(known.verdict, known.contract, over=False)
+    grades = {row["id"]: row["grade"] for row in ledger_data["requirements"]}
+    rounds, meaning = rounds_of(record.workflow, seen, known.events)
     return {
-        "name": one.name,
+        "name": known.name,
         "id": record.id,
         "workflow": record.workflow,
-        "agents": dict(one.agents or {}),
+        "agents": dict(known.agents or {}),
         "branch": record.branch,
         "state": record.state,
         "code": record.code,
         "why": record.why,
-        "grade": found["grade"],
+        "grade": ledger_data["grade"],
         "proven": sum(grade == Grade.PROVEN for grade in grades.values()),
         "asked_alike": {
             "proven": sum(grades[name] == Grade.PROVEN for name in shared),
             "requirements": len(shared),
         },
-        "met": sum(Grade(grade).is_met(one.accept) for grade in grades.values()),
+        "met": sum(Grade(grade).is_met(known.accept) for grade in grades.values()),
         "requirements": len(grades),
         "grades": grades,
-        "accept": str(one.accept),
-        "contract": digest(_requirement_hashes(one.contract)) if one.contract else "",
+        "accept": str(known.accept),
+        "contract": digest(_requirement_hashes(known.contract)) if known.contract else "",
         "rounds": rounds,
         "rounds_are": meaning,
-        "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
+        "gaps": {"found": len(_gaps(known.events)), "left": len(known.verdict.gaps) if known.verdict else 0},
         "calls": len(seen.calls),
         "tokens": _tokens(seen),
-        "peak": {"tokens": max((call.tokens.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
+        "peak": {
+            "tokens": max((call.tokens.peak for call in seen.calls), default=0),
+            "roles": _peaks(known, seen.calls),
+        },
         "cost_usd": round(seen.cost_usd, 6),
         "cost": seen.cost,
         "cost_untold": sum(bool(call.tokens.total and not call.cost and not call.cost_usd) for call in seen.calls),
-        "time_s": round(sum(end - start for start, end in working(one.events)), 3),
+        "time_s": round(sum(end - start for start, end in working(known.events)), 3),
         "agents_s": round(sum(max(0.0, call.ended - call.began) for call in seen.calls if call.ended), 3),
     }
 
@@ -168,13 +174,13 @@ def _gaps(events: Sequence[Event]) -> set[str]:
     return {gap for stored, verdict in verdicts if not is_landing(stored.key) for gap in verdict.gaps or ()}
 
 
-def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
+def _peaks(known: Known, calls: Sequence[Call]) -> dict[str, int]:
     """The largest context of each role, and of the orchestrator of a ticket."""
     from trued.engine.pull_request import orchestrator_spending  # imported here, because it loads forges and git
 
     roles = dict.fromkeys(call.role for call in calls)
     peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}
-    return {**{each.role: each.peak for each in orchestrator_spending(one.ticket, one.events)}, **peaks}
+    return {**{spending.role: spending.peak for spending in orchestrator_spending(known.ticket, known.events)}, **peaks}
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
@@ -182,13 +188,13 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
 
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
     """The number of rounds (None if the workflow counts none), and what a round means in this workflow."""
-    found = find_descriptor(workflow)
-    if found is None or found.rounds is None:
+    descriptor = find_descriptor(workflow)
+    if descriptor is None or descriptor.rounds is None:
         return None, ""
-    rounds = found.rounds
+    rounds = descriptor.rounds
     calls = sum(call.role in rounds.roles for call in seen.calls)
-    matching = [one for one in events if one.kind == rounds.event] if rounds.event else []
-    fitting = sum(all(one.data.get(name) == value for name, value in rounds.fields.items()) for one in matching)
+    matching = [event for event in events if event.kind == rounds.event] if rounds.event else []
+    fitting = sum(all(event.data.get(name) == value for name, value in rounds.fields.items()) for event in matching)
     return calls + fitting, rounds.meaning
 
 
@@ -200,22 +206,22 @@ def working(events: Sequence[Event]) -> list[Span]:
     spans: list[Span] = []
     start: float | None = None
     last = 0.0
-    for one in events:
-        if one.kind in BEGINNING:
+    for event in events:
+        if event.kind in BEGINNING:
             continue
-        if one.kind in PAUSES and start is not None:
-            spans.append((start, last if one.kind == run.RunResumed.KIND else one.at))
+        if event.kind in PAUSES and start is not None:
+            spans.append((start, last if event.kind == run.RunResumed.KIND else event.at))
             start = None
-        if one.kind in STARTS or (start is None and not spans):
-            start = one.at
-        last = one.at
+        if event.kind in STARTS or (start is None and not spans):
+            start = event.at
+        last = event.at
     if start is not None:
         spans.append((start, last))
     return [(start, end) for start, end in spans if end > start]
 
 
-def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
-    return any(start < to and begin < end for start, end in one for begin, to in other)
+def _overlap(first: Sequence[Span], second: Sequence[Span]) -> bool:
+    return any(start < to and begin < end for start, end in first for begin, to in second)
 
 
 # -- notes -------------------------------------------------------------------------------------------------------------
@@ -229,12 +235,12 @@ def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Sequence[str]) -> Iterator[str]:
     yield from _basis(every, rows, len(shared))
-    yield from _times([working(one.events) for one in every])
-    sealed = [one for one in every if one.contract]
-    later = [one.name for one in sealed if _has_event(one, proof.BaseFactsReused)]
+    yield from _times([working(known.events) for known in every])
+    sealed = [known for known in every if known.contract]
+    later = [known.name for known in sealed if _has_event(known, proof.BaseFactsReused)]
     if 0 < len(later) < len(sealed):
         yield f"the base's results were already known when {_join_names(later)} began, which saved time"
-    if resumed := [one.name for one in every if _has_event(one, run.RunResumed)]:
+    if resumed := [known.name for known in every if _has_event(known, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
         yield f"{_join_names(resumed)} {was} resumed: the time includes work that was lost"
     if unfinished := [row for row in rows if row["state"] not in ENDED_STATES]:
@@ -244,13 +250,13 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
         yield "the bar was lowered: " + ", ".join(f"{row['accept']} is enough for {row['name']}" for row in lowered)
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
-    if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
+    if scripted := [known.name for known in every if any(_is_script(agent) for agent in (known.agents or {}).values())]:
         where = "all of them" if len(scripted) == len(every) else _join_names(scripted)
         yield f"scripts, not models, did the work in {where}: their tokens and cost are made up"
 
 
-def _has_event(one: Known, kind: type[JournalEvent]) -> bool:
-    return any(event.kind == kind.KIND for event in one.events)
+def _has_event(known: Known, kind: type[JournalEvent]) -> bool:
+    return any(event.kind == kind.KIND for event in known.events)
 
 
 def _join_names(names: Sequence[str]) -> str:
@@ -263,9 +269,9 @@ def _is_script(agent: str) -> bool:
 
 def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
     """Sentences on what the grades rest on."""
-    if len({one.goal for one in every}) > 1:
+    if len({known.goal for known in every}) > 1:
         yield "they had different goals: their figures are not about the same work"
-    if len({one.record.base for one in every}) > 1:
+    if len({known.record.base for known in every}) > 1:
         yield "they began at different commits: their figures are not about the same work"
     unsealed = [row["name"] for row in rows if not row["contract"]]
     if unsealed:
@@ -279,7 +285,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: in
 
 
 def _times(spans: Sequence[Sequence[Span]]) -> Iterator[str]:
-    at_work = [each for each in spans if each]
+    at_work = [run_spans for run_spans in spans if run_spans]
     if len(at_work) > 1:
         beside = any(_overlap(*pair) for pair in combinations(at_work, 2))
         yield (

@@ -13,9 +13,9 @@ from trued.model.events import JournalEvent, call, kinds, landing, parse, people
 GROUPS = (run, call, proof, landing, people)
 
 
-def typed(stored: Event, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
-    """The event as one of its classes, the engine's or the workflow's `own`; an `UnknownEvent` for any other kind."""
-    return parse(stored, known_kinds(own))
+def typed(stored: Event, workflow_events: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
+    """Return the event as one of the engine's classes or of `workflow_events`; any other kind as `UnknownEvent`."""
+    return parse(stored, known_kinds(workflow_events))
 
 
 class EventHead(NamedTuple):
@@ -27,18 +27,20 @@ class EventHead(NamedTuple):
     kind: str
 
 
-def typed_from_json(stored: EventHead, data: str, own: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
+def typed_from_json(stored: EventHead, data: str, workflow_events: tuple[type[JournalEvent], ...] = ()) -> JournalEvent:
     """Like `typed`, from JSON that has not been parsed yet; takes half the time."""
-    found = known_kinds(own).get(stored.kind)
-    if found is not None:
+    kind = known_kinds(workflow_events).get(stored.kind)
+    if kind is not None:
         try:
-            return found.model_validate_json(data)
+            return kind.model_validate_json(data)
         except ValidationError:
             pass  # written by another version: read it field by field
-    return typed(Event(id=stored.id, at=stored.at, key=stored.key, kind=stored.kind, data=json.loads(data)), own)
+    return typed(
+        Event(id=stored.id, at=stored.at, key=stored.key, kind=stored.kind, data=json.loads(data)), workflow_events
+    )
 
 
 @cache
-def known_kinds(own: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
+def known_kinds(workflow_events: tuple[type[JournalEvent], ...]) -> Mapping[str, type[JournalEvent]]:
     """The engine's kinds of events and the workflow's own; if two have the same name, the engine's counts."""
-    return kinds(*own, *(one for group in GROUPS for one in group.EVENTS))
+    return kinds(*workflow_events, *(event_class for group in GROUPS for event_class in group.EVENTS))

@@ -1,11 +1,13 @@
 """A verification as JUnit XML: one test case per requirement, for build servers that show test tables."""
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Verification, reasons_sentence
+from trued.reporting.views.verification import Verification, reasons_sentence
 from trued.support.plain_text import plain
 
 SUITE = "trued verify"
@@ -13,26 +15,28 @@ MOST = 20_000  # maximum length of one text, in characters
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(one: Verification) -> str:
+def junit(verification: Verification) -> str:
     """The XML. A test case passes if its requirement is met, is an error if it is unjudged, and is skipped if only a
     person's approval is missing; otherwise it fails."""
-    sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
+    sorts = [sort(judged, verification.accept) for judged in verification.verdict.requirements]
     counts = {
         "tests": str(len(sorts)),
         "failures": str(sorts.count("failure")),
         "errors": str(sorts.count("error")),
         "skipped": str(sorts.count("skipped")),
-        "time": f"{one.seconds:.3f}",
+        "time": f"{verification.seconds:.3f}",
     }
     top = ET.Element("testsuites", {"name": SUITE, **counts})
     suite = ET.SubElement(top, "testsuite", {"name": SUITE, **counts})
     properties = ET.SubElement(suite, "properties")
-    for name, value in _facts(one).items():
+    for name, value in _facts(verification).items():
         ET.SubElement(properties, "property", {"name": name, "value": safe(value)})
-    for judged in one.verdict.requirements:
-        _case(suite, one, judged)
-    if said := "\n".join((*one.verdict.undecided, *(finding.what for finding in one.verdict.remarks))):
-        ET.SubElement(suite, "system-out").text = safe(said)
+    for judged in verification.verdict.requirements:
+        _case(suite, verification, judged)
+    if notes := "\n".join(
+        (*verification.verdict.undecided, *(finding.what for finding in verification.verdict.remarks))
+    ):
+        ET.SubElement(suite, "system-out").text = safe(notes)
     ET.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
 
@@ -45,27 +49,27 @@ def sort(judged: Judged, accept: Grade) -> str:
     return "skipped" if judged.holds and judged.lacks else "failure"
 
 
-def _facts(one: Verification) -> dict[str, str]:
+def _facts(verification: Verification) -> dict[str, str]:
     return {
-        "grade": str(one.verdict.grade),
-        "commit": one.verdict.commit,
-        "base": one.contract.base,
-        "accept": f"{one.accept}{f' ({one.bar})' if one.bar else ''}",
-        "isolation": ", ".join(one.isolation),
-        "reproduce": one.reproduce,
+        "grade": str(verification.verdict.grade),
+        "commit": verification.verdict.commit,
+        "base": verification.contract.base,
+        "accept": f"{verification.accept}{f' ({verification.bar})' if verification.bar else ''}",
+        "isolation": ", ".join(verification.isolation),
+        "reproduce": verification.reproduce,
     }
 
 
-def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
-    checks = one.checks(judged)
-    seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
+def _case(suite: ET.Element, verification: Verification, judged: Judged) -> None:
+    checks = verification.checks(judged)
+    seconds = sum(fact.seconds for fact in verification.verdict.evidence if fact.id in judged.evidence)
     where = PurePosixPath(judged.source.rpartition(":")[0]).name or "requirements"
     case = ET.SubElement(
         suite,
         "testcase",
         {"classname": safe(where), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
-    kind, why = sort(judged, one.accept), safe(reasons_sentence(judged.why))
+    kind, why = sort(judged, verification.accept), safe(reasons_sentence(judged.why))
     if kind == "skipped":
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":
@@ -78,6 +82,23 @@ def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
         *(check.result_line for check in checks),
     ]
     ET.SubElement(case, "system-out").text = safe("\n".join(lines))
+
+
+def gate_junit(sentence: str, data: Mapping[str, Any], accept: Grade) -> str:
+    """The gate's verdict as JUnit XML. `sentence`: the verdict in one line; `data`: the ledger.
+
+    It names no case (`verify --junit` does), because the author of a pull request can read this file.
+    """
+    rows = data["requirements"]
+    short = [row for row in rows if not Grade(row["grade"]).is_met(accept)]
+    counts = {"tests": str(len(rows)), "failures": str(len(short))}
+    suite = ET.Element("testsuite", {"name": "trued gate", **counts})
+    for row in rows:
+        case = ET.SubElement(suite, "testcase", {"classname": "requirements", "name": safe(row["id"])})
+        if row in short:
+            ET.SubElement(case, "failure", {"message": safe(f"{row['grade']}: {row['why']}")})
+    ET.SubElement(suite, "system-out").text = safe(sentence)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def safe(text: str) -> str:

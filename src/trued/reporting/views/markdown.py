@@ -3,27 +3,32 @@
 Every text from outside may be hostile: it is shown as plain text, without markup, mentions and links.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
+from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.markdown_escape import code_block, escaped, folded
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
 MOST_DETAIL = 1500
-MOST_FAILING = 10  # at most this many failing cases of one check are shown; the others are counted
+MOST_FAILING = 10  # failing cases of one check; the others are counted
 
 
-def markdown(one: Verification) -> str:
-    rows = [_row(judged, one.accept) for judged in one.verdict.requirements]
+def markdown(verification: Verification) -> str:
+    rows = [_row(judged, verification.accept) for judged in verification.verdict.requirements]
     parts = [
-        f"### {MARKS.get(one.outcome.state, '❌')} trued: {escaped(one.headline)}",
+        f"### {MARKS.get(verification.outcome.state, '❌')} trued: {escaped(verification.headline)}",
         "| | requirement | grade | why |\n| --- | --- | --- | --- |\n" + "\n".join(rows) if rows else "",
-        f"> {escaped(one.bar)}" if one.bar else "",
-        *(f"> {escaped(finding.what)}" for finding in one.verdict.remarks),
-        folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
-        folded("Not checked", "\n".join(f"- {escaped(note)}" for note in one.unchecked)),
-        folded("Notes", "\n".join(f"- {escaped(note)}" for note in one.facts)),
-        _facts(one),
+        f"> {escaped(verification.bar)}" if verification.bar else "",
+        *(f"> {escaped(finding.what)}" for finding in verification.verdict.remarks),
+        folded(
+            "Evidence", "\n\n".join(_evidence(verification, judged) for judged in verification.verdict.requirements)
+        ),
+        folded("Not checked", "\n".join(f"- {escaped(note)}" for note in verification.unchecked)),
+        folded("Notes", "\n".join(f"- {escaped(note)}" for note in verification.facts)),
+        _facts(verification),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -35,25 +40,39 @@ def _row(judged: Judged, accept: Grade) -> str:
     return f"| {mark} | {what} | {judged.grade} | {why} |"
 
 
-def _evidence(one: Verification, judged: Judged) -> str:
-    rests = one.rests_on(judged)
+def _evidence(verification: Verification, judged: Judged) -> str:
+    rests = verification.rests_on(judged)
     lines = [f"**{escaped(judged.id)}**{f' · {escaped(short_source(judged.source))}' if judged.source else ''}"]
-    lines += [f"- {escaped(check.result_line)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
+    lines += [
+        f"- {escaped(check.result_line)}{', held out' if check.held_out else ''}"
+        for check in verification.checks(judged)
+    ]
     lines += [f"- rests on {escaped(rests)}"] if rests else []
-    lines += [] if one.checks(judged) else ["- there is no evidence"]
-    blocks = [_failing_block(check) for check in one.checks(judged) if check.failing]
+    lines += [] if verification.checks(judged) else ["- there is no evidence"]
+    blocks = [_failing_block(check) for check in verification.checks(judged) if check.failing]
     return "\n".join(lines) + "".join(f"\n\n{block}" for block in blocks)
 
 
 def _failing_block(check: CheckedSides) -> str:
-    said = [check.failed_case_line(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
+    lines = [check.failed_case_line(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
-    return code_block("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
+    return code_block("\n".join(lines) + (f"\n… {more} more" if more > 0 else ""))
 
 
-def _facts(one: Verification) -> str:
-    isolation = ", ".join(one.isolation) or "nothing was run"
-    line = f"commit `{one.verdict.commit}` against base `{one.contract.base}` · {escaped(isolation)}"
-    held = f"cases are {'held out' if one.contract.held_out else 'visible'}: {escaped(one.contract.held_out_why)}"
-    again = f"Reproduce:\n\n{code_block(one.reproduce, 'sh')}" if one.reproduce else ""
+def _facts(verification: Verification) -> str:
+    isolation = ", ".join(verification.isolation) or "nothing was run"
+    line = f"commit `{verification.verdict.commit}` against base `{verification.contract.base}` · {escaped(isolation)}"
+    contract = verification.contract
+    held = f"cases are {'held out' if contract.held_out else 'visible'}: {escaped(contract.held_out_why)}"
+    again = f"Reproduce:\n\n{code_block(verification.reproduce, 'sh')}" if verification.reproduce else ""
     return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
+
+
+def gate_summary(sentence: str, data: Mapping[str, Any]) -> str:
+    """The gate's verdict as a Markdown table for GitHub's job summary. `sentence`: the verdict in one line; `data`: the
+    ledger."""
+    rows = [f"| {escaped(row['id'])} | {row['grade']} | {escaped(row['why'])} |" for row in data["requirements"]]
+    undecided = [f"- {escaped(note)}" for note in data["undecided"]]
+    notes = ["", "Notes:", "", *undecided] if undecided else []
+    table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
+    return "\n".join([f"### trued gate: {escaped(sentence)}", "", *table, *notes, ""])

@@ -62,14 +62,14 @@ def foreign_edits(event: run.SealedFileEdited) -> Iterator[str]:
     role = _shorten(event.role)
     if event.put_back:
         yield f"{role} edited files that it may not change; they were restored: {few(event.put_back)}"
-    if kept := tuple(path for path in event.files if path not in event.put_back):
-        yield f"{role} changed tests that the contract has frozen; checks use the sealed ones: {few(kept)}"
+    if frozen := tuple(path for path in event.files if path not in event.put_back):
+        yield f"{role} changed tests that the contract has frozen; checks use the sealed ones: {few(frozen)}"
 
 
 def _work_notices(event: JournalEvent) -> Iterator[Notice]:
     match event:
         case run.SealedFileEdited():
-            yield from ((words, True) for words in foreign_edits(event))
+            yield from ((sentence, True) for sentence in foreign_edits(event))
         case run.TaskSkipped():
             yield f"{_shorten(event.task)} is not built: {_shorten(event.why)}", False
         case run.RoundsAdded():

@@ -12,6 +12,7 @@ from trued.reporting.views.claims import VerdictFact
 from trued.reporting.views.event_kinds import EventHead, typed, typed_from_json
 from trued.reporting.views.notices import few, notices_of
 from trued.reporting.views.rows import Call, CallOutcome, Checks, Remark, Row
+from trued.support.money import least_certain
 from trued.support.plurals import counted
 from trued.workflows.view import WorkflowView, view_of
 
@@ -82,25 +83,24 @@ class Progress:
     @property
     def tokens(self) -> tuple[int, bool]:
         """How many tokens all calls used, and whether any of these are estimated."""
-        used = [one.tokens for one in self.calls if one.tokens.total]
-        return sum(one.total for one in used), any(one.estimated for one in used)
+        used = [row.tokens for row in self.calls if row.tokens.total]
+        return sum(tokens.total for tokens in used), any(tokens.estimated for tokens in used)
 
     @property
     def worked(self) -> float:
-        """Seconds for which some process drove the run. The time until somebody resumed it does not count."""
+        """Seconds for which a process drove the run. The time after an interruption, until `resume`, does not count."""
         if not (self._driven or self._driven_since):  # the journal lacks the run's beginning
             return self.last - self.began
         return self._driven + (self.last - self._driven_since if self._driven_since else 0.0)
 
     @property
     def cost_usd(self) -> float:
-        return sum(one.cost_usd for one in self.calls)
+        return sum(row.cost_usd for row in self.calls)
 
     @property
     def cost(self) -> str:
         """How the cost is known: reported, computed or ceiling (an upper bound). If calls differ, the least certain."""
-        known = {one.cost for one in self.calls}
-        return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
+        return least_certain(call.cost for call in self.calls)
 
     def add(self, stored: Event) -> None:
         """Add the next event of the journal."""
@@ -136,9 +136,9 @@ class Progress:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def set_row(self, row: Row, at: str = "") -> None:
+    def set_row(self, row: Row, row_name: str = "") -> None:
         """Add a row to its scope, or replace the row of the same name."""
-        name = at or row.key
+        name = row_name or row.key
         if name not in self.rows:
             # a row without a scope gets a scope of its own, in order of time: seal first, finish last
             self._places[name] = intern(scope_of(row.key)) or self.view.place(row.key) or f"/{name}"
@@ -165,7 +165,9 @@ class Progress:
             row = self.rows[name]
             if isinstance(row, Checks) and (row.grades or row.key == SEAL):
                 state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
-                worst = str(min((Grade(one[1]) for one in row.grades), key=lambda one: one.rank, default=row.summary))
+                worst = str(
+                    min((Grade(judged[1]) for judged in row.grades), key=lambda grade: grade.rank, default=row.summary)
+                )
                 self.set_row(row._replace(state=state, summary=worst, closed=True), name)
 
     def call_row(self, key: str) -> Call:
@@ -223,7 +225,7 @@ class Progress:
     def _add_to_view(self, stored: EventHead, event: JournalEvent) -> None:
         try:
             self.view.add(self, stored.key, event)
-        except Exception as error:  # noqa: BLE001  a view that somebody else wrote must not hide the run
+        except Exception as error:  # noqa: BLE001  a view written by others must not hide the run
             self.remark(
                 stored.key, f"the view of {self.workflow} failed: {type(error).__name__}: {error}", warning=True
             )
@@ -308,24 +310,25 @@ class Progress:
             self.served |= set(event.serves)
             self.requirements = len(self.served)
             self.of_check[event.check] = event.cases
-            self.on_base = sum((Counter(one) for one in self.of_check.values()), Counter())
+            self.on_base = sum((Counter(outcomes) for outcomes in self.of_check.values()), Counter())
             summary = self._base_summary()
         self.set_row(row._replace(runs=row.runs + 1, summary=summary), name)
 
     def _add_verdict(self, stored: EventHead, event: proof.VerdictReached) -> None:
         name, row = self._checks(stored.key)
         judged = tuple(
-            (intern(one.id), intern(str(one.grade)), intern("; ".join(one.why))) for one in event.requirements or ()
+            (intern(requirement.id), intern(str(requirement.grade)), intern("; ".join(requirement.why)))
+            for requirement in event.requirements or ()
         )
         self.verdicts.append(
             VerdictFact(stored.key, stored.at, {name: grade for name, grade, _ in judged}, str(event.grade))
         )
         grades = judged or row.grades
         self._grade(stored.key, grades)
-        left = len(event.gaps or ())
+        gaps = len(event.gaps or ())
         state = "failed" if not event.holds else "open" if event.grade in BAD else "held"
         row = row._replace(state=state, ended=stored.at, began=row.began or stored.at, closed=True)
-        summary = str(event.grade) + (f", {counted(left, 'gap')}" if left else "")
+        summary = str(event.grade) + (f", {counted(gaps, 'gap')}" if gaps else "")
         self.set_row(row._replace(summary=summary, grades=grades), name)
 
     def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
@@ -360,7 +363,7 @@ def _with_remark(row: Call, text: str) -> Call:
     return row._replace(remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
-def _answered_call(row: Call, at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
+def _answered_call(row: Call, answered_at: float, event: call.CallAnswered, *, is_lean: bool) -> Call:
     remarks = [*row.remarks]
     remarks += ["asked twice for a valid reply"] if event.asks > 1 else []
     remarks += [f"shortened its context {counted(event.compactions, 'time')}"] if event.compactions else []
@@ -371,7 +374,7 @@ def _answered_call(row: Call, at: float, event: call.CallAnswered, *, is_lean: b
         state=intern(event.state) or "done",
         attempts=event.attempts or row.attempts,
         began=row.began if row.waited else event.began or row.began,
-        ended=event.ended or at,
+        ended=event.ended or answered_at,
         answer=CallOutcome.lean(event) if is_lean else CallOutcome.of(event),
         remarks=tuple(dict.fromkeys(remarks)),
         waits_until=0.0,

@@ -39,33 +39,33 @@ def case_outcomes(facts: Iterable[Evidence], *, over: bool) -> list[CaseOutcomes
     """
     facts = tuple(facts)
     numbers = case_numbers(facts)
-    found: dict[tuple[str, str], dict[str, list[Tried]]] = {}
+    outcomes: dict[tuple[str, str], dict[str, list[Tried]]] = {}
     named: set[tuple[str, str]] = set()
     for fact in facts:
         shown = fact.shown(over=over)
-        for one, result in zip(fact.tried, shown.tried, strict=True):
-            place = (fact.check, one.id)
-            found.setdefault(place, {"base": [], "head": []}).setdefault(fact.side, []).append(result)
+        for tried, result in zip(fact.tried, shown.tried, strict=True):
+            key = (fact.check, tried.id)
+            outcomes.setdefault(key, {"base": [], "head": []}).setdefault(fact.side, []).append(result)
             if shown is fact:
-                named.add(place)
-    checks = list(dict.fromkeys(check for check, case in found if (check, case) not in named))
+                named.add(key)
+    checks = list(dict.fromkeys(check for check, case in outcomes if (check, case) not in named))
 
-    def hidden_name(place: tuple[str, str]) -> str:
-        which = f"check {checks.index(place[0]) + 1}, " if len(checks) > 1 else ""
-        return f"{which}case {numbers[place]}"
+    def hidden_name(key: tuple[str, str]) -> str:
+        which = f"check {checks.index(key[0]) + 1}, " if len(checks) > 1 else ""
+        return f"{which}case {numbers[key]}"
 
     rows = [
         CaseOutcomes(
-            name=place[1] if place in named else hidden_name(place),
-            base=tuple(str(one.outcome) for one in sides["base"]),
-            head=tuple(str(one.outcome) for one in sides["head"]),
+            name=key[1] if key in named else hidden_name(key),
+            base=tuple(str(result.outcome) for result in sides["base"]),
+            head=tuple(str(result.outcome) for result in sides["head"]),
             says=_says(sides["head"]),
         )
-        for place, sides in found.items()
+        for key, sides in outcomes.items()
     ]
     return sorted(rows, key=lambda row: (row.is_green, not row.head))
 
 
 def _says(tried: Iterable[Tried]) -> str:
-    failed = next((one for one in tried if one.outcome is not Outcomes.PASSED), None)
+    failed = next((result for result in tried if result.outcome is not Outcomes.PASSED), None)
     return str(failed.detail or failed.kind or failed.outcome)[:300] if failed else ""

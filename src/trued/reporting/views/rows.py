@@ -71,8 +71,8 @@ class CallOutcome(NamedTuple):
     @classmethod
     def lean(cls, event: "CallAnswered") -> "CallOutcome":
         """Like `of`, without empty fields of the reply; short strings are interned, so that all calls share them."""
-        said = {name: _intern(value) for name, value in (event.reply or {}).items() if value or value is False}
-        return cls.of(event)._replace(reply=said or None)
+        reply = {name: _intern(value) for name, value in (event.reply or {}).items() if value or value is False}
+        return cls.of(event)._replace(reply=reply or None)
 
 
 def _intern(value: object) -> object:

@@ -29,12 +29,12 @@ class RunFacts:
 
     @property
     def data(self) -> dict[str, object]:
-        total, one = Total(self.record.id), self.record
+        total, record = Total(self.record.id), self.record
         total.add(self)
         left_out = ("name", "runs", "proven", "met_per_usd")
         facts = {name: value for name, value in total.data.items() if name not in left_out}
-        named = {"run": one.id, "title": one.title, "workflow": one.workflow, "repository": one.repository}
-        return {**named, "state": one.state, "grade": str(one.grade), "created_at": one.created_at, **facts}
+        named = {"run": record.id, "title": record.title, "workflow": record.workflow, "repository": record.repository}
+        return {**named, "state": record.state, "grade": str(record.grade), "created_at": record.created_at, **facts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class HistoryFilter:
         """What this agent and role did in a run; None if they had no part in it."""
         if not self.agent and not self.role:
             return run
-        spends = [one for one in run.spends if self._is_of(one.agent, one.role)]
-        claims = [one for one in run.claims if self._is_of(one.agent, one.role)]
+        spends = [spend for spend in run.spends if self._is_of(spend.agent, spend.role)]
+        claims = [claim for claim in run.claims if self._is_of(claim.agent, claim.role)]
         return replace(run, spends=spends, claims=claims) if spends or claims else None
 
     def _is_of(self, agent: str, role: str) -> bool:
@@ -70,12 +70,12 @@ def since(text: str, now: float) -> float:
     """The time that `30d`, `8w`, `6m`, `1y` or `2026-11-01` means; 0 for "". Raises BadInput for any other text."""
     if not text:
         return 0.0
-    if found := re.fullmatch(r"(\d{1,4})([dwmy])", text):
-        return now - int(found[1]) * DAYS[found[2]] * 86400.0
+    if match := re.fullmatch(r"(\d{1,4})([dwmy])", text):
+        return now - int(match[1]) * DAYS[match[2]] * 86400.0
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except (ValueError, OverflowError):
-        raise BadInput(f"{text!r} is not a time", then="write 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
+        raise BadInput(f"{text!r} is not a time", then="use 30d, 8w, 6m, 1y or a day as 2026-11-01") from None
 
 
 @dataclass(slots=True)
@@ -100,7 +100,7 @@ class Total:
 
     @property
     def false_share(self) -> float | None:
-        """How often a *done* was false; None if nobody claimed anything."""
+        """How often a *done* was false; None if no call claimed to be done."""
         return self.fell / self.claims if self.claims else None
 
     def add(self, run: RunFacts) -> None:
@@ -118,7 +118,7 @@ class Total:
         self.is_estimated |= any(row.cost != "reported" and row.spent.usd for row in rows)
         self.met_per_usd = round(self.met / self.usd, 2) if self.usd > 0 else None
         self.seconds += sum(row.spent.seconds for row in rows)
-        self.claims, self.fell = self.claims + len(run.claims), self.fell + sum(one.fell for one in run.claims)
+        self.claims, self.fell = self.claims + len(run.claims), self.fell + sum(claim.fell for claim in run.claims)
 
     @property
     def data(self) -> dict[str, object]:
@@ -144,9 +144,9 @@ class Stats:
         parts = {"weeks": self.weeks, "agents": self.agents, "roles": self.roles, "workflows": self.workflows}
         return {
             "total": self.total.data,
-            **{name: [one.data for one in every] for name, every in parts.items()},
-            "agent_weeks": {name: [one.data for one in every] for name, every in self.agent_weeks.items()},
-            "runs": [one.data for one in self.runs],
+            **{name: [total.data for total in every] for name, every in parts.items()},
+            "agent_weeks": {name: [total.data for total in every] for name, every in self.agent_weeks.items()},
+            "runs": [run.data for run in self.runs],
         }
 
 
@@ -167,16 +167,19 @@ def add_up(runs: Iterable[RunFacts]) -> Stats:
         for name in dict.fromkeys([row.role for row in run.spends] + [row.role for row in run.claims]):
             roles.setdefault(name, Total(name)).add(_part(run, role=name))
 
-    def by_cost(found: dict[str, Total]) -> list[Total]:
-        return sorted(found.values(), key=lambda one: (-one.usd, -one.tokens, one.name))
+    def by_cost(totals: dict[str, Total]) -> list[Total]:
+        return sorted(totals.values(), key=lambda total: (-total.usd, -total.tokens, total.name))
 
     return Stats(
         total,
-        sorted(weeks.values(), key=lambda one: one.name, reverse=True),
+        sorted(weeks.values(), key=lambda total: total.name, reverse=True),
         by_cost(agents),
         by_cost(roles),
         by_cost(workflows),
-        {one.name: [agent_weeks[one.name][week] for week in sorted(agent_weeks[one.name])] for one in by_cost(agents)},
+        {
+            total.name: [agent_weeks[total.name][week] for week in sorted(agent_weeks[total.name])]
+            for total in by_cost(agents)
+        },
         every,
     )
 
@@ -190,6 +193,6 @@ def _part(run: RunFacts, *, agent: str | None = None, role: str | None = None) -
     return replace(run, spends=[*filter(is_of, run.spends)], claims=[*filter(is_of, run.claims)])
 
 
-def week_of(at: float) -> str:
+def week_of(moment: float) -> str:
     """The ISO week of a moment, as `2026-W47`."""
-    return time.strftime("%G-W%V", time.localtime(at))
+    return time.strftime("%G-W%V", time.localtime(moment))

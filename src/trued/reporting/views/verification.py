@@ -23,8 +23,8 @@ from trued.model import (
 from trued.proof.hashes import contract_hash
 from trued.proof.verdict.conclusion import exit_code
 from trued.proof.verdict.notes import facts_of
-from trued.reporting.views import ledger
 from trued.reporting.views.cases import FailedCase, failed_case
+from trued.reporting.views.ledger import ledger
 from trued.support.plurals import counted, few
 
 YOURS = "your own cases"
@@ -53,31 +53,28 @@ class Verification:
         return exit_code(self.outcome)
 
     @property
-    def lowered(self) -> bool:
-        """Whether the user accepts a lower grade than the default."""
-        return self.accept.is_lowered_bar
-
-    @property
     def met(self) -> int:
         """How many requirements are met."""
-        return sum(one.grade.is_met(self.accept) for one in self.verdict.requirements)
+        return sum(row.grade.is_met(self.accept) for row in self.verdict.requirements)
 
     @property
     def seconds(self) -> float:
         """How long all checks ran, on both commits."""
-        return sum(one.seconds for one in (*self.contract.base_facts, *self.verdict.evidence))
+        return sum(fact.seconds for fact in (*self.contract.base_facts, *self.verdict.evidence))
 
     @property
     def isolation(self) -> tuple[str, ...]:
         """The sandbox levels in which checks ran."""
         facts = (*self.contract.base_facts, *self.verdict.evidence)
-        return tuple(sorted({one.isolation for one in facts if one.isolation != "not run"}))
+        return tuple(sorted({fact.isolation for fact in facts if fact.isolation != "not run"}))
 
     @property
     def environment(self) -> tuple[str, ...]:
         """The interpreters and programs that ran the checks."""
-        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.isolation != "not run"]
-        return tuple(dict.fromkeys(filter(None, (ran_by(one.interpreter, one.versions, one.command) for one in facts))))
+        facts = [fact for fact in (*self.contract.base_facts, *self.verdict.evidence) if fact.isolation != "not run"]
+        return tuple(
+            dict.fromkeys(filter(None, (ran_by(fact.interpreter, fact.versions, fact.command) for fact in facts)))
+        )
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -87,7 +84,7 @@ class Verification:
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Notes about what no check covers."""
-        return tuple(one for one in self.verdict.undecided if one not in self.facts)
+        return tuple(note for note in self.verdict.undecided if note not in self.facts)
 
     @property
     def suite_owner(self) -> str:
@@ -95,36 +92,38 @@ class Verification:
         if self.verdict.suites:
             return ""
         passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
-        owners = [one for one in self.contract.requirements if any(map(_is_whole_suite, one.checks))]
-        return next((one.id for one in owners if one.id in passed), "")
+        owners = [
+            requirement for requirement in self.contract.requirements if any(map(_is_whole_suite, requirement.checks))
+        ]
+        return next((requirement.id for requirement in owners if requirement.id in passed), "")
 
     @property
     def headline(self) -> str:
         """The outcome in one line."""
         total = len(self.verdict.requirements)
-        words = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
-        state = words.get(self.outcome.state, "not proven")
+        states = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
+        state = states.get(self.outcome.state, "not proven")
         return f"{state}: {self.met} of {counted(total, 'requirement')} met{_worst_grade(self)}"
 
     @property
     def bar(self) -> str:
         """A sentence about a lower grade that the user accepts, or ""."""
-        return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
+        return f"the bar was lowered: {self.accept} counts as met" if self.accept.is_lowered_bar else ""
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed on base and head."""
         from trued.proof.hashes import check_hash  # imported here, because help needs no verdict
 
         taken = set(judged.evidence)
-        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
-        listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
+        facts = [fact for fact in (*self.contract.base_facts, *self.verdict.evidence) if fact.id in taken]
+        listed = {check_hash(check): check for requirement in self.contract.every for check in requirement.checks}
         if self.verdict.commit == self.contract.base:  # base and head are one commit: all evidence has the side `base`
-            sealed = {one.id for one in self.contract.base_facts}
-            facts = [one if one.id in sealed else one.model_copy(update={"side": "head"}) for one in facts]
-        names = list(dict.fromkeys(one.check for one in facts))
-        replaced = tuple(name for one in self.contract.requirements for name in one.supersedes)
+            sealed = {fact.id for fact in self.contract.base_facts}
+            facts = [fact if fact.id in sealed else fact.model_copy(update={"side": "head"}) for fact in facts]
+        names = list(dict.fromkeys(fact.check for fact in facts))
+        replaced = tuple(name for requirement in self.contract.requirements for name in requirement.supersedes)
         return [
-            _checked_sides([one for one in facts if one.check == name], listed.get(name), replaced) for name in names
+            _checked_sides([fact for fact in facts if fact.check == name], listed.get(name), replaced) for name in names
         ]
 
     def rests_on(self, judged: Judged) -> str:
@@ -151,11 +150,11 @@ def _is_whole_suite(check: Check) -> bool:
 
 
 def _any_passed(fact: Evidence) -> bool:
-    return any(one.outcome is Outcomes.PASSED for one in fact.tried)
+    return any(case.outcome is Outcomes.PASSED for case in fact.tried)
 
 
-def _worst_grade(one: Verification) -> str:
-    return f", the worst is {one.verdict.grade}" if one.verdict.requirements else ""
+def _worst_grade(verification: Verification) -> str:
+    return f", the worst is {verification.verdict.grade}" if verification.verdict.requirements else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +178,14 @@ class CheckedSides:
 
     def failed_case_line(self, tried: Tried, *, brief: bool = False) -> str:
         """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
-        one = self.failed_case(tried, brief=brief)
-        if one.expected:
-            return f"{one.name}, {one.asked}: expected {one.expected}, got {one.got}"
-        return f"{one.name}: {one.got}"
+        case = self.failed_case(tried, brief=brief)
+        if case.expected:
+            return f"{case.name}, {case.asked}: expected {case.expected}, got {case.got}"
+        return f"{case.name}: {case.got}"
 
     def failed_case(self, tried: Tried, *, brief: bool = False) -> FailedCase:
         """One failing case with its expected and actual result. `brief`: only the assertions of a test's trace."""
-        asserted = [one.removeprefix("E").strip() for one in tried.detail.splitlines() if re.match(r"E\s", one)]
+        asserted = [text.removeprefix("E").strip() for text in tried.detail.splitlines() if re.match(r"E\s", text)]
         detail = "; ".join(asserted) if brief and asserted else tried.detail
         return failed_case(tried.id, detail, tried.kind or tried.outcome, self.cases)
 
@@ -205,57 +204,57 @@ class CheckedSides:
 def _checked_sides(facts: Sequence[Evidence], check: Check | None, replaced: Sequence[str] = ()) -> CheckedSides:
     from trued.proof.verdict.judge import is_superseded  # imported here, because help needs no verdict
 
-    base = [one for one in facts if one.side == "base"]
-    head = [one for one in facts if one.side == "head"]
+    base = [fact for fact in facts if fact.side == "base"]
+    head = [fact for fact in facts if fact.side == "head"]
     first = facts[0]
-    before = {one.id: one for one in _tried_cases(base)}
+    before = {case.id: case for case in _tried_cases(base)}
     after: dict[str, Tried] = {}
-    for one in _tried_cases(head):  # the worst of all runs counts
-        if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
-            after[one.id] = one
-    aside = {name for name, one in after.items() if _is_skipped(one) and _is_skipped(before.get(name, one))}
-    failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED and one.id not in aside)
+    for case in _tried_cases(head):  # the worst of all runs counts
+        if case.id not in after or after[case.id].outcome is Outcomes.PASSED:
+            after[case.id] = case
+    aside = {name for name, case in after.items() if _is_skipped(case) and _is_skipped(before.get(name, case))}
+    failing = tuple(case for case in after.values() if case.outcome is not Outcomes.PASSED and case.id not in aside)
     return CheckedSides(
         kind=first.kind,
         command=first.command,
-        before=sum(one.outcome is Outcomes.PASSED for one in before.values()),
+        before=sum(case.outcome is Outcomes.PASSED for case in before.values()),
         known=len(before.keys() - aside),
         after=len(after) - len(failing) - len(aside),
         total=len(after) - len(aside),
         skipped=len(aside),
-        turns=len({one.turn for one in head}),
+        turns=len({fact.turn for fact in head}),
         held_out=first.held_out,
         failing=failing,
-        superseded=sum(any(is_superseded(one.id, name) for name in replaced) for one in failing),
-        void=next((one.why_void for one in facts if one.why_void), ""),
+        superseded=sum(any(is_superseded(case.id, name) for name in replaced) for case in failing),
+        void=next((fact.why_void for fact in facts if fact.why_void), ""),
         cases=check.cases if isinstance(check, ExamplesCheck) else (),
-        unimported=sum(one.kind == NOT_IMPORTED and "::" not in one.id for one in before.values()),
+        unimported=sum(case.kind == NOT_IMPORTED and "::" not in case.id for case in before.values()),
     )
 
 
-def _is_skipped(one: Tried) -> bool:
-    return one.outcome is Outcomes.SKIPPED
+def _is_skipped(case: Tried) -> bool:
+    return case.outcome is Outcomes.SKIPPED
 
 
 def _tried_cases(facts: Iterable[Evidence]) -> list[Tried]:
-    return [one for fact in facts for one in fact.tried]
+    return [case for fact in facts for case in fact.tried]
 
 
 def reasons_sentence(why: Sequence[str]) -> str:
     """The reasons as one sentence; cases that failed in the same way are listed together."""
     alike: dict[str, list[str]] = {}
-    for one in why:
-        match = _CASE.fullmatch(one)
-        what, name = (match[2], match[1]) if match else (one, "")
+    for reason in why:
+        match = _CASE.fullmatch(reason)
+        what, name = (match[2], match[1]) if match else (reason, "")
         alike.setdefault(what, []).append(name)
-    said = [f"{_together(names)}: {what}" if names[0] else what for what, names in alike.items()]
-    more = len(said) - REASONS
-    return "; ".join(said[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
+    sentences = [f"{_together(names)}: {what}" if names[0] else what for what, names in alike.items()]
+    more = len(sentences) - REASONS
+    return "; ".join(sentences[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
 
 
 def _together(names: Sequence[str]) -> str:
     first, *others = names
-    return few([first, *(one.removeprefix("case ") for one in others)], REASONS + 1)
+    return few([first, *(name.removeprefix("case ") for name in others)], REASONS + 1)
 
 
 def short_source(source: str) -> str:
@@ -263,30 +262,30 @@ def short_source(source: str) -> str:
     return PurePosixPath(source).name if source.startswith("/") else source
 
 
-def verification_data(one: Verification) -> dict[str, Any]:
+def verification_data(verification: Verification) -> dict[str, Any]:
     """The verification as JSON data: grade and requirements with their evidence first."""
-    found = ledger(one.verdict, one.contract, over=True)
-    for row, judged in zip(found["requirements"], one.verdict.requirements, strict=False):
-        row["rests_on"] = one.rests_on(judged)
+    ledger_data = ledger(verification.verdict, verification.contract, over=True)
+    for row, judged in zip(ledger_data["requirements"], verification.verdict.requirements, strict=False):
+        row["rests_on"] = verification.rests_on(judged)
     return {
-        "grade": found["grade"],
-        "requirements": found["requirements"],
-        "existing_tests": found["existing_tests"],
-        "state": one.outcome.state,
-        "code": one.code,
-        "why": list(one.outcome.why),
-        "accept": str(one.accept),
-        "lowered": one.lowered,
-        "commit": one.verdict.commit,
-        "tree": one.verdict.tree,
-        "base": one.contract.base,
-        "contract": contract_hash(one.contract),
-        "held_out": one.contract.held_out,
-        "held_out_why": one.contract.held_out_why,
-        "isolation": list(one.isolation),
-        "environment": list(one.environment),
-        "undecided": list(one.verdict.undecided),
-        "reported": list(one.facts),
-        "lacking": list(one.outcome.lacking),
-        "reproduce": one.reproduce,
+        "grade": ledger_data["grade"],
+        "requirements": ledger_data["requirements"],
+        "existing_tests": ledger_data["existing_tests"],
+        "state": verification.outcome.state,
+        "code": verification.code,
+        "why": list(verification.outcome.why),
+        "accept": str(verification.accept),
+        "lowered": verification.accept.is_lowered_bar,
+        "commit": verification.verdict.commit,
+        "tree": verification.verdict.tree,
+        "base": verification.contract.base,
+        "contract": contract_hash(verification.contract),
+        "held_out": verification.contract.held_out,
+        "held_out_why": verification.contract.held_out_why,
+        "isolation": list(verification.isolation),
+        "environment": list(verification.environment),
+        "undecided": list(verification.verdict.undecided),
+        "reported": list(verification.facts),
+        "lacking": list(verification.outcome.lacking),
+        "reproduce": verification.reproduce,
     }

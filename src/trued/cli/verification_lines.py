@@ -12,7 +12,7 @@ from trued.cli.end_screen import case_lines
 from trued.cli.format import GRADES, line
 from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
+from trued.reporting.views.verification import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.plurals import counted, few
 
 if TYPE_CHECKING:
@@ -28,64 +28,68 @@ QUICK = "quick:"
 STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
 
 
-def verdict_lines(one: Verification, name: str = "") -> None:
+def verdict_lines(verification: Verification, name: str = "") -> None:
     """Print the verdict: each requirement with its grade, reasons and evidence, then notes and how to repeat it."""
     console = out()
-    rows = one.verdict.requirements
+    rows = verification.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
     where = f"{line(name)}@" if name else ""
     _print_line(
         console,
         Text.assemble(
-            ("verify ", "bold"), f"{where}{one.verdict.commit[:12]}", (" against base ", "dim"), one.contract.base[:12]
+            ("verify ", "bold"),
+            f"{where}{verification.verdict.commit[:12]}",
+            (" against base ", "dim"),
+            verification.contract.base[:12],
         ),
     )
     for row in rows:
-        _print_requirement(console, one, row, width)
-    for suite in one.verdict.suites:
-        _print_suite(console, one, suite)
-    for finding in one.verdict.remarks:
+        _print_requirement(console, verification, row, width)
+    for suite in verification.verdict.suites:
+        _print_suite(console, verification, suite)
+    for finding in verification.verdict.remarks:
         _print_line(console, Text.assemble(("✗ ", "red"), line(finding.what)))
-    if one.suite_owner:
+    if verification.suite_owner:
         _print_line(
-            console, Text.assemble(("existing tests  ", "bold"), f"run by the check of {line(one.suite_owner)}")
+            console,
+            Text.assemble(("existing tests  ", "bold"), f"run by the check of {line(verification.suite_owner)}"),
         )
-    for heading, notes in (("not checked", one.unchecked), ("notes", one.facts)):
+    for heading, notes in (("not checked", verification.unchecked), ("notes", verification.facts)):
         if notes:
             _print_line(console, Text(f"\n{heading}", "bold"))
         for note in notes:
             _print_wrapped(console, Text("  · ", "dim"), line(note, 600), "    ", "dim")
-    _print_end(console, one)
+    _print_end(console, verification)
 
 
-def _print_requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
-    met = row.grade.is_met(one.accept)
+def _print_requirement(console: Console, verification: Verification, row: Judged, width: int) -> None:
+    met = row.grade.is_met(verification.accept)
     mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
     _print_wrapped(console, head, line(reasons_sentence(row.why)), " " * (width + 16))
-    if met and len(one.verdict.requirements) > MANY:
+    if met and len(verification.verdict.requirements) > MANY:
         return
-    checks = one.checks(row)
+    checks = verification.checks(row)
     if not met:
         where = f"  {line(short_source(row.source))}" if row.source else ""
         _print_wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
     shown = [f"{check.result_line}{', held out' if check.held_out else ''}" for check in checks]
-    rests = one.rests_on(row)
-    if said := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
-        _print_wrapped(console, Text(INDENT), said, INDENT, "dim")
+    rests = verification.rests_on(row)
+    if summary := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
+        _print_wrapped(console, Text(INDENT), summary, INDENT, "dim")
     for check in checks:
         _print_failing(console, check)
 
 
-def _print_suite(console: Console, one: Verification, suite: Judged) -> None:
+def _print_suite(console: Console, verification: Verification, suite: Judged) -> None:
     """Print the existing tests: they have no grade, they pass or fail."""
     mark, style = ("✓", "green") if suite.holds else ("✗", "red")
-    checks = one.checks(suite)
-    said = " · ".join(check.result_line for check in checks)
-    words = said if suite.holds else f"{line(reasons_sentence(suite.why))} · {said}"
-    _print_wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
+    checks = verification.checks(suite)
+    results = " · ".join(check.result_line for check in checks)
+    text = results if suite.holds else f"{line(reasons_sentence(suite.why))} · {results}"
+    _print_wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), text, INDENT)
     for check in checks if not suite.holds else ():
         _print_failing(console, check)
 
@@ -100,29 +104,29 @@ def _print_failing(console: Console, check: CheckedSides) -> None:
         _print_line(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
 
 
-def _print_end(console: Console, one: Verification) -> None:
-    held = "held out" if one.contract.held_out else "visible"
-    said = [f"sandbox: {', '.join(one.isolation) or 'not needed, nothing ran'}"]
-    if any(check.kind == "examples" for row in one.contract.requirements for check in row.checks):
-        said.insert(0, f"cases are {held}: {line(one.contract.held_out_why)}")
-    _print_wrapped(console, Text("\n"), " · ".join(said), "", "dim")
-    if one.environment:
-        _print_wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
-    if one.bar:
-        _print_line(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
-    state, _, rest = one.headline.partition(":")
-    _print_line(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
-    if one.reproduce:
-        _print_line(console, Text.assemble(("reproduce: ", "dim"), one.reproduce))
+def _print_end(console: Console, verification: Verification) -> None:
+    held = "held out" if verification.contract.held_out else "visible"
+    conditions = [f"sandbox: {', '.join(verification.isolation) or 'not needed, nothing ran'}"]
+    if any(check.kind == "examples" for row in verification.contract.requirements for check in row.checks):
+        conditions.insert(0, f"cases are {held}: {line(verification.contract.held_out_why)}")
+    _print_wrapped(console, Text("\n"), " · ".join(conditions), "", "dim")
+    if verification.environment:
+        _print_wrapped(console, Text(""), f"checks ran with {line('; '.join(verification.environment))}", "", "dim")
+    if verification.bar:
+        _print_line(console, Text(f"--accept {verification.accept}: {verification.bar}", "yellow"))
+    state, _, rest = verification.headline.partition(":")
+    _print_line(console, Text.assemble((state, STATES.get(verification.outcome.state, "bold red")), f":{rest}"))
+    if verification.reproduce:
+        _print_line(console, Text.assemble(("reproduce: ", "dim"), verification.reproduce))
 
 
-def _print_wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
-    """Print `head` and `words`, with wrapped lines indented by `indent`; on a pipe all on one line."""
+def _print_wrapped(console: Console, head: Text, text: str, indent: str, style: str = "") -> None:
+    """Print `head` and `text`, with wrapped lines indented by `indent`; on a pipe all on one line."""
     if not console.is_terminal or console.width < len(indent) + 30:
-        _print_line(console, head.copy().append(words, style))
+        _print_line(console, head.copy().append(text, style))
         return
     room = console.width - len(indent) - 1
-    parts = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False, replace_whitespace=False) or [""]
+    parts = textwrap.wrap(text, room, break_on_hyphens=False, break_long_words=False, replace_whitespace=False) or [""]
     _print_line(console, head.copy().append(parts[0], style))
     for part in parts[1:]:
         _print_line(console, Text(indent).append(part, style))
@@ -177,52 +181,51 @@ class VerifyProgress:
             case _:
                 pass
 
-    def _show_progress(self, words: str) -> None:
+    def _show_progress(self, sentence: str) -> None:
         if self._status:
-            self._status.update(Text(words))  # as Text, because rich would read markup in a plain string
+            self._status.update(Text(sentence))  # as Text, because rich would read markup in a plain string
         else:
-            self._console.print(Text(words, "dim"), soft_wrap=True)
+            self._console.print(Text(sentence, "dim"), soft_wrap=True)
 
     def _warn(self, event: "WorkingTreeDirty") -> None:
-        names = [line(one, 60) for one in event.files]
-        words = f"{line(event.place)} has uncommitted changes, which are not checked: {few(names, 3)}"
-        self._console.print(Text(words, "yellow"), soft_wrap=True)
+        names = [line(file, 60) for file in event.files]
+        sentence = f"{line(event.place)} has uncommitted changes, which are not checked: {few(names, 3)}"
+        self._console.print(Text(sentence, "yellow"), soft_wrap=True)
 
 
-def advice(one: Verification) -> list[str]:
+def advice(verification: Verification) -> list[str]:
     """Hints for the next step, by outcome."""
-    unmet = next((row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)), "")
-    said = []
-    if one.outcome.state == "waiting":
-        said.append(f"nothing failed, but it is not proven yet: {_missing(one)}")
-    if unmet and any(note.startswith(QUICK) for note in one.verdict.undecided):
-        said.append("--quick gives `tested` at most: use --accept tested, or leave out --quick")
+    unmet = next((row.id for row in verification.verdict.requirements if not row.grade.is_met(verification.accept)), "")
+    hints = []
+    if verification.outcome.state == "waiting":
+        hints.append(f"nothing failed, but it is not proven yet: {_missing(verification)}")
+    if unmet and any(note.startswith(QUICK) for note in verification.verdict.undecided):
+        hints.append("--quick gives `tested` at most: use --accept tested, or leave out --quick")
     if unmet:
-        said.append(f"`trued why {shlex.quote(unmet)}` shows what was expected, what was seen and all other evidence")
-    return said
+        hints.append(f"`trued why {shlex.quote(unmet)}` shows what was expected, what was seen and all other evidence")
+    return hints
 
 
-def _missing(one: Verification) -> str:
+def _missing(verification: Verification) -> str:
     """What the person can do: if only manual checks are left, follow their steps; otherwise add held-out cases, accept
     the grade, or look at the work. No case can fail before a change that keeps things as they are."""
-    worst = min(row.grade for row in one.verdict.requirements)
-    short = {row.id for row in one.verdict.requirements if not row.grade.is_met(one.accept)}
-    checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
+    worst = min(row.grade for row in verification.verdict.requirements)
+    short = {row.id for row in verification.verdict.requirements if not row.grade.is_met(verification.accept)}
+    checks = [check for row in verification.contract.requirements if row.id in short for check in row.checks]
     bar = f"accept this grade with --accept {worst}" if worst >= Grade.TESTED and worst.is_lowered_bar else ""
     if checks and all(check.kind == "manual" for check in checks):
         named = " ".join(map(shlex.quote, sorted(short)))
         return (
             f"check the work by hand (steps: `trued why {named}`) and decide whether to merge; no approval is recorded"
         )
-    added = sorted(row.id for row in one.contract.requirements if row.id in short and not row.keep)
+    added = sorted(row.id for row in verification.contract.requirements if row.id in short and not row.keep)
     lifts = ""
-    if not one.contract.requirements:
+    if not verification.contract.requirements:
         lifts = "add held-out cases in a requirements file outside the repository (trued verify --requirements FILE)"
-    elif added and one.contract.held_out_why and not one.contract.held_out:
+    elif added and verification.contract.held_out_why and not verification.contract.held_out:
         lifts = f"for {', '.join(added)}, use a requirements file outside the repository, with cases that no commit has"
     elif added:
         lifts = f"add held-out cases that fail before the change for {', '.join(added)}"
-    look = (
-        f"look at it yourself (git diff {one.contract.base[:12]} {one.verdict.commit[:12]}) and decide whether to merge"
-    )
+    base, head = verification.contract.base[:12], verification.verdict.commit[:12]
+    look = f"look at it yourself (git diff {base} {head}) and decide whether to merge"
     return "; or ".join(filter(None, (", or ".join(filter(None, (lifts, bar))), look)))
