@@ -40,7 +40,7 @@ from trued.engine.ticket_branch import choose_ticket_branch
 from trued.errors import BadInput, Busy, Cancelled, Waiting
 from trued.inputs.settings.folders import user_home
 from trued.inputs.settings.limits import LimitChange
-from trued.model import Question, RunRecord
+from trued.model import PersonAnswer, Question, RunRecord
 from trued.model.events.people import QuestionNotAsked
 from trued.model.events.run import (
     AgentsDetected,
@@ -55,7 +55,7 @@ from trued.model.step_keys import is_sent
 from trued.proof.verdict.conclusion import apply_approvals
 from trued.protocols import Runtime
 from trued.run.budget import Budget
-from trued.run.context import Person, RunContext
+from trued.run.context import AmendedContract, Person, RunContext
 from trued.run.run import Run
 from trued.wire import Capabilities
 from trued.workflows.registry import descriptor
@@ -67,7 +67,7 @@ CANCEL_S = 30.0  # seconds that a cancelled run's driver may take to end its age
 CANCELLED = End("cancelled", Cancelled.code, "cancelled by the user")
 
 
-async def nobody(_: Question) -> tuple[str, str, str] | None:
+async def nobody(_: Question) -> PersonAnswer | None:
     """The `person` of an engine without a terminal: every question stays open."""
     return None
 
@@ -136,7 +136,7 @@ class Engine:
 
         `at_once`: this process drives it next. `queue`: workers drive it, once it is put into this queue.
         """
-        record = new_record(inputs, repository, {one.id for one in self.store.journal.runs()})
+        record = new_record(inputs, repository, {run.id for run in self.store.journal.runs()})
         if not repository.head and not inputs.base:
             base = create_root_commit(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
@@ -159,9 +159,9 @@ class Engine:
             emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
         # no warning about these: the run read their uncommitted changes, too
         given = inputs.person_files(repository.root)
-        if dirty := tuple(one for one in inputs.dirty if one not in given):
+        if dirty := tuple(path for path in inputs.dirty if path not in given):
             emit(WorkingTreeDirty(files=dirty, why="the run starts from HEAD, without them"))
-        for role in (one for one in inputs.roles.values() if one.form != "trued"):
+        for role in (role for role in inputs.roles.values() if role.form != "trued"):
             emit(ForeignRoleUsed(role=role.name, origin=role.origin, notes=tuple(role.notes)))
         return record, inputs
 
@@ -181,7 +181,7 @@ class Engine:
         A finished run stays as it is, with two exceptions: a run that gets more `rounds`, and an unproven run that can
         be continued (`is_continuable`).
         """
-        record = self.more(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
+        record = self.record_additions(run_id, more=more, rounds=rounds, who=who, reopened=reopened)
         if record.has_ended and not is_continuable(self.store, record):
             return record
         self.check_machine(record)
@@ -203,7 +203,7 @@ class Engine:
             check_agents(inputs.settings.agents.values(), inputs.settings, self.store.environ)
             travel.level(inputs)
 
-    def more(
+    def record_additions(
         self,
         run_id: str,
         *,
@@ -339,7 +339,8 @@ class Engine:
             person=partial(self._ask_person, record),
             began=record.created_at,
             amended=tuple(
-                (frozenset(one.before), one.contract, one.verdict) for one in self.store.amendments(record.id)
+                AmendedContract(frozenset(amendment.before), amendment.contract, amendment.verdict)
+                for amendment in self.store.amendments(record.id)
             ),
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
@@ -357,7 +358,7 @@ class Engine:
             return context
         return replace(context, is_begun_elsewhere=travel.is_begun_elsewhere, has_session=travel.has_session)
 
-    async def _ask_person(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
+    async def _ask_person(self, record: RunRecord, question: Question) -> PersonAnswer | None:
         """The person's answer; None if nobody is there, or while an agent could type in the person's place."""
         reached = reachable_by_agents(self.store, record)
         answer = None if reached else await self.person(question)

@@ -21,7 +21,7 @@ from trued.hub.database import RETRY_S, Connection, Database
 from trued.hub.roles import grant_again
 from trued.hub.run_history import accepted_grade
 from trued.hub.short_events import bare, claims, folded, lean
-from trued.model import Approval, Comment, Event, RunRecord
+from trued.model import Approval, Comment, Event, PersonAnswer, RunRecord
 from trued.model.step_keys import SENT_KEY
 from trued.support import atomic_files
 from trued.support.hashing import digest
@@ -146,8 +146,8 @@ class PostgresJournal(JournalQueries):
         refusals = {(row["run"], row["worker"], row["life"]): row["why"] for row in rows}
         found = {}
         for row in runs:
-            own = [one for one in workers if one["queue"] == row["queue"]]
-            refused = {one["name"]: refusals.get((row["id"], one["name"], one["life"]), "") for one in own}
+            own = [worker for worker in workers if worker["queue"] == row["queue"]]
+            refused = {worker["name"]: refusals.get((row["id"], worker["name"], worker["life"]), "") for worker in own}
             found[row["id"]] = _why_queued(row["queue"], refused)
         return found
 
@@ -234,7 +234,7 @@ class PostgresJournal(JournalQueries):
         return self._database.read_snapshot()
 
     def private_files(self) -> tuple[Path, ...]:
-        return tuple(one for one in self._database.login_files if one.is_file())
+        return tuple(file for file in self._database.login_files if file.is_file())
 
     def password(self) -> str:
         return self._database.password
@@ -336,7 +336,7 @@ class PostgresJournal(JournalQueries):
         Returns whether it was recorded."""
         row = {**approval_columns(run, approval), "token": uuid.uuid4()}
         same = "run = %(run)s and requirement = %(requirement)s and seen = %(seen)s and asked = %(asked)s"
-        same += " and contract = %(contract)s" if approval.requirement == "*" else ""
+        same += " and contract = %(contract)s" if approval.is_of_contract else ""
         names, marks = ", ".join(row), ", ".join(f"%({name})s" for name in row)
 
         def record(db: Connection) -> bool:
@@ -468,10 +468,10 @@ class PostgresRunJournal(RunQueries[PostgresJournal]):
         else:
             written(rows)
 
-    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+    def question(self, key: str, text: str, options: Sequence[str]) -> PersonAnswer | None:
         where = "select answer, comment, who from question where run = %s and key = %s"
         if rows := self.journal._rows(where, (self.run, key)):
-            return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+            return PersonAnswer(**rows[0]) if rows[0]["answer"] else None
         statement = """
             with mine as (select 1 from run where id = %s and epoch = %s for share),
             put as (insert into question (run, key, text, options, asked_at)
@@ -589,7 +589,7 @@ def place_of(home: Path, *, create: bool) -> uuid.UUID | None:
 def is_named_here(home: Path, *, create: bool) -> bool:
     """Whether the state folder got its name on this machine. False for a copy on another machine. If several machines
     share a folder, True on only one of them. Always True if this machine has no id."""
-    own = next((one.read_text().strip() for one in MACHINE_IDS if one.is_file()), "")
+    own = next((file.read_text().strip() for file in MACHINE_IDS if file.is_file()), "")
     named, file = digest(f"trued {own}"), home / MACHINE  # hashed: the id itself is private
     if not own:
         return True

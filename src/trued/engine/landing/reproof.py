@@ -4,15 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from trued.engine.inputs import Inputs
-from trued.engine.requirements_source import contract_requirements
 from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, RequirementJudged, VerdictReached
 from trued.proof.hashes import check_hash, contract_hash
-from trued.proof.prove import prove as judged
-from trued.proof.seal import SealTerms
-from trued.proof.seal import seal as sealed_again
+from trued.proof.prove import prove
+from trued.proof.seal import SealTerms, requirements_of, seal
 from trued.proof.verdict.conclusion import apply_approvals, conclude
 from trued.proof.verdict.reasons import without_unapproved
 from trued.protocols import Emit
@@ -50,29 +48,39 @@ def carried_approvals(before: Contract, after: Contract, approvals: Iterable[App
     same; a rejection applies until the person takes it back or the work is changed."""
     given = tuple(approvals)
     same = _agreed(before) == _agreed(after)
-    asked = {one.id for one in after.requirements}
-    rejected = [one for one in given if one.rejected and not one.stale and one.requirement in asked]
+    asked = {requirement.id for requirement in after.requirements}
+    rejected = [
+        approval for approval in given if approval.rejected and not approval.stale and approval.requirement in asked
+    ]
     return CarriedApprovals(
-        (*rejected, *(one for one in given if one.requirement == "*" and not one.rejected and same)),
-        tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
+        (*rejected, *(approval for approval in given if approval.is_of_contract and not approval.rejected and same)),
+        tuple(
+            approval for approval in given if not approval.is_of_contract and not (approval.rejected or approval.stale)
+        ),
     )
 
 
 def _agreed(contract: Contract) -> dict[str, object]:
     """What an approval of the contract covers: everything but guards, which can only refute."""
 
-    def approved_parts(one: Requirement) -> tuple[object, ...]:
-        checks = {check_hash(check) for check in one.checks} - set(contract.guards)
-        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts)
+    def approved_parts(requirement: Requirement) -> tuple[object, ...]:
+        checks = {check_hash(check) for check in requirement.checks} - set(contract.guards)
+        return (
+            requirement.text,
+            requirement.keep,
+            requirement.supersedes,
+            frozenset(checks),
+            frozenset(requirement.parts),
+        )
 
-    return {one.id: approved_parts(one) for one in contract.requirements}
+    return {requirement.id: approved_parts(requirement) for requirement in contract.requirements}
 
 
 def needed_approvals(again: SecondProof, single: Sequence[Approval]) -> tuple[Approval, ...]:
     """The approvals in `single` that make the new commit acceptable. Empty if it is accepted without them, or not even
     with them."""
-    short = {one.id for one in again.found.requirements if not one.grade.is_met(again.accept)}
-    useful = tuple(one for one in single if one.requirement in short)
+    short = {requirement.id for requirement in again.found.requirements if not requirement.grade.is_met(again.accept)}
+    useful = tuple(approval for approval in single if approval.requirement in short)
     if again.outcome.state == "done" or not useful:
         return ()
     whole = replace(again, approvals=(*again.approvals, *useful))
@@ -99,19 +107,19 @@ class RebasedProof:
         """
         journal = self.store.writer(self.record)
         self.workspace.base = base
-        against = [one.model_dump(mode="json") for one in self.objections]
+        against = [objection.model_dump(mode="json") for objection in self.objections]
         given = digest(contract_hash(contract), base, commit, *([against] if against else []))
 
         def emit(event: JournalEvent) -> None:
             journal.emit(event, part)
 
-        async def seal() -> str:
+        async def seal_on_base() -> str:
             emit(ProvingAgain(base=base, commit=commit))
             return (await self._sealed(contract, base, emit)).model_dump_json()
 
-        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
+        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal_on_base))
         carried = carried_approvals(contract, sealed, self.store.approvals(self.record.id)).contract
-        is_approved = any(not one.rejected for one in carried)
+        is_approved = any(not approval.rejected for approval in carried)
 
         def emit_judged(event: JournalEvent) -> None:
             """Emit the event. If an approval of the contract is carried over, first drop "nobody approved it" from the
@@ -120,10 +128,10 @@ class RebasedProof:
                 event = event.model_copy(update={"why": without_unapproved(event.why)})
             emit(event)
 
-        async def prove() -> str:
-            ids = [one.id for one in sealed.requirements]
+        async def prove_commit() -> str:
+            ids = [requirement.id for requirement in sealed.requirements]
             owned = self.store.owned_files(self.record.id)
-            verdict = await judged(
+            verdict = await prove(
                 self.workspace,
                 sealed,
                 ids,
@@ -139,7 +147,7 @@ class RebasedProof:
             return in_json(redact, verdict.model_dump_json())
 
         key = self._key(f"{part}/verdict")
-        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
+        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove_commit)), key
 
     def _key(self, name: str) -> str:
         """The key of the verdict that counts. An `unjudged` verdict does not count: the next attempt has the next
@@ -154,13 +162,6 @@ class RebasedProof:
     async def _sealed(self, contract: Contract, base: str, emit: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await with_existing_tests(self.workspace, contract_requirements(contract))
-        terms = SealTerms(
-            contract.held_out,
-            contract.held_out_why,
-            authors=contract.authors,
-            guards=tuple(dict.fromkeys((*contract.guards, *more))),
-            caps=contract.caps,
-            undecided=contract.undecided,
-        )
-        return await sealed_again(self.workspace, asked, terms, tell=emit)
+        asked, more = await with_existing_tests(self.workspace, requirements_of(contract))
+        terms = replace(SealTerms.of(contract), guards=tuple(dict.fromkeys((*contract.guards, *more))))
+        return await seal(self.workspace, asked, terms, tell=emit)
