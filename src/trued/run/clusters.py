@@ -98,7 +98,7 @@ class Clusters:
                 self._steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
             undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
-            reply = await session.try_once(errand.subject, **{**errand.context, **undone})
+            reply = await session.ask_once_or_none(errand.subject, **{**errand.context, **undone})
             answers, before = (*returned.answers, session.last_answer), returned.replies if reply else returned.before
             returned = Returned(errand.name, errand.role, reply or returned.reply, answers, returned.tries + 1, before)
         return returned

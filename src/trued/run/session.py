@@ -61,15 +61,25 @@ class Session(Generic[R]):
         self.last: AgentAnswer | None = None  # the answer to the last ask
 
     async def ask(self, subject: Subject, **context: BriefContext) -> R:
-        """Ask the agent and return its reply. Raises AgentFailed if it fails."""
+        """Ask the agent and return its reply. The session stays open for further asks.
+
+        Raises AgentFailed if the agent fails. The failure is not recorded: a resumed run asks again.
+        """
         return self.reply.model_validate((await self._ask_durably(subject, context)).reply)
 
-    async def try_once(self, subject: Subject, **context: BriefContext) -> R | None:
-        """Ask the agent once and close the session. Returns None if the agent failed; the failure is recorded as the
-        step's result, so that a resume does not try again. Raises AgentFailed for a failure that concerns every agent
-        of the user, such as a missing login."""
+    async def ask_or_none(self, subject: Subject, **context: BriefContext) -> R | None:
+        """Ask the agent and return its reply, or None if the agent failed. The session stays open for further asks.
+
+        A failure is recorded as the step's result: a resumed run does not ask again. Raises AgentFailed for a failure
+        that concerns every agent of the user, such as a missing login.
+        """
+        answer = await self._ask_durably(subject, context, keep_failure=True)
+        return self.reply.model_validate(answer.reply) if not answer.failure else None
+
+    async def ask_once_or_none(self, subject: Subject, **context: BriefContext) -> R | None:
+        """`ask_or_none`, then close the session."""
         try:
-            return await self.attempt(subject, **context)
+            return await self.ask_or_none(subject, **context)
         finally:
             await self.close()
 
@@ -85,11 +95,6 @@ class Session(Generic[R]):
         """The same session with a browser or pictures for its agent."""
         self.equipment = equipment
         return self
-
-    async def attempt(self, subject: Subject, **context: BriefContext) -> R | None:
-        """`try_once` without closing the session."""
-        got = await self._ask_durably(subject, context, keep_failure=True)
-        return self.reply.model_validate(got.reply) if not got.failure else None
 
     async def close(self) -> None:
         """Drop the session's clone."""

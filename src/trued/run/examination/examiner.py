@@ -144,7 +144,7 @@ class ExaminerConversation:
         left = [one for one in self.asked.requirements if is_open(one)]
         wanted = [ExaminerRequirement(id=one.id, words=one.text, where=str(one.source)) for one in left]
         fixed = "\n".join(self.asked.interface)
-        reply = await self.first.attempt(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
+        reply = await self.first.ask_or_none(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
         if reply is None:
             self.notes.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
@@ -214,7 +214,7 @@ class ExaminerConversation:
         if not fresh:
             return []
         inputs = questions([run for _, run in fresh])
-        reply = await self.second.attempt(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
+        reply = await self.second.ask_or_none(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
         if reply is None:
             self.notes.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
