@@ -11,7 +11,7 @@ from trued.errors import AgentFailed, BadInput
 from trued.model import Comment, Goal, Plan, Reply, Role, Task
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
-from trued.run.agent_call import AgentAnswer, AgentRequest, Equipment, call_agent
+from trued.run.agent_call import AgentAnswer, AgentCall, AgentRequest, Equipment
 from trued.run.briefs import brief
 from trued.run.comments import comments_for_brief
 from trued.run.context import RunContext
@@ -132,7 +132,7 @@ class Session(Generic[R]):
             session=self.id,
             resume=resumed,
             clone=self.clone,
-            anew=write_brief(resumed=False) if resumed else "",
+            fresh_brief=write_brief(resumed=False) if resumed else "",
             native=self.native,
             before=self.used,
             about=self._about(subject),
@@ -157,7 +157,7 @@ class Session(Generic[R]):
                 run.journal.emit(FreshSession(why=why), ask.key)
             if self.before:
                 await self.before()
-            got = await call_agent(run, here, ask)
+            got = await AgentCall(run, here, ask).run()
             got = got.model_copy(update={"failure": got.failure or self._reply_problem(got.reply)})
             if got.failure and (got.kind in SETUP_FAULTS or not keep_failure):
                 raise AgentFailed(got.failure)
