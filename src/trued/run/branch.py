@@ -22,10 +22,6 @@ EDIT_LIMIT = 1024 * 1024  # at most this many bytes of a file that a person has 
 FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
 
-class _NothingNew(Exception):
-    """There is no new edit by a person. Raised inside a step, so that the step is not recorded."""
-
-
 class SetUp(Value):
     """How the project's own set-up ended, in the clone of the agent that works next."""
 
@@ -217,41 +213,34 @@ class Branch:
     async def read_new_edit(self, path: str, problem: Callable[[str], str] = lambda text: "") -> Edit | None:
         """`read_edit` for the end of a run: if there is nothing new, no step is recorded, so that a resumed run looks
         again."""
-        try:
-            return await self._read_edit(path, problem, f"edited after the end {path}", always=False)
-        except _NothingNew:
-            return None
+        return await self._read_edit(path, problem, f"edited after the end {path}", record_nothing=False)
 
     async def _read_edit(
-        self, path: str, problem: Callable[[str], str], name: str, *, always: bool = True
+        self, path: str, problem: Callable[[str], str], name: str, *, record_nothing: bool = True
     ) -> Edit | None:
-        place = self._copies.place(path)
+        """`name`: the step's name. `record_nothing`: whether the step is also recorded if there is no new edit."""
+        live_copy = self._copies.place(path)
+        no_edit = "" if record_nothing else None
 
-        async def step() -> str:
-            found = await read()
-            if not found and not always:
-                raise _NothingNew
-            return found
-
-        async def read() -> str:
-            now = place.read_bytes() if place.is_file() else None
-            if now is None or content_hash(now) in (versions := self._copies.known_versions(path)):
-                return ""
-            text = now.decode(errors="replace")
+        async def step() -> str | None:
+            content = live_copy.read_bytes() if live_copy.is_file() else None
+            if content is None or content_hash(content) in (versions := self._copies.known_versions(path)):
+                return no_edit
+            text = content.decode(errors="replace")
             too_large = f"it is larger than {EDIT_LIMIT // 1024} kB: nothing of it is read until it is smaller"
-            if why := too_large if len(now) > EDIT_LIMIT else problem(text):
-                if self._copies.is_new_refusal(path, now):
+            if why := too_large if len(content) > EDIT_LIMIT else problem(text):
+                if self._copies.is_new_refusal(path, content):
                     why = self._steps.context.redact(why)
                     self._steps.emit("edited", EditNotUnderstood(path=path, why=why))
-                return ""
+                return no_edit
             self._steps.emit("edited", FileEdited(path=path))
-            edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(now))
+            edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(content))
             return in_json(self._steps.context.redact, edit.model_dump_json())
 
-        found = await self._steps.once(self._steps.key(name), digest(path), step)
-        if not found:
+        recorded = await self._steps.once_unless_none(self._steps.key(name), digest(path), step)
+        if not recorded:
             return None
-        edit = Edit.model_validate_json(found)
+        edit = Edit.model_validate_json(recorded)
         self._steps.state.files.edits[path] = (edit.sha256, edit.after)
         return edit
 

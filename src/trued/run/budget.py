@@ -185,26 +185,15 @@ class Budget:
     def existing_reservation(self, request: CallRequest) -> "Reservation":
         """The reservation that a call already has, made here or on another machine, so that the call can be settled.
         This reserves nothing, never waits, and counts against no cap."""
-        known: list[Spend | None] = []
-
-        def look(rows: Sequence[Spend]) -> None:
-            known[:] = [request.row(rows)]
-
-        self._journal.spend(look)
-        reserved = known[0].reserved if known and known[0] else Amount()
+        row = request.row(self._rows())
+        reserved = row.reserved if row else Amount()
         return Reservation(self, request, reserved, self._price(request.agent, request.model))
 
     def has_used_up(self, call: str) -> bool:
         """Whether a call that ended because a budget was used up had used up its reservation. If so, it may reserve
         more. If not, it used up the agent's own budget, which the engine cannot raise."""
-        found: list[bool] = []
-
-        def look(rows: Sequence[Spend]) -> None:
-            mine = [row for row in rows if row.call == call]
-            found.append(any(_is_used_up(row, what) for row in mine[-1:] for what in UNITS))
-
-        self._journal.spend(look)
-        return found[0]
+        attempts = [row for row in self._rows() if row.call == call]
+        return any(_is_used_up(row, unit) for row in attempts[-1:] for unit in UNITS)
 
     def set_windows(self, windows: Mapping[str, QuotaWindow]) -> None:
         """Store the quota windows that agents reported for the user's subscriptions, by kind of agent."""
@@ -213,6 +202,16 @@ class Budget:
     def _apply_changed_limits(self) -> None:
         """Apply the limits that are in force now: people may change them during the run."""
         self._limits = apply_limits(self._begun, self._journal.limit_changes())
+
+    def _rows(self) -> Sequence[Spend]:
+        """All spending of the run so far, read in a transaction like that of a reservation, but nothing is written."""
+        spends: list[Spend] = []
+
+        def read(rows: Sequence[Spend]) -> None:
+            spends[:] = rows
+
+        self._journal.spend(read)
+        return spends
 
     def _check_quota(self, request: CallRequest) -> None:
         window, most = self._windows.get(agent_kind(request.agent)), self._limits.quota

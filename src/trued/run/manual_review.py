@@ -23,10 +23,6 @@ from trued.support.path_sets import paths_outside
 ACCEPT, REJECT = "accept", "reject"
 
 
-class _NothingYet(Exception):
-    """There are no new decisions. Raised so that no step is recorded, and a resumed run looks again."""
-
-
 def due(contract: Contract, subject: Task | str) -> tuple[Requirement, ...]:
     """The requirements that a person has to judge for a task: those with manual steps, or all if none has manual
     steps."""
@@ -61,21 +57,21 @@ async def new_approvals(steps: Steps, contract: Contract, *, every: bool = False
     key, head = steps.key("decided"), steps.state.position.head
     ids = [one.id for one in contract.requirements]
 
-    async def step() -> ProcessedDecisions:
-        words = approvals.unprocessed_decisions(
+    async def step() -> str | None:
+        decisions = approvals.unprocessed_decisions(
             steps.context.journal.approvals(), steps.state.people.processed, ids, every=every
         )
-        if not words:
-            raise _NothingYet
-        made = len(steps.context.amended)
-        return ProcessedDecisions(head=head, words=tuple(words), amendments=made)
+        if not decisions:
+            return None
+        amendments = len(steps.context.amended)
+        return ProcessedDecisions(head=head, words=tuple(decisions), amendments=amendments).model_dump_json()
 
-    try:
-        got = await steps.compute(ProcessedDecisions, key, digest(head), step)
-    except _NothingYet:
+    recorded = await steps.once_unless_none(key, digest(head), step)
+    if recorded is None:
         return ()
-    steps.state.people.processed.append(got)
-    return got.words
+    processed = ProcessedDecisions.model_validate_json(recorded)
+    steps.state.people.processed.append(processed)
+    return processed.words
 
 
 def tasks_to_redo(

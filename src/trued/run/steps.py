@@ -15,6 +15,10 @@ from trued.run.state import RunState
 V = TypeVar("V", bound=Value)
 
 
+class _NothingToRecord(Exception):
+    """Raised inside a step, so that the journal records no result for it."""
+
+
 class Steps:
     """The steps of one scope. All scopes of a run share its state, which also counts the uses of each step name."""
 
@@ -45,6 +49,20 @@ class Steps:
             return await step()
 
         return await self.context.journal.once(key, inputs, run_step)
+
+    async def once_unless_none(self, key: str, inputs: str, step: Callable[[], Awaitable[str | None]]) -> str | None:
+        """`once` for a step that might find nothing. None is returned but not recorded: a resumed run looks again."""
+
+        async def step_or_nothing() -> str:
+            result = await step()
+            if result is None:
+                raise _NothingToRecord
+            return result
+
+        try:
+            return await self.once(key, inputs, step_or_nothing)
+        except _NothingToRecord:
+            return None
 
     async def compute(self, kind: type[V], key: str, inputs: str, step: Callable[[], Awaitable[V]]) -> V:
         """`once` for a step whose result is a value. The journal keeps it as JSON."""
