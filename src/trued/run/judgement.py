@@ -107,16 +107,6 @@ class Judgement:
         """Put a contract into force."""
         self._state.contract, self._state.contract_hash = contract, contract_hash(contract)
 
-    def take_feedback(self, subject: Task | Plan) -> Verdict:
-        """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
-
-        Each is taken once: a second call returns a verdict without gaps.
-        """
-        people = self._steps.state.people
-        comment = people.comments.pop(self._steps.path, None)
-        rejected = people.rejections.pop(subject_name(subject), ())
-        return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejected)
-
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     async def prove(

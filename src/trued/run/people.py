@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
-from trued.run.judgement import Judgement
+from trued.run.judgement import Judgement, subject_name
 from trued.run.questions import ask_or_pause, ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -75,8 +75,8 @@ class People:
         return await manual_review.new_approvals(self._steps, contract, every=every)
 
     async def rejected_tasks(self, plan: Plan, whole: Sequence[Task] = ()) -> tuple[Task, ...] | None:
-        """The tasks to redo because of new decisions; `run.take_feedback` has the reasons for each. None if there are
-        no new decisions.
+        """The tasks to redo because of new decisions; `take_feedback` has the reasons for each. None if there are no
+        new decisions.
 
         `whole`: the tasks to redo if no task serves a rejected requirement; default: all.
         """
@@ -100,8 +100,18 @@ class People:
         contract, which comes into force here; else None."""
         return self._judgement.amended_since(f"{FINISH}#{self._steps.state.counts[FINISH]}", self._granted()[1])
 
-    def pass_on(self, task: str, gaps: Iterable[Finding]) -> None:
-        """Store gaps that `run.take_feedback` returns for the next agent that works on this task."""
+    def take_feedback(self, subject: Task | Plan) -> Verdict:
+        """Return what a person wrote about this subject (a comment on a redo, or a rejection) as the gaps of a verdict.
+
+        Each is taken once: a second call returns a verdict without gaps.
+        """
+        people = self._steps.state.people
+        comment = people.comments.pop(self._steps.path, None)
+        rejections = people.rejections.pop(subject_name(subject), ())
+        return Verdict.open(subject_name(subject), *([comment] if comment else []), *rejections)
+
+    def keep_gaps_for(self, task: str, gaps: Iterable[Finding]) -> None:
+        """Keep gaps for the next agent that works on this task: `take_feedback` returns them."""
         self._steps.state.people.rejections[task] = tuple(gaps)
 
     def _granted(self) -> tuple[int, int]:

@@ -180,8 +180,8 @@ class Run:
 
     def take_feedback(self, subject: Task | Plan) -> Verdict:
         """Return what a person wrote about this subject, as gaps that the first attempt has to close; see
-        `Judgement.take_feedback`."""
-        return self.judgement.take_feedback(subject)
+        `People.take_feedback`."""
+        return self.people.take_feedback(subject)
 
     async def prove(
         self,
