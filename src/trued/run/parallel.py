@@ -22,7 +22,7 @@ SIDE_CHARS = 6_000  # most characters of each side of a file in the merging agen
 T = TypeVar("T")
 
 
-class Both(Value):
+class ConflictingFile(Value):
     """A file that two agents changed in contradicting ways. A side is None if the file does not exist there."""
 
     path: str
@@ -33,7 +33,7 @@ class Both(Value):
 class Conflict(Value):
     """The conflict that kept a part from being merged. The part's agent is asked for one version that does both."""
 
-    files: tuple[Both, ...]
+    files: tuple[ConflictingFile, ...]
     commit: str  # has both sides, with conflict markers; the part's new head
 
 
@@ -41,7 +41,7 @@ class Merge(Value):
     """The result of a merge, as it is recorded."""
 
     commit: str
-    files: tuple[Both, ...] = ()
+    files: tuple[ConflictingFile, ...] = ()
     marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
     at: str = ""  # the commit that has both sides
     given_up: tuple[str, ...] = ()  # files that equal one side, as if the other had never existed
@@ -81,7 +81,9 @@ class Parallel:
         async def step() -> str:
             left = await _unresolved(part, open_) if open_.files else []
             if left:
-                both = tuple([Both(path=path, ours=None, theirs=_shortened(await part.read(path))) for path in left])
+                both = tuple(
+                    [ConflictingFile(path=path, ours=None, theirs=_shortened(await part.read(path))) for path in left]
+                )
                 found = Merge(commit=theirs.head, files=both, marks=open_.marks, at=open_.commit)
             else:
                 found = await self._merge_commit(theirs.head, message or f"merge: {name}", max(here.when, theirs.when))
@@ -117,7 +119,8 @@ class Parallel:
         ours = self._position.head
         made = await self._context.workspace.merge(ours, head, message=message, when=when)
         files = tuple(
-            Both(path=path, ours=_short_text(one), theirs=_short_text(two)) for path, (one, two) in made.both.items()
+            ConflictingFile(path=path, ours=_short_text(one), theirs=_short_text(two))
+            for path, (one, two) in made.both.items()
         )
         marks = (f"<<<<<<< {ours}", f">>>>>>> {head}") if files else ()
         return Merge(commit=made.commit, files=files, marks=marks, at=made.commit if files else "")
@@ -132,7 +135,7 @@ async def _unresolved(part: Branch, conflict: Unmerged) -> list[str]:
     found = [one for one in await part.paths() if _without_label(one, labels) != one]
     for path in (*conflict.files, *others):
         shown = await part.read(path, conflict.commit) if conflict.commit and path in conflict.files else None
-        found += [path] if marked(await part.read(path), shown, labels) else []
+        found += [path] if has_conflict_markers(await part.read(path), shown, labels) else []
     return list(dict.fromkeys(found))
 
 
@@ -152,7 +155,7 @@ async def _given_up(part: Branch, conflict: Unmerged) -> tuple[str, ...]:
     return tuple(found)
 
 
-def marked(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
+def has_conflict_markers(now: str | None, shown: str | None, labels: Sequence[str]) -> bool:
     """Whether git's conflict markers are left in a file, also indented or commented out.
 
     A marker with a label (a commit) is recognised by the label. A marker without a label, such as `=======`,
