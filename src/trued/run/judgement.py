@@ -48,6 +48,7 @@ from trued.run.examination.replacement import (
 )
 from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
+from trued.run.state import LastVerdict, RoundsInARow
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.redaction import in_json
@@ -181,20 +182,20 @@ class Judgement:
         """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case, and replace it
         in the contract."""
         asked = {one.id for one in verdict.requirements}
-        found = [one for one in failing_cases(self.contract(), verdict) if one.requirement in asked]
-        now, name = failing_signature(found), subject_name(subject)
-        before, rounds = self._state.fruitless.get(name, ((), 0))
-        rounds = rounds + 1 if now == before else 1
-        self._state.fruitless[name] = (now, rounds)
-        if not found or rounds < FRUITLESS:
+        failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in asked]
+        signature, name = failing_signature(failing), subject_name(subject)
+        before = self._state.failing_alike.get(name, RoundsInARow(()))
+        rounds = before.rounds + 1 if signature == before.ended_with else 1
+        self._state.failing_alike[name] = RoundsInARow(signature, rounds)
+        if not failing or rounds < FRUITLESS:
             return verdict
-        one = found[0]
-        self.enforce(await replace_case(self._steps.below("disclosure"), self.contract(), one))
-        words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(one.case)}"
-        shown = Finding(what=words, where=one.case.quotes, requirement=one.requirement, case=one.case, by="the engine")
-        self._state.upheld[name] = (*self._state.upheld.get(name, ()), shown)
-        self._steps.emit("disclosure", CaseDisclosed(requirement=one.requirement, clause=one.case.quotes))
-        return verdict.model_copy(update={"remarks": (*verdict.remarks, shown)})
+        requirement, case = failing[0].requirement, failing[0].case
+        self.enforce(await replace_case(self._steps.below("disclosure"), self.contract(), failing[0]))
+        text = f"{requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(case)}"
+        remark = Finding(what=text, where=case.quotes, requirement=requirement, case=case, by="the engine")
+        self._state.upheld[name] = (*self._state.upheld.get(name, ()), remark)
+        self._steps.emit("disclosure", CaseDisclosed(requirement=requirement, clause=case.quotes))
+        return verdict.model_copy(update={"remarks": (*verdict.remarks, remark)})
 
     async def _prove(
         self, name: str, subject: Task | Plan, objections: tuple[Finding, ...], unrun: Iterable[Finding] = ()
@@ -220,7 +221,7 @@ class Judgement:
             if same:
                 judged = (*same.requirements, *outside)
                 verdict = same.model_copy(update={"subject": subject_name(subject), "requirements": judged})
-                steps.emit(name, _summary(verdict, taken_by=state.last[1]))
+                steps.emit(name, _summary(verdict, taken_by=state.last.step))
                 return verdict.model_dump_json()
             async with self._context.turn():
                 verdict = await prove(
@@ -248,7 +249,7 @@ class Judgement:
 
         found = await steps.once(key, digest(inputs, [one.id for one in outside]) if outside else inputs, step)
         verdict = Verdict.model_validate_json(found)
-        state.last = (digest(inputs, owned), key, found)
+        state.last = LastVerdict(digest(inputs, owned), key, found)
         known = {one.id for one in state.evidence}
         state.evidence.extend(one for one in verdict.evidence if one.id not in known)
         return verdict
@@ -257,10 +258,11 @@ class Judgement:
         """The last verdict, if it had the same inputs (commit, contract, requirements, objections, warnings, files that
         are not part of the work). None, so that the checks run again, if one of its requirements is unjudged because of
         the environment, or if an earlier version of the engine made it."""
-        taken_from, _, found = self._state.last
-        verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
-        judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
-        return verdict if verdict and judged and all(one.room == ROOM for one in verdict.evidence) else None
+        if self._state.last.inputs != inputs:
+            return None
+        verdict = Verdict.model_validate_json(self._state.last.verdict)
+        is_judged = all(requirement.grade is not Grade.UNJUDGED for requirement in verdict.requirements)
+        return verdict if is_judged and all(evidence.room == ROOM for evidence in verdict.evidence) else None
 
     async def _weakened_by_repairs(self, contract: Contract) -> Contract:
         """The contract, weakened if a checking role has repaired something: the role is then an implementer, so cases
@@ -310,9 +312,9 @@ class Judgement:
         It stalls if two rounds in a row change nothing and end with the same gaps as the round before them.
         """
         gaps, path = tuple(sorted(gap.what for gap in verdict.gaps)), self._steps.path
-        before, times = self._state.stuck.get(path, (None, 0))
-        now = (gaps, self._steps.state.position.changes)
-        self._state.stuck[path] = (now, times + 1 if now == before else 0)
+        before = self._state.without_progress.get(path, RoundsInARow())
+        end = (gaps, self._steps.state.position.changes)
+        self._state.without_progress[path] = RoundsInARow(end, before.rounds + 1 if end == before.ended_with else 0)
         if not self.has_stalled:
             return False
         self._context.journal.emit(NoProgress(gaps=tuple(gaps)), path.rstrip("/"))
@@ -321,7 +323,7 @@ class Judgement:
     @property
     def has_stalled(self) -> bool:
         """Whether the loop in this scope stalled in the last round that `check_for_stall` counted."""
-        return self._state.stuck.get(self._steps.path, (None, 0))[1] >= NO_PROGRESS
+        return self._state.without_progress.get(self._steps.path, RoundsInARow()).rounds >= NO_PROGRESS
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
         """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""
