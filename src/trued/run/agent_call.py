@@ -28,7 +28,7 @@ from trued.model.events.call import (
 )
 from trued.protocols import AgentCommit, StoppableRuntime
 from trued.run.backoff import GiveUp, PastWait, decide_wait, made_progress
-from trued.run.briefs import brief_after_stop
+from trued.run.briefs.brief import brief_after_stop
 from trued.run.budget import CallRequest, Reservation
 from trued.run.comments import comments_after_stop, has_to_stop
 from trued.run.context import RunContext

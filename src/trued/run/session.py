@@ -12,7 +12,7 @@ from trued.model import Comment, Goal, Plan, Reply, Role, Task
 from trued.model.events.call import FreshSession
 from trued.model.events.run import SealedFileEdited
 from trued.run.agent_call import AgentAnswer, AgentCall, AgentRequest, Equipment
-from trued.run.briefs import brief
+from trued.run.briefs.brief import brief
 from trued.run.comments import comments_for_brief
 from trued.run.context import RunContext
 from trued.run.editable_files import foreign_edits
