@@ -130,22 +130,24 @@ class Judgement:
         await self._settle_disputes(disputes)
         objection_limits = ObjectionLimits(self._state.tried_cases)
         verdict = await self._prove_with_objections(subject, objections, by, objection_limits)
-        unsure = [one for one in verdict.objections if one.case is None]
-        if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
+        unsure = [objection for objection in verdict.objections if objection.case is None]
+        if by and unsure and not any(part.gaps for part in (*verdict.suites, *verdict.requirements)):
             evidence = [
-                Finding(what=f"{one.id} is {one.grade}: {one.reason}") for one in verdict.requirements if one.why
+                Finding(what=f"{requirement.id} is {requirement.grade}: {requirement.reason}")
+                for requirement in verdict.requirements
+                if requirement.why
             ]
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
             verdict = await self._prove_with_objections(subject, getattr(reply, "objections", ()), by, objection_limits)
         name = subject_name(subject)
-        self._state.upheld[name] = tuple(one for one in verdict.objections if one.case is not None)
+        self._state.upheld[name] = tuple(objection for objection in verdict.objections if objection.case is not None)
         self._state.open_objections[name] = () if verdict.holds else verdict.objections
         return await self._disclose_case(subject, verdict)
 
     async def prove_finally(self, plan: Plan) -> Verdict:
         """Prove the whole plan on the last commit, with every objection that is still open. If the last verdict had the
         same inputs, it is reused; otherwise all checks run again."""
-        objections = tuple(one for findings in self._state.open_objections.values() for one in findings)
+        objections = tuple(objection for findings in self._state.open_objections.values() for objection in findings)
         return await self._prove("finish", plan, objections)
 
     async def _prove_with_objections(
@@ -157,32 +159,43 @@ class Judgement:
     ) -> Verdict:
         # an objection that was run and upheld stays until its case passes
         upheld = self._state.upheld.get(subject_name(subject), ())
-        given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
-        meant = addressed(self.contract(), subject, given)
+        signed = [objection.model_copy(update={"by": by.role.name}) if by else objection for objection in objections]
+        meant = addressed(self.contract(), subject, signed)
         # The limit is for each role. Names that are no roles share one limit, because an agent could make up new ones.
-        allowed = [objection_limits.allowed(one, one.by if one.by in self._context.roles else "") for one in meant]
-        unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
+        allowed = [
+            objection_limits.allowed(objection, objection.by if objection.by in self._context.roles else "")
+            for objection in meant
+        ]
+        unrun = [
+            allowed_objection
+            for objection, allowed_objection in zip(meant, allowed, strict=True)
+            if objection != allowed_objection
+        ]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
 
     async def _settle_disputes(self, disputes: Iterable[Finding]) -> None:
         """Have another examiner answer the disputed cases, once for each requirement: asking until the answer suits
         would prove nothing."""
-        for one in disputes:
+        for dispute in disputes:
             contract = self.contract()
-            theirs = {each.id for each in contract.requirements if has_check_by_agent(contract, each)}
-            if one.requirement not in theirs or one.requirement in self._state.disputed:
+            checked_by_agents = {
+                requirement.id for requirement in contract.requirements if has_check_by_agent(contract, requirement)
+            }
+            if dispute.requirement not in checked_by_agents or dispute.requirement in self._state.disputed:
                 continue
-            self._state.disputed.add(one.requirement)
-            steps = self._steps.below(f"dispute of {one.requirement}")
-            changed = await answer_dispute(steps, contract, one.requirement)
-            steps.emit("dispute", DisputeAnswered(requirement=one.requirement, what=one.what, stands=changed is None))
+            self._state.disputed.add(dispute.requirement)
+            steps = self._steps.below(f"dispute of {dispute.requirement}")
+            changed = await answer_dispute(steps, contract, dispute.requirement)
+            steps.emit(
+                "dispute", DisputeAnswered(requirement=dispute.requirement, what=dispute.what, stands=changed is None)
+            )
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
         """After FRUITLESS rounds with the same failing cases, show the implementers one held-out case, and replace it
         in the contract."""
-        asked = {one.id for one in verdict.requirements}
-        failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in asked]
+        judged = {requirement.id for requirement in verdict.requirements}
+        failing = [case for case in failing_cases(self.contract(), verdict) if case.requirement in judged]
         signature, name = failing_signature(failing), subject_name(subject)
         before = self._state.failing_alike.get(name, RoundsInARow(()))
         rounds = before.rounds + 1 if signature == before.ended_with else 1
@@ -204,20 +217,28 @@ class Judgement:
         key, head = steps.key(name), steps.state.position.head
         contract = await self._weakened_by_repairs(self.contract(key))
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
-        wanted = tuple(one.id for one in serving)
+        wanted = tuple(requirement.id for requirement in serving)
         also = state.also if isinstance(subject, Task) else set()
-        more = [one.id for task in sorted(also) for one in contract.serving(task) if one.id not in wanted]
+        more = [
+            requirement.id
+            for task in sorted(also)
+            for requirement in contract.serving(task)
+            if requirement.id not in wanted
+        ]
         ids = tuple(dict.fromkeys((*wanted, *more)))
-        unverified = [one for each in state.unverified.values() for one in each]
-        given = [one.model_dump(mode="json") for one in objections]
-        inputs = digest(head, ids, given, state.contract_hash, *unverified)
+        unverified = [warning for warnings in state.unverified.values() for warning in warnings]
+        objections_as_json = [objection.model_dump(mode="json") for objection in objections]
+        inputs = digest(head, ids, objections_as_json, state.contract_hash, *unverified)
         owned = steps.not_part_of_work
         same = self._last_verdict(digest(inputs, owned)) if name == "finish" else None
         outside = state.outside(contract) if name == "finish" else ()
 
         async def step() -> str:
-            for one in unrun:
-                steps.emit(name, ObjectionNotRun(what=self._context.redact(one.what), by=one.by, why=one.where))
+            for objection in unrun:
+                steps.emit(
+                    name,
+                    ObjectionNotRun(what=self._context.redact(objection.what), by=objection.by, why=objection.where),
+                )
             if same:
                 judged = (*same.requirements, *outside)
                 verdict = same.model_copy(update={"subject": subject_name(subject), "requirements": judged})
@@ -247,11 +268,13 @@ class Judgement:
             steps.emit(name, _summary(verdict))
             return in_json(self._context.redact, verdict.model_dump_json())
 
-        found = await steps.once(key, digest(inputs, [one.id for one in outside]) if outside else inputs, step)
-        verdict = Verdict.model_validate_json(found)
-        state.last = LastVerdict(digest(inputs, owned), key, found)
-        known = {one.id for one in state.evidence}
-        state.evidence.extend(one for one in verdict.evidence if one.id not in known)
+        recorded = await steps.once(
+            key, digest(inputs, [criterion.id for criterion in outside]) if outside else inputs, step
+        )
+        verdict = Verdict.model_validate_json(recorded)
+        state.last = LastVerdict(digest(inputs, owned), key, recorded)
+        known = {evidence.id for evidence in state.evidence}
+        state.evidence.extend(evidence for evidence in verdict.evidence if evidence.id not in known)
         return verdict
 
     def _last_verdict(self, inputs: str) -> Verdict | None:
