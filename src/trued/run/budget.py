@@ -62,7 +62,7 @@ class CallRequest:
         """The key's scopes down to the task, such as `feature F1/task F1-T2`; if none is a task, the first scope. Empty
         for a call of the run itself."""
         parts = self.key.split("/")[:-1]
-        depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
+        depth = next((number for number, scope in enumerate(parts, 1) if scope.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
     @property
@@ -280,7 +280,9 @@ class Budget:
             short.extend(self._shortages(request, rows, usual))
             return None if short else self._row(request, self._allowance(request, rows, usual))
 
-        return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
+        return self._journal.spend(decide), next(
+            iter(sorted(short, key=lambda shortage: bool(shortage.reserved))), None
+        )
 
     def _row(self, request: CallRequest, reserved: Amount) -> Spend:
         return Spend(
@@ -290,13 +292,17 @@ class Budget:
     def _shortages(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little for the call."""
         for scope, limit in self._limits_of(request):
-            own = request.sharing(rows, scope)
-            if limit.calls and request.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+            rows_in_scope = request.sharing(rows, scope)
+            if (
+                limit.calls
+                and request.key not in (steps := {row.step for row in rows_in_scope})
+                and len(steps) >= limit.calls
+            ):
                 yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
                 most: float = getattr(limit, what)
-                spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
-                held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
+                spent = sum(getattr(row.spent, what) for row in rows_in_scope if row.state != "open")
+                held = sum(getattr(row.reserved, what) for row in rows_in_scope if row.state == "open")
                 if most and most - spent - held < LEAST * min(getattr(usual, what), most):
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
                     yield Shortage(scope, what, most, spent, held if room else 0.0)
@@ -304,14 +310,16 @@ class Budget:
     def _allowance(self, request: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call may use: what it usually takes, but not more than the tightest limit leaves. 0: this amount
         has no limit."""
-        found: dict[str, float] = {}
+        allowed: dict[str, float] = {}
         for scope, limit in self._limits_of(request):
-            own = request.sharing(rows, scope)
+            rows_in_scope = request.sharing(rows, scope)
             for what in UNITS:
                 if most := getattr(limit, what):
-                    left = most - sum(getattr(row.charge, what) for row in own)
-                    found[what] = min(found.get(what, getattr(usual, what)), left)
-        return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
+                    remaining = most - sum(getattr(row.charge, what) for row in rows_in_scope)
+                    allowed[what] = min(allowed.get(what, getattr(usual, what)), remaining)
+        return Amount(
+            usd=allowed.get("usd", 0.0), tokens=int(allowed.get("tokens", 0)), seconds=allowed.get("seconds", 0.0)
+        )
 
     def _usual_amount(self, request: CallRequest) -> Amount:
         """A generous estimate from past calls of this role by this agent; the configured amount while there are too
@@ -341,16 +349,16 @@ class Budget:
         charged twice."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
-        now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
+        used = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
             row = request.row(rows) or self._row(request, Amount())
             if row.state != "open" and report.ended <= row.at:
                 return None
             spent = Amount(
-                usd=row.spent.usd + now.usd,
-                tokens=row.spent.tokens + now.tokens,
-                seconds=row.spent.seconds + now.seconds,
+                usd=row.spent.usd + used.usd,
+                tokens=row.spent.tokens + used.tokens,
+                seconds=row.spent.seconds + used.seconds,
             )
             state = report.state if report.state in ("done", "died") else "failed"
             return replace(row, state=state, spent=spent, cost=usage.cost, at=report.ended)

@@ -105,11 +105,13 @@ class Clusters:
 
     async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
         """Pattern A: send all at once. The result is in the order of the errands, whichever returned first."""
-        found = await self._parallel.gather({one.name: self.send(one) for one in errands})
+        returned = await self._parallel.gather({errand.name: self.send(errand) for errand in errands})
         # The engine dates its next commit with `when`: the commit must not look older than the work that it records.
-        here = self._steps.state.position
-        here.when = max([here.when, *(answer.when for one in found.values() for answer in one.answers)])
-        return found
+        position = self._steps.state.position
+        position.when = max(
+            [position.when, *(answer.when for result in returned.values() for answer in result.answers)]
+        )
+        return returned
 
     async def send_behind_gate(
         self,
@@ -132,8 +134,8 @@ class Clusters:
         """Pattern C: check, repair, check again. Ends when the check is settled, after `most` checks, or when `repair`
         returns that it did nothing. Returns the last check's result."""
         number = 1
-        found = await check(number)
-        while not found.settled and number < most and await repair(found):
+        result = await check(number)
+        while not result.settled and number < most and await repair(result):
             number += 1
-            found = await check(number)
-        return found
+            result = await check(number)
+        return result

@@ -32,7 +32,7 @@ class People:
             if context.settings.yes:
                 return f"{Answer.GO_ON}\n--yes\n"
             ask = ask_or_pause if can_pause else ask_person
-            answer, comment, who = await ask(context, key, text, [str(one) for one in Answer])
+            answer, comment, who = await ask(context, key, text, [str(answer_option) for answer_option in Answer])
             return "\n".join((answer, who, comment))
 
         answer, who, comment = (await self._steps.once(key, digest(text), step)).split("\n", 2)
@@ -47,13 +47,15 @@ class People:
         name = subject if isinstance(subject, str) else subject.id
         key = self._steps.key(f"by hand {name}")
         contract = self._judgement.contract(key)
-        got = await manual_review.review(self._steps, key, manual_review.due(contract, subject))
-        rejected = next((one for one in got.words if one.rejected), None)
-        return rejected or (got.words[-1] if got.words and not got.parked else None)
+        decided = await manual_review.review(self._steps, key, manual_review.due(contract, subject))
+        rejected = next((decision for decision in decided.words if decision.rejected), None)
+        return rejected or (decided.words[-1] if decided.words and not decided.parked else None)
 
     def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
         """The requirements that the last `review` approved; others of the same task need evidence of their own."""
-        return tuple(one.requirement for one in self._steps.state.people.processed[-1].words) if approval else ()
+        return (
+            tuple(decision.requirement for decision in self._steps.state.people.processed[-1].words) if approval else ()
+        )
 
     async def final_approvals(self) -> tuple[Approval, ...]:
         """People's decisions on the finished work: approvals and rejections."""
@@ -80,16 +82,16 @@ class People:
 
         `whole`: the tasks to redo if no task serves a rejected requirement; default: all.
         """
-        found = await self.decisions()
-        if not found:
+        decisions = await self.decisions()
+        if not decisions:
             return None
         people = self._steps.state.people
-        made = people.processed[-1].amendments
-        if made is None:
+        amendments = people.processed[-1].amendments
+        if amendments is None:
             whole = ()  # a run of an earlier version is replayed as it was
         else:
-            self._judgement.amended_since("", made)  # people decided by this contract
-        return manual_review.tasks_to_redo(people, self._judgement.contract(), plan, found, whole or plan.tasks)
+            self._judgement.amended_since("", amendments)  # people decided by this contract
+        return manual_review.tasks_to_redo(people, self._judgement.contract(), plan, decisions, whole or plan.tasks)
 
     def granted_rounds(self) -> int:
         """After `finish`: the rounds that a person granted since, with `trued resume RUN --rounds N`; else 0."""
@@ -124,13 +126,16 @@ class People:
 def confirmation(subject: Task, verdict: Verdict, *, stalled: bool = False) -> str:
     """The question whether to continue after a task: why its rounds ended, and what each answer does."""
     if verdict.holds:
-        state, left = "holds", []
+        state, missing = "holds", []
     elif verdict.lacks_only_environment:
-        state, left = "⚠ could not be judged on this machine:", [str(one) for one in verdict.missing_from_environment]
+        state, missing = (
+            "⚠ could not be judged on this machine:",
+            [str(fix) for fix in verdict.missing_from_environment],
+        )
     else:
         why = "no progress, the last rounds changed nothing" if stalled else "rounds are used up"
-        state, left = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
+        state, missing = f"⚠ {why}, with gaps:", [gap.what for gap in verdict.gaps]
     # A gap may be an agent's words: on one line they cannot look like the engine's.
-    state += "".join(f"\n  - {line_without_controls(one, GAP)}" for one in left)
+    state += "".join(f"\n  - {line_without_controls(line, GAP)}" for line in missing)
     ways = " (yes: the next chunk · redo: this one again, with your comment · stop: pause until you resume)"
     return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nContinue?{ways}"
