@@ -160,15 +160,15 @@ class Judgement:
         # an objection that was run and upheld stays until its case passes
         upheld = self._state.upheld.get(subject_name(subject), ())
         signed = [objection.model_copy(update={"by": by.role.name}) if by else objection for objection in objections]
-        meant = addressed(self.contract(), subject, signed)
+        addressed_objections = addressed(self.contract(), subject, signed)
         # The limit is for each role. Names that are no roles share one limit, because an agent could make up new ones.
         allowed = [
             objection_limits.allowed(objection, objection.by if objection.by in self._context.roles else "")
-            for objection in meant
+            for objection in addressed_objections
         ]
         unrun = [
             allowed_objection
-            for objection, allowed_objection in zip(meant, allowed, strict=True)
+            for objection, allowed_objection in zip(addressed_objections, allowed, strict=True)
             if objection != allowed_objection
         ]
         return await self._prove("prove", subject, _each_once((*allowed, *upheld)), unrun)
@@ -292,7 +292,7 @@ class Judgement:
         of its vendor are no longer independent."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
-        weaker = weaken_authors(self._context, contract, {self._context.capabilities(one).vendor for one in agents})
+        weaker = weaken_authors(self._context, contract, {self._context.capabilities(agent).vendor for agent in agents})
         if weaker != contract:
             steps = Steps(self._context, self._steps.state, "mended/")
 
@@ -308,10 +308,10 @@ class Judgement:
     def verdict_on(self, task: str, verdict: Verdict) -> Verdict:
         """The part of a verdict that is about `task`: the verdict's subject, or a further task that the commit was
         evaluated for."""
-        ids = {one.id for one in self.contract().serving(task)}
-        own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
+        ids = {requirement.id for requirement in self.contract().serving(task)}
+        about_task = tuple(judged for judged in (*verdict.requirements, *verdict.beside) if judged.id in ids)
         return verdict.model_copy(
-            update={"subject": task, "requirements": own, "beside": (), "objections": (), "remarks": ()}
+            update={"subject": task, "requirements": about_task, "beside": (), "objections": (), "remarks": ()}
         )
 
     def was_met_on_base(self, task: Task) -> bool:
@@ -320,7 +320,11 @@ class Judgement:
         Cases that agents wrote do not count: one that passes everywhere would keep the task from being built.
         """
         contract = self.contract()
-        checks = [(one.id, check) for one in contract.serving(task.id) for check in one.checks or (None,)]
+        checks = [
+            (requirement.id, check)
+            for requirement in contract.serving(task.id)
+            for check in requirement.checks or (None,)
+        ]
         return bool(checks) and all(
             check is not None
             and is_hidden_data(check)
@@ -350,8 +354,8 @@ class Judgement:
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
         """Record objections by `by` that nothing has settled: `prove_finally` takes them into account."""
-        given = [one.model_copy(update={"by": by}) for one in findings]
-        self._state.open_objections[by] = addressed(self.contract(), Plan(), given)
+        signed = [finding.model_copy(update={"by": by}) for finding in findings]
+        self._state.open_objections[by] = addressed(self.contract(), Plan(), signed)
 
     def drop_objections(self, subject: str) -> None:
         """Drop the open objections to a subject, because it is about to be judged again."""
@@ -371,21 +375,21 @@ class Judgement:
         whose text is also in `plan`, under any id, counts as written by the plan's author; any other counts as written
         by a person.
         """
-        planned = {one.text for one in plan.requirements}
+        planned = {requirement.text for requirement in plan.requirements}
 
         def outside(contract: Contract) -> tuple[Judged, ...]:
-            authors = [(one, plan.author if one.text in planned else "") for one in find(contract)]
-            return tuple(_not_checked(one, author, why) for one, author in authors)
+            authors = [(criterion, plan.author if criterion.text in planned else "") for criterion in find(contract)]
+            return tuple(_not_checked(criterion, author, why) for criterion, author in authors)
 
         self._state.outside = outside
 
-    async def count_tests(self, check: TestsCheck, at: str = "", *, of: Sequence[str] = ()) -> Figures:
+    async def count_tests(self, check: TestsCheck, commit: str = "", *, of: Sequence[str] = ()) -> Figures:
         """How many tests of a command pass on the newest commit (or `at`), and how much code of the files `of` they
         cover. Information for people and agents, never evidence."""
-        head, contract, steps = at or self._steps.state.position.head, self.contract(), self._steps
+        head, contract, steps = commit or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
-            found = await measure_tests(
+            figures = await measure_tests(
                 self._context.workspace,
                 contract,
                 check,
@@ -394,8 +398,8 @@ class Judgement:
                 of=of,
                 tell=steps.emitter("figures"),
             )
-            steps.emit("figures", TestsCounted(**found.model_dump()))
-            return in_json(self._context.redact, found.model_dump_json())
+            steps.emit("figures", TestsCounted(**figures.model_dump()))
+            return in_json(self._context.redact, figures.model_dump_json())
 
         inputs = digest(head, check.model_dump(mode="json"), *([of] if of else []))
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
@@ -414,22 +418,22 @@ class Judgement:
         If there are several commands, the worst result counts; None if there is no command. Every verdict gets a
         warning if nothing was built, if the build could not be judged, or if files driving it differ from the base's.
         """
-        found = [await self._build_with(command) for command in commands]
-        self.set_unverified("build", [one for each in found for one in each.unsure] if found else [UNBUILT])
-        return min(found, key=lambda one: (one.ok, one.outcome is Outcomes.PASSED), default=None)
+        builds = [await self._build_with(command) for command in commands]
+        self.set_unverified("build", [warning for build in builds for warning in build.unsure] if builds else [UNBUILT])
+        return min(builds, key=lambda build: (build.ok, build.outcome is Outcomes.PASSED), default=None)
 
     async def _build_with(self, command: str) -> CommitBuild:
         head, contract, steps = self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> CommitBuild:
             async with self._context.turn():
-                made = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
-            output = made.tried.detail[-TAIL:]
-            unsure = tuple(_build_warnings(command, made))
-            found = CommitBuild(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
-            found = CommitBuild.model_validate(self._context.redact(found.model_dump(mode="json")))
-            steps.emit("build", BuildRan(**found.model_dump()))
-            return found
+                result = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
+            output = result.tried.detail[-TAIL:]
+            unsure = tuple(_build_warnings(command, result))
+            build = CommitBuild(outcome=result.tried.outcome, said=output, command=command, unsure=unsure)
+            build = CommitBuild.model_validate(self._context.redact(build.model_dump(mode="json")))
+            steps.emit("build", BuildRan(**build.model_dump()))
+            return build
 
         return await steps.compute(CommitBuild, steps.key("build"), digest(head, command), step)
 
@@ -437,20 +441,24 @@ class Judgement:
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
     """The objections, each with its requirement. An objection that names none is repeated for every requirement that
     the subject serves."""
-    every = {one.id: one for one in contract.requirements}
-    served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
-    meant = served or [""]
+    requirements = {requirement.id: requirement for requirement in contract.requirements}
+    served = (
+        [requirement.id for requirement in contract.serving(subject.id)]
+        if isinstance(subject, Task)
+        else sorted(requirements)
+    )
+    addressees = served or [""]
     return tuple(
-        one.model_copy(update={"requirement": name})
-        for one in objections
-        for name in ([one.requirement] if one.requirement in every else meant)
+        objection.model_copy(update={"requirement": name})
+        for objection in objections
+        for name in ([objection.requirement] if objection.requirement in requirements else addressees)
     )
 
 
 def _passed_on_base(contract: Contract, requirement: str, check: str) -> bool:
-    facts = [one for one in contract.base_facts if (one.requirement, one.check) == (requirement, check)]
-    found = on_base(facts)
-    return bool(found) and all(state is Base.GUARD for state in found.values())
+    facts = [fact for fact in contract.base_facts if (fact.requirement, fact.check) == (requirement, check)]
+    states = on_base(facts)
+    return bool(states) and all(state is Base.GUARD for state in states.values())
 
 
 def _not_checked(criterion: Requirement, author: str, why: str) -> Judged:
@@ -471,13 +479,13 @@ def subject_name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
 
 
-def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
+def _build_warnings(command: str, result: BuildResult) -> Iterator[str]:
     """Warnings about what a build does not show. They never count against the work."""
-    if made.tried.outcome is Outcomes.UNJUDGED:
-        lines = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
-        words = " ".join(dict.fromkeys((lines[0], lines[-1])))
-        yield f"the build `{command}` could not be judged here, and shows nothing: {words[:LINE]}"
-    for name in made.drivers:
+    if result.tried.outcome is Outcomes.UNJUDGED:
+        lines = [line.strip() for line in result.tried.detail.splitlines() if line.strip()] or [result.tried.kind]
+        summary = " ".join(dict.fromkeys((lines[0], lines[-1])))
+        yield f"the build `{command}` could not be judged here, and shows nothing: {summary[:LINE]}"
+    for name in result.drivers:
         yield f"the build `{command}` is driven by {name}, which is not the base's: it can make a build print anything"
 
 
@@ -493,6 +501,9 @@ def _summary(verdict: Verdict, taken_by: str = "") -> VerdictReached:
         grade=verdict.grade,
         holds=verdict.holds,
         gaps=tuple(gap.what for gap in verdict.gaps),
-        requirements=tuple(GradedRequirement(id=one.id, grade=one.grade, why=one.why) for one in verdict.requirements),
+        requirements=tuple(
+            GradedRequirement(id=requirement.id, grade=requirement.grade, why=requirement.why)
+            for requirement in verdict.requirements
+        ),
         taken_by=taken_by,
     )

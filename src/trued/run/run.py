@@ -208,9 +208,9 @@ class Run:
         """The outcome of a run that a person stopped at this verdict. Requirements that it does not judge count as
         unproven."""
         why = tuple(gap.what for gap in verdict.gaps)
-        judged = {one.id for one in verdict.requirements}
-        left = any(one.id not in judged for one in self.judgement.contract().requirements)
-        grade = min(verdict.grade, Grade.UNPROVEN) if left else verdict.grade
+        judged = {requirement.id for requirement in verdict.requirements}
+        has_unjudged = any(requirement.id not in judged for requirement in self.judgement.contract().requirements)
+        grade = min(verdict.grade, Grade.UNPROVEN) if has_unjudged else verdict.grade
         return Outcome(state="stopped", grade=grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:

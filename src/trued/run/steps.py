@@ -83,15 +83,15 @@ class Steps:
     async def publish(self) -> None:
         """Move the run's branch to the newest commit. If somebody else moved the branch, report that and leave it
         alone."""
-        here = self.state.position
+        position = self.state.position
         # The commit of a replayed step was published when the step ran, or will be with the next step that runs.
-        replayed = not here.live
-        if replayed or here.published == here.head or here.head == self.context.workspace.base:
+        replayed = not position.live
+        if replayed or position.published == position.head or position.head == self.context.workspace.base:
             return
-        here.unpublished = await self.context.workspace.publish(here.head)
-        if here.unpublished:
-            self.context.journal.emit(BranchNotMoved(why=here.unpublished))
-        here.published = here.head
+        position.unpublished = await self.context.workspace.publish(position.head)
+        if position.unpublished:
+            self.context.journal.emit(BranchNotMoved(why=position.unpublished))
+        position.published = position.head
 
     async def close_sessions(self) -> None:
         """Drop the clones of all sessions that were opened in this scope."""

@@ -75,7 +75,8 @@ def brief_after_stop(comments: Sequence[Comment]) -> str:
 
 def _quoted_comments(comments: Sequence[Comment]) -> list[dict[str, str]]:
     return [
-        {"who": printable_line(one.who) or "A person", "words": quoted(one.text, CONTEXT_LIMIT)} for one in comments
+        {"who": printable_line(comment.who) or "A person", "words": quoted(comment.text, CONTEXT_LIMIT)}
+        for comment in comments
     ]
 
 
