@@ -85,23 +85,23 @@ class Branch:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    async def paths(self, at: str = "") -> tuple[str, ...]:
-        """All files of the newest commit, or of the commit `at`; see `_submodule_folders` for submodules."""
-        commit = at or self.head
+    async def paths(self, commit: str = "") -> tuple[str, ...]:
+        """All files of `commit` (default: the newest commit); see `_submodule_folders` for submodules."""
+        commit = commit or self.head
         inside = await self._submodule_folders(commit)
         return tuple(path for path in await self._workspace.blobs(commit) if not path.startswith(inside))
 
-    async def read(self, path: str, at: str = "") -> str | None:
-        """A file's text on the newest commit, or on the commit `at`; None if it is not there."""
-        commit = at or self.head
+    async def read(self, path: str, commit: str = "") -> str | None:
+        """A file's text on `commit` (default: the newest commit); None if it is not there."""
+        commit = commit or self.head
         if path.startswith(await self._submodule_folders(commit)):
             return None
-        found = await self._workspace.read(commit, path)
-        return None if found is None else found.decode(errors="replace")
+        content = await self._workspace.read(commit, path)
+        return None if content is None else content.decode(errors="replace")
 
-    async def texts(self, paths: Iterable[str], at: str = "") -> dict[str, str | None]:
+    async def texts(self, paths: Iterable[str], commit: str = "") -> dict[str, str | None]:
         """Several files' texts, by path; see `read`."""
-        return {path: await self.read(path, at) for path in paths}
+        return {path: await self.read(path, commit) for path in paths}
 
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that differ from the base, or from the commit `since`."""

@@ -17,7 +17,7 @@ def lost_cases(before: Contract, after: Contract, requirement: str, goal_text: s
     """For each clause and entry point of the requirement: how many agents' cases it had when it was first sealed, and
     has no more. Only cases count that can prove something: those that do not pass on the base.
 
-    `words`: the goal. The cases of a requirement that consists of others may quote it.
+    The cases of a requirement that consists of others can quote `goal_text`.
     """
     requirement_then, requirement_now = (
         next(candidate for candidate in contract.requirements if candidate.id == requirement)
