@@ -109,7 +109,7 @@ class Branch:
 
     async def paths_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path occurs in these texts."""
-        words = {one.strip("`'\"(),;").partition(":")[0] for text in texts for one in text.split()}
+        words = {word.strip("`'\"(),;").partition(":")[0] for text in texts for word in text.split()}
         return tuple(sorted(words.intersection(await self.paths())))
 
     async def _submodule_folders(self, commit: str) -> tuple[str, ...]:
@@ -119,17 +119,17 @@ class Branch:
 
     async def contents(self, paths: Sequence[str]) -> tuple[Content, ...]:
         """The files' texts, as far as they fit into a brief."""
-        shown, left = list[Content](), ALL_CHARS
+        contents, remaining = list[Content](), ALL_CHARS
         for path in paths:
             text = await self.read(path)
             if text is None:
-                shown.append(Content(path=path, content="(it is not there any more)"))
-            elif "\0" in text or len(text) > min(FILE_CHARS, left):
-                shown.append(Content(path=path, content=f"({len(text)} characters: read it yourself)"))
+                contents.append(Content(path=path, content="(it is not there any more)"))
+            elif "\0" in text or len(text) > min(FILE_CHARS, remaining):
+                contents.append(Content(path=path, content=f"({len(text)} characters: read it yourself)"))
             else:
-                left -= len(text)
-                shown.append(Content(path=path, content=text))
-        return tuple(shown)
+                remaining -= len(text)
+                contents.append(Content(path=path, content=text))
+        return tuple(contents)
 
     # -- files that the engine owns ------------------------------------------------------------------------------------
 
@@ -183,13 +183,13 @@ class Branch:
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
 
         async def commit() -> str:
-            made = await self._workspace.commit_files(head, content, message=message, when=when)
+            new_head = await self._workspace.commit_files(head, content, message=message, when=when)
             if event:
                 self._steps.emit("note", event)
-            return made
+            return new_head
 
-        given = digest(head, inputs) if inputs is not None else digest(head, dict(files), message)
-        self._steps.state.position.head = await self._steps.once(self._steps.key(step), given, commit)
+        inputs_hash = digest(head, inputs) if inputs is not None else digest(head, dict(files), message)
+        self._steps.state.position.head = await self._steps.once(self._steps.key(step), inputs_hash, commit)
         for path, data in content.items():
             if path in editable:
                 self._copies.put_editable(path, data)
@@ -253,8 +253,8 @@ class Branch:
         async def step() -> str:
             return await self._workspace.squash(head, onto, owned, author=author, message=message, when=when)
 
-        given = digest(head, onto, message, author)
-        self._steps.state.position.head = await self._steps.once(self._steps.key("commit"), given, step)
+        inputs_hash = digest(head, onto, message, author)
+        self._steps.state.position.head = await self._steps.once(self._steps.key("commit"), inputs_hash, step)
 
     async def set_aside(self, name: str, *, back_to: str, work: str = "") -> str:
         """Keep the newest commit (or `work`) on a branch of its own, and continue from `back_to`.
@@ -286,16 +286,16 @@ class Branch:
         async def step() -> SetUp:
             work, _ = await workspace.clone(session.clone, head, token=folder_name(key))
             found_by = set_up_key(await workspace.blobs(head), script, steps.owned)
-            kept = SetUpCache(steps.context.folder / "set-up", found_by)
-            await asyncio.to_thread(kept.restore, work)
+            cache = SetUpCache(steps.context.folder / "set-up", found_by)
+            await asyncio.to_thread(cache.restore, work)
             ran = await workspace.execute_in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
-            said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
-            found = SetUp(code=ran.exit_code, said=str(steps.context.redact(said))[-TAIL:])
-            if found.works:
-                await asyncio.to_thread(kept.save, work)
-            steps.emit("set-up", SetUpRan(code=found.code, said=found.said))
-            return found
+            output = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
+            made = SetUp(code=ran.exit_code, said=str(steps.context.redact(output))[-TAIL:])
+            if made.works:
+                await asyncio.to_thread(cache.save, work)
+            steps.emit("set-up", SetUpRan(code=made.code, said=made.said))
+            return made
 
-        found = await steps.compute(SetUp, key, digest(head, script), step)
+        set_up = await steps.compute(SetUp, key, digest(head, script), step)
         steps.state.clones[session.clone] = steps.path
-        return found
+        return set_up

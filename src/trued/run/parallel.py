@@ -105,20 +105,20 @@ class Parallel:
             return in_json(self._context.redact, merge.model_dump_json())
 
         inputs = digest(position.head, part_position.head, name, list(open_.files))
-        found = Merge.model_validate_json(await steps.once(steps.key("join"), inputs, step))
+        result = Merge.model_validate_json(await steps.once(steps.key("join"), inputs, step))
         position.live = position.live or part_position.live
-        if found.files:
+        if result.files:
             # Keep earlier files of the conflict: one that was resolved may be changed again.
-            earlier = open_.files if open_.commit and found.at == open_.commit else ()
-            files = tuple(dict.fromkeys((*earlier, *(file.path for file in found.files))))
-            part_position.head, part_position.unmerged = found.commit, Unmerged(files, found.marks, found.at)
-            return Conflict(files=found.files, commit=found.commit)
-        position.changes += found.commit != position.head
-        position.head, position.when = found.commit, max(position.when, part_position.when)
-        part_position.head, part_position.unmerged = found.commit, Unmerged()
-        if found.given_up:
-            warnings = tuple(GIVEN_UP.format(path=path, part=name) for path in found.given_up)
-            steps.state.proof.unverified[f"{name} {found.commit}"] = warnings
+            earlier = open_.files if open_.commit and result.at == open_.commit else ()
+            files = tuple(dict.fromkeys((*earlier, *(file.path for file in result.files))))
+            part_position.head, part_position.unmerged = result.commit, Unmerged(files, result.marks, result.at)
+            return Conflict(files=result.files, commit=result.commit)
+        position.changes += result.commit != position.head
+        position.head, position.when = result.commit, max(position.when, part_position.when)
+        part_position.head, part_position.unmerged = result.commit, Unmerged()
+        if result.given_up:
+            warnings = tuple(GIVEN_UP.format(path=path, part=name) for path in result.given_up)
+            steps.state.proof.unverified[f"{name} {result.commit}"] = warnings
         return None
 
     @property
