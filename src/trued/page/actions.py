@@ -378,10 +378,8 @@ def _decision_words(
         cases = ", ".join(ids[:IDS]) + (f" and {len(ids) - IDS} more" if len(ids) > IDS else "")
         name = contract_hash(contract)[:10]
         return f"{decision.who} approves the contract {name} of {record.id} ({cases}): {decision.why}"
-    requirements, latest = (
-        {requirement.id: requirement for requirement in contract.requirements},
-        store.latest_verdicts(record.id),
-    )
+    requirements = {requirement.id: requirement for requirement in contract.requirements}
+    latest = store.latest_verdicts(record.id)
     if unknown := [name for name in wanted if name not in requirements]:
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(requirements)}")
     lines = []

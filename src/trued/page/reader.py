@@ -547,10 +547,10 @@ class Reader:
         """Every call of the run, and whether its claim was refuted; `texts` reads briefs and replies."""
         run, material = self.watch(record), self.material(record)
         if run.calls is None or run.calls[0] is not material:
-            before, calls_known = run.calls or (material, ())
-            calls_known = calls_known if before.ended == material.ended else ()
-            is_judged = len(before.proofs) == len(material.proofs)
-            run.calls = (material, calls(material, texts=False, known=calls_known, is_judged=is_judged))
+            earlier, earlier_calls = run.calls or (material, ())
+            known = earlier_calls if earlier.ended == material.ended else ()
+            is_judged = len(earlier.proofs) == len(material.proofs)
+            run.calls = (material, calls(material, texts=False, known=known, is_judged=is_judged))
         return run.calls[1]
 
     def made(self, record: RunRecord, name: str, make: Callable[[Material], Made]) -> Made:

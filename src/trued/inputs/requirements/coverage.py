@@ -70,7 +70,7 @@ def _with_manual_checks_only(requirement: Requirement) -> Requirement:
 
 
 def with_visible_checks(requirements: Requirements, planned: Iterable[Requirement]) -> Requirements:
-    """The requirements in `asked`, each with the visible checks that the same requirement has in `planned`.
+    """These requirements, each with the visible checks that the same requirement has in `planned`.
 
     If a requirement covers others in `planned`, it also gets their browser checks: one that fails refutes it.
     """
@@ -88,28 +88,20 @@ def with_visible_checks(requirements: Requirements, planned: Iterable[Requiremen
         ):
             browser_checks = tuple(check for check in requirement.checks if isinstance(check, BrowserCheck))
             pages[holder] = (*pages.get(holder, ()), *browser_checks)
-    with_checks = tuple(
-        requirement.model_copy(
-            update={"checks": (*(check for check in added if check not in requirement.checks), *requirement.checks)}
-        )
-        for requirement in requirements.requirements
-        for planned_checks in [
-            next(
-                (
-                    checks[name, requirement.text]
-                    for name in (requirement.id, *requirement.covers)
-                    if (name, requirement.text) in checks
-                ),
-                (),
-            )
-        ]
-        for added in [planned_checks + pages.get(requirement.id, ())]
-    )
+
+    def with_planned_checks(requirement: Requirement) -> Requirement:
+        names = (requirement.id, *requirement.covers)
+        same = next((checks[name, requirement.text] for name in names if (name, requirement.text) in checks), ())
+        planned_checks = (*same, *pages.get(requirement.id, ()))
+        added = [check for check in planned_checks if check not in requirement.checks]
+        return requirement.model_copy(update={"checks": (*added, *requirement.checks)})
+
+    with_checks = tuple(map(with_planned_checks, requirements.requirements))
     return requirements.model_copy(update={"requirements": with_checks})
 
 
 def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """Only those requirements whose text names a command, each with that command as its check."""
+    """The requirements whose text contains a command, each with that command as its check."""
     quoted = [(requirement, quoted_command(requirement.text)) for requirement in requirements if not requirement.parts]
     return tuple(
         requirement.model_copy(update={"checks": (CommandCheck(command=command),)})
@@ -119,15 +111,15 @@ def with_named_commands(requirements: Iterable[Requirement]) -> tuple[Requiremen
 
 
 def _covering(planned: Requirement, users_own: Iterable[Requirement]) -> str:
-    """The id of the user's requirement that covers `asked`; "" if there is none. A requirement that names `asked` takes
-    precedence over one that covers the whole goal."""
+    """The id of the user's requirement that covers `planned`; "" if there is none. A requirement that names
+    `planned` takes precedence over one that covers the whole goal."""
     entries = {one_line(entry): by.id for by in users_own for entry in by.covers}
     kinds = (f"{kind}: {one_line(planned.text)}" for kind in KINDS)
     return next((entries[name] for name in (planned.id, one_line(planned.text), *kinds, "goal") if name in entries), "")
 
 
 def _with_parts(requirements: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
-    """Make all other requirements the parts of `whole`, the requirement for the whole source."""
+    """Make all other requirements the parts of `whole` (an id), the requirement for the whole source."""
     parts = tuple(requirement.id for requirement in requirements if requirement.id != whole)
     return tuple(
         requirement.model_copy(update={"parts": parts}) if requirement.id == whole and parts else requirement
