@@ -47,7 +47,7 @@ def install(
 
 
 def remove(installed: InstalledFile) -> None:
-    """Put the settings file back as it was before the installation if nobody has changed it since; otherwise remove
+    """Put the settings file back as it was before the installation if it is unchanged since; otherwise remove
     only our entries from it."""
     path = Path(installed.path)
     current = files.read(path)

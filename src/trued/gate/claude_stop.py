@@ -26,8 +26,8 @@ BEGINNINGS = (TURN_BEGINS, AGENT_BEGINS)
 TURN_ENDS, AGENT_ENDS = "Stop", "SubagentStop"
 EVENTS = (TURN_ENDS, AGENT_ENDS, SETTINGS_CHANGED, TURN_BEGINS, AGENT_BEGINS)
 NOTHING_CHANGED = "trued gate: no file was changed in this turn, so nothing was checked"
-NAMED, LONGEST_PATH = 5, 100  # at most this many paths in one message, and this many characters of each
-MOST_BYTES = 8 * 2**20  # at most this many bytes of a hook's input, which contains the agent's last message
+NAMED, LONGEST_PATH = 5, 100  # paths in one message, and characters of each path
+MOST_BYTES = 8 * 2**20  # bytes of a hook's input, which contains the agent's last message
 
 
 class HookCall(Value):

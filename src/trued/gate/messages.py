@@ -9,7 +9,7 @@ from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.verdict.conclusion import is_success
 from trued.support.plurals import counted, few
 
-MOST = 8  # at most this many reasons shown at once; the next attempt shows more
+MOST = 8  # reasons shown at once; the next attempt shows more
 LONGEST = 400
 
 

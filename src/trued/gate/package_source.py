@@ -23,7 +23,7 @@ _WHEEL = re.compile(r"[\w./-]+\.whl")
 
 
 def package_source(chosen: str, root: Path) -> str:
-    """What pip installs in CI: `given`, else the source of this installation. `root`: the gated repository.
+    """What pip installs in CI: `chosen`, else the source of this installation. `root`: the gated repository.
 
     Raises BadInput for a source that is not pinned, or that CI could not reach.
     """

@@ -26,7 +26,7 @@ StoredBytes: TypeAlias = Annotated[
     PlainSerializer(lambda content: content.decode("latin-1"), return_type=str, when_used="json"),
 ]
 CLAUDE_LOCAL = ".claude/settings.local.json"  # the settings of Claude Code that only this user has
-ATTEMPTS = 3  # at most this many blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
+ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
 LAST = 10  # how many of the last decisions are shown
 RECORD_BYTES = 4 * 2**20  # if the log of decisions has more bytes, its older half is dropped

@@ -105,7 +105,7 @@ async def _hides_files(began: Beginning, judge: Judge, snapshot: Snapshot) -> bo
 
 
 def _judge_at(root: str, judge: Judge) -> Judge | None:
-    """The judge of another worktree of the same repository; None if there is no such worktree any more."""
+    """The judge of another worktree of the same repository; None if the worktree no longer exists."""
     try:
         checkout = open_checkout(Path(root), judge.checkout.environ)
     except BadInput:

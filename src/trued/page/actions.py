@@ -45,8 +45,8 @@ LONGEST = 4_000  # maximum length of one field, in characters
 MOST = 200  # maximum number of values of one field
 LINE = 500  # maximum length of one line in the terminal, in characters
 NAME = 80  # maximum length of a person's name, in characters
-IDS = 30  # at most this many requirements are named when the whole contract is approved; the others are counted
-MARKS = 3  # at most this many accents of one letter are kept
+IDS = 30  # requirements that are named when the whole contract is approved; the others are counted
+MARKS = 3  # accents of one letter that are kept
 AT_ONCE_S = 5.0  # a command that has not ended by then counts as started
 
 
@@ -311,7 +311,7 @@ class Actions:
         return Action(description, command, do, needs_confirmation)
 
     def _start(self, command: tuple[str, ...], started_words: str = "") -> str:
-        """Start the command in a session of its own, without a terminal: it outlives the page and asks nobody.
+        """Start the command in a session of its own, without a terminal: it outlives the page and asks no questions.
 
         Returns a sentence about its result, or `started_words` if it continues to run. Raises BadInput, with the
         command's message, if the command refuses its input at once.

@@ -1,4 +1,4 @@
-"""Keeps open pages in step with the journal: renders pages that somebody views, and sends the pieces that changed."""
+"""Keeps open pages in step with the journal: renders the pages that are open, and sends the pieces that changed."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ ASK_S, CALM_ASK_S = 0.5, 2.0
 REFRESH_S, CALM_REFRESH_S = 5.0, 30.0
 IDLE = 2000  # an unchanged page rests 2000 times as long as its rendering took: viewing it costs almost nothing
 LATE_S, IDLE_S = 15.0, 300.0  # the longest rest of a changed and of an unchanged page, however long rendering took
-# at most this many streams per session: a browser opens six connections to a host, and the page itself needs some
+# streams per session: a browser opens six connections to a host, and the page itself needs some
 STREAMS = 4
 ALL_STREAMS = 64
 
@@ -117,7 +117,7 @@ class Painting:
 
 @dataclass
 class WatchedPage:
-    """One address that somebody views, and its last rendering."""
+    """One address that is being viewed, and its last rendering."""
 
     render: Render
     whole: Painting | None = None

@@ -46,11 +46,11 @@ from trued.workflows.view import WorkflowView, view_of
 
 SUMMARIES = 1_000  # for at most this many runs, the line in the list is cached
 WATCHED = 8  # for at most this many runs, the folded events are kept; the least recently viewed run is dropped
-BEGUN = 2  # at most this many half-read runs that no tab shows are kept; they are read for their line in the list
-STORY = 80  # at most this many lines of a run's story are kept, the newest
+BEGUN = 2  # half-read runs that are kept without a tab; they are read for their line in the list
+STORY = 80  # lines of a run's story that are kept, the newest
 BATCH = 1_000  # events that one query reads
 TOLD = 200  # events that one query reads for the story, backwards from the newest, until the story is long enough
-PROOFS = 64  # at most this many whole verdicts are cached
+PROOFS = 64  # whole verdicts that are cached
 DRAW_S = 2.0  # how old a picture of a whole run may be on a page that is made several times a second
 # Events are dropped after they are folded, since there may be a hundred thousand; only those that pages read are kept.
 # For an event that ends a call's wait, only the time is kept; the call's row has the rest.
@@ -90,7 +90,7 @@ class Decided:
 
 @dataclass
 class WatchedRun:
-    """One run that somebody views: its events folded so far, and other data read about it."""
+    """One run that is being viewed: its events folded so far, and other data read about it."""
 
     progress: Progress
     moment: int = 0  # the moment at which it was last brought up to date; 0: never, or outside `at_one_moment`
@@ -391,7 +391,7 @@ class Reader:
         return self._waits.get(record.id, Stamped).get(stamp, lambda: waits(self.store, record))
 
     def summary(self, record: RunRecord) -> RunSummary:
-        """One line of the list of runs. A run that nobody views is folded only for this line and then dropped."""
+        """One line of the list of runs. A run that is not viewed is folded only for this line and then dropped."""
         waiting = self.waits(record)
         stamp = (self.newest_events().get(record.id, 0), record.state, record.why, len(waiting))
 

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-# at most this many events are folded for one request (in a quarter of a second); the next one continues
+# events that are folded for one request (in a quarter of a second); the next one continues
 AT_ONCE = 8_000
 LAST_S = 5.0  # timeout for sending the final state to open pages
-TRIES = 20  # at most this many random ports are tried: each may be taken on one of the two addresses
-NEWS = 5  # at most this many notifications are shown by a tab at the same time
+TRIES = 20  # random ports that are tried: each may be taken on one of the two addresses
+NEWS = 5  # notifications that are shown by a tab at the same time
 ID = re.compile("[0-9]{1,15}", re.ASCII)
 NO_PAGES = ("/live", "/pieces", "/waits")  # addresses that the script requests; no person reads their error messages
 # Errors of a machine without IPv6. They are ignored, because no other process can listen there, either.
@@ -201,7 +201,7 @@ class PageServer:
             self.close()
 
     async def _forget_entry(self) -> None:
-        """Remove an entry file that nobody used, once its code has expired."""
+        """Remove an unused entry file once its code has expired."""
         while True:
             await asyncio.sleep(CODE_S)
             if self.entry.age() > CODE_S:

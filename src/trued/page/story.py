@@ -139,7 +139,7 @@ def _shorten(text: str) -> str:
 
 
 def sentence(record: RunRecord, seen: Progress, waits: Sequence[Wait]) -> tuple[str, str]:
-    """Who works now, and on what; if nobody works, why not."""
+    """Who works now, and on what; if no agent works, why not."""
     if record.state == "running":
         return _work_sentence(seen)
     if waits:

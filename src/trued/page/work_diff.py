@@ -26,8 +26,8 @@ WITHIN_S = 10.0
 CLONE_WITHIN_S = 2.0  # timeout for reading a clone, because an agent can make its folder slow to read
 AGAIN_S, SLOW_AGAIN_S = 2.0, 30.0  # least time until a clone is read again: usually, and after a timeout
 FIRST_S = 0.3  # wait at most this long for a read of a clone if no changes in it are known yet
-CLONES = 32  # at most this many clones' diffs are kept
-MOST = 8_000_000  # at most this many bytes that git prints are read
+CLONES = 32  # clones' diffs that are kept
+MOST = 8_000_000  # bytes of git's output that are read
 SHOWN = 200_000  # maximum length of one diff, in characters
 CLONE_SHOWN = 12_000
 LARGE = ("-c", "core.bigFileThreshold=512k")  # larger files count as binary, so git does not compare their lines

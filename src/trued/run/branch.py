@@ -17,7 +17,7 @@ from trued.support.redaction import in_json
 
 SET_UP_S = 900.0  # timeout: a first set-up downloads what the project needs
 TAIL = 4_000  # how many of the last characters of a set-up's output are kept
-EDIT_LIMIT = 1024 * 1024  # at most this many bytes of a file that a person has edited; a longer one is not read
+EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person has edited; a longer one is not read
 # Most characters of one file, and of all files, in a brief. Agents can read the rest themselves.
 FILE_CHARS, ALL_CHARS = 8_000, 18_000
 
@@ -206,7 +206,7 @@ class Branch:
         """What a person wrote into the live copy since the engine wrote it; None if nothing. Each edit is read once.
 
         `problem` returns why a text cannot be parsed. An edit with a problem is reported by an event, and stays in the
-        copy until somebody corrects it.
+        copy until it is corrected.
         """
         return await self._read_edit(path, problem, f"edited {path}")
 

@@ -1,6 +1,6 @@
 """Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one fails, too, there
+A  `send_all`: all at once. If an agent fails or replies ERROR, a fresh agent tries once. If that one also fails, there
    is no usable reply.
 B  `send_behind_gate`: one agent goes first; the others follow, as in A, only if it opens the gate.
 C  `repeat`: check, repair, check again, at most three times; the caller records what is still open.
@@ -16,9 +16,9 @@ from trued.run.parallel import Parallel
 from trued.run.session import BriefContext, R, Session, Subject
 from trued.run.steps import Steps
 
-TRIES = 2  # at most this many tries of one errand; the second is made in a fresh session
+TRIES = 2  # tries of one errand; the second is made in a fresh session
 ROUNDS = 3  # most rounds of checking, with two repairs between them; people decide about what is still open
-NAMED = 20  # at most this many undone files that the brief of a second agent names
+NAMED = 20  # undone files that the brief of a second agent names
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class LiveCopies:
         atomic_files.write(copy, text, sync=False)
 
     def put_editable(self, path: str, text: bytes) -> None:
-        """Write a copy that a person may edit, too. An edit that has not been read yet stays.
+        """Write a copy that a person can also edit. An edit that has not been read yet stays.
 
         If the engine was killed before the copy was in place, a resumed run writes it; a copy that is in place already
         is left alone.

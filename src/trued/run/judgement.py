@@ -58,7 +58,7 @@ NO_PROGRESS = 2  # the loop stalls after this many rounds in a row that end like
 # This text is part of recorded steps: with another text, earlier runs could not be resumed.
 UNBUILT = "no build was run, because no build command is known: that it builds is only an agent's claim"
 NOT_CHECKED = "not checked"
-LINE = 200  # at most this many characters of a build's output in a warning
+LINE = 200  # characters of a build's output in a warning
 
 
 class CommitBuild(Value):
@@ -384,7 +384,7 @@ class Judgement:
         self._state.outside = outside
 
     async def count_tests(self, check: TestsCheck, commit: str = "", *, of: Sequence[str] = ()) -> Figures:
-        """How many tests of a command pass on the newest commit (or `at`), and how much code of the files `of` they
+        """How many tests of a command pass on the newest commit (or `commit`), and how much code of the files `of` they
         cover. Information for people and agents, never evidence."""
         head, contract, steps = commit or self._steps.state.position.head, self.contract(), self._steps
 
@@ -405,7 +405,7 @@ class Judgement:
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
 
     async def count_named_tests(self, check: TestsCheck, *, of: Sequence[str] = ()) -> CountedTests:
-        """Run tests that somebody named, on the newest commit, and return how they ended; see `count_tests`."""
+        """Run the tests that `check` names on the newest commit, and return how they ended; see `count_tests`."""
         figures = await self.count_tests(check, of=of)
         if figures.total:
             return CountedTests(command=check.command, figures=figures)

@@ -170,7 +170,7 @@ def has_conflict_markers(text: str | None, with_both_sides: str | None, labels: 
 
     A marker with a label (a commit) is recognised by the label. A marker without a label, such as `=======`,
     may be an ordinary line: it counts as left only if the file has more such lines than both sides had together.
-    `shown`: the file as the agent got it, with both sides and the markers.
+    `with_both_sides`: the file as the agent got it, with both sides and the markers.
     """
     if text is None or any(_is_conflict_marker(line, labels) for line in text.splitlines()):
         return text is not None

@@ -10,7 +10,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
-GAP = 600  # at most this many characters of one gap in a question
+GAP = 600  # characters of one gap in a question
 FINISH = "finish"  # the name of the step that proves the whole plan
 
 
@@ -62,7 +62,7 @@ class People:
         return await manual_review.final_approvals(self._steps, self._judgement.contract())
 
     async def decisions(self) -> tuple[Approval, ...]:
-        """After `finish`: ask whoever is there about requirements that only a person can judge. Then return the
+        """After `finish`: ask people about requirements that only a person can judge. Then return the
         rejections, and the approvals of parked requirements, that no step has processed yet.
 
         If there are none, no step is recorded, so that a resumed run looks again. If there are some, the workflow acts

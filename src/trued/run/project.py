@@ -9,7 +9,7 @@ from trued.run.branch import Branch
 
 
 async def detect_project(branch: Branch, commit: str = "") -> ProjectKind:
-    """The kind of project on the newest commit, or on the commit `at`, and how it is built, tested and started."""
+    """The kind of project on the newest commit, or on `commit`, and how it is built, tested and started."""
     paths = await branch.paths(commit)
     texts = await branch.texts(files_to_read(paths), commit)
     return project_kind(paths, texts.get)

@@ -27,7 +27,7 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
-TITLE = 600  # at most this many characters of a proposed task in the question whether to continue with a plan
+TITLE = 600  # characters of a proposed task in the question whether to continue with a plan
 
 
 class ProposedPlan(Reply):
@@ -105,7 +105,7 @@ class Run:
     async def fail_unless_resumed(self, why: str) -> None:
         """End the run because an agent failed for good: raises `AgentFailed`.
 
-        If the failure is replayed from the journal, somebody has resumed the run since: then this records the retry and
+        If the failure is replayed from the journal, the run has been resumed since: then this records the retry and
         returns, and the caller tries the step again.
         """
         if self.is_live:

@@ -30,7 +30,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     the base.
 
     `ask`: asks whether to continue if this machine lacks what checks need. "redo" runs the checks on the base again,
-    after somebody has fixed the machine; no agent is called again. Raises `Stopped` if the person stops.
+    after the machine has been fixed; no agent is called again. Raises `Stopped` if the person stops.
     """
     context, emit = steps.context, steps.emitter("seal")
     user_plan = plan if plan.source.file or plan.requirements else None
@@ -45,7 +45,7 @@ async def seal_plan(steps: Steps, plan: Plan, ask: Ask | None = None) -> Contrac
     commands = with_named_commands(requirement for requirement in requirements if requirement.id not in users_own)
     named = commands if not plan.author else ()
     provable = bool(commands) or any(requirement.checks for requirement in (*requirements, *plan.requirements))
-    # Requirements that are not open can be proven, too: they have a check, or the base's own tools check them.
+    # Requirements that are not open can also be proven: they have a check, or the base's own tools check them.
     provable |= any(not is_open(requirement) for requirement in requirements if not requirement.parts)
     examination = await examine_before_work(steps.below("seal"), asked, provable=provable)
     planned, unserved = servable_requirements(plan.requirements, examination.asked.serve)

@@ -81,7 +81,7 @@ class Steps:
         return partial(self.emit, name)
 
     async def publish(self) -> None:
-        """Move the run's branch to the newest commit. If somebody else moved the branch, report that and leave it
+        """Move the run's branch to the newest commit. Report a branch that somebody else has moved, and leave it
         alone."""
         position = self.state.position
         # The commit of a replayed step was published when the step ran, or will be with the next step that runs.

@@ -15,7 +15,7 @@ TicketPart: TypeAlias = Literal[
 ]
 
 TITLE_WORDS = 3
-HINT_WORDS = 4  # at most this many words of an area's name or an address; a longer text is a sentence
+HINT_WORDS = 4  # words of an area's name or an address; a longer text is a sentence
 HINTS = ("areas", "preview", "pictures")
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])

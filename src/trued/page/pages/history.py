@@ -14,17 +14,17 @@ from trued.reporting.html.format import agent_names
 from trued.reporting.views.history import choices
 from trued.reporting.views.stats import HistoryFilter, RunFacts, Stats, Total, since
 
-AGENTS = 12  # at most this many agents have a row of their own in the first figure
-LINES = 6  # at most this many agents are in the plot over time: more cannot be told apart
+AGENTS = 12  # agents that have a row of their own in the first figure
+LINES = 6  # agents in the plot over time: more cannot be told apart
 WEEKS = 26  # the plots show at most this many weeks, the newest; the tables add up the whole chosen time
-CHOICES = 200  # at most this many choices of one filter are offered
-ROWS = 50  # at most this many rows of a table of weeks, agents, roles or workflows
+CHOICES = 200  # choices of one filter that are offered
+ROWS = 50  # rows of a table of weeks, agents, roles or workflows
 TIMES = {"30d": "30 days", "90d": "90 days", "1y": "a year", "all": "all time"}
 USUAL = "90d"
 # Vertical measures of a plot, in pixels. Horizontal ones are per cent of its width: a plot stretches with the screen,
 # but its letters keep their size.
 HEIGHT, TOP, FOOT = 170.0, 10.0, 22.0
-LABELS, FEW_LABELS = 7, 3  # at most this many weeks have a label: on a wide screen, and on a narrow one
+LABELS, FEW_LABELS = 7, 3  # weeks that have a label: on a wide screen, and on a narrow one
 EDGE = 10.0  # a label this near to the left or right edge begins or ends at its week
 DAY = 86400.0
 

@@ -30,7 +30,7 @@ BARS = 220  # at most about this many bars of all lanes together: each takes fou
 ROWS, OPEN = 100, 6  # ledger rows on one page; at most OPEN of them show their cases without a click
 QUIET_S = 86_400.0
 TAIL = 40  # the last lines of the transcript, shown beside the ledger
-STORY = 40  # at most this many lines of the story
+STORY = 40  # lines of the story
 NOTICES = 12
 TOLD = 8  # while an agent works, at most this many of the gaps in its brief are shown
 

@@ -10,8 +10,8 @@ from trued.page.render import piece
 from trued.page.view import PageRoute, PageView, Params
 
 SIZE = 100  # runs on one page
-WAITS = 20  # at most this many waits are shown; the others are on their runs' pages
-VERIFIED = 8  # at most this many verifications are shown below the runs; the others are in the history
+WAITS = 20  # waits that are shown; the others are on their runs' pages
+VERIFIED = 8  # verifications that are shown below the runs; the others are in the history
 VERIFICATIONS = {"": "all", "met": "every requirement met", "open": "some not met"}
 FILTERS = {
     "work": "at work",

@@ -10,7 +10,7 @@ from trued.page.view import PageRoute, PageView, Params
 from trued.reporting.html.material import Material, ProofSummary, Proved
 
 SIZE = 60
-TURNS = 12  # at most this many requirements are named for one verdict
+TURNS = 12  # requirements that are named for one verdict
 
 
 @dataclass(frozen=True)

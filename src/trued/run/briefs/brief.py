@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from trued.model import Comment, Goal, Plan, Role, Task
 from trued.support.plain_text import printable_line
 
-SUBJECT_LIMIT = 60_000  # at most this many characters of a brief's subject: a brief is a page or two, not a history
+SUBJECT_LIMIT = 60_000  # characters of a brief's subject: a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
 FIRST_TURN_ONLY = ("plan", "interface", "requirements", "memory")  # these never change, so later turns omit them
 FENCE = "`"

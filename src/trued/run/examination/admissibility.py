@@ -29,7 +29,7 @@ from trued.support.plurals import counted
 
 LONGEST_LINE = 200
 _FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
-MOST_CASES = 60  # at most this many cases of one proposal; further ones are dropped
+MOST_CASES = 60  # cases of one proposal; further ones are dropped
 BACKGROUND = "text-"  # prefix of the ids of single sentences: only these can be background
 
 
@@ -237,7 +237,7 @@ class CaseRules:
         return "the implementers were shown this case, so it no longer counts" if known else ""
 
     def _unfit(self, case: Shown, interface: Sequence[str], serve: Serve | None) -> str:
-        """Why the case cannot be run, or calls something that nobody will build; "" if nothing is wrong."""
+        """Why the case cannot be run, or why it calls something that will not be built; "" if nothing is wrong."""
         if not isinstance(case, BrowserCheck) and (why := case_flaw(case)):
             return f"it is broken: {why}"
         if isinstance(case, RunCase) and case.has_unnamed_files:

@@ -13,8 +13,8 @@ from trued.support.hashing import digest
 from trued.support.plain_text import line_without_controls
 
 AGAIN, WITHOUT, STOP = OPTIONS = ("again", "without", "stop")
-REASON = 300  # at most this many characters of one reason
-REASONS = 4  # at most this many reasons listed in the question; the contract's notes have all of them
+REASON = 300  # characters of one reason
+REASONS = 4  # reasons listed in the question; the contract's notes have all of them
 
 
 async def examine_before_work(steps: Steps, requirements: Requirements, *, provable: bool) -> Examination:
@@ -23,7 +23,7 @@ async def examine_before_work(steps: Steps, requirements: Requirements, *, prova
 
     `provable`: something other than an examiner's case can prove a part of the work, so that building it is worthwhile.
     Then, and with the setting `without_cases`, the first result is returned, with or without cases.
-    Raises `Waiting` if nobody answers, `Stopped` if the person decides to stop.
+    Raises `Waiting` if there is no answer, `Stopped` if the person decides to stop.
     """
     examination, context = await examine(steps, requirements), steps.context
     if provable or context.settings.without_cases or not examination.is_fruitless:
@@ -61,7 +61,7 @@ def _next_agent(steps: Steps, before: Examination) -> str:
 
 
 async def _decision(steps: Steps, requirements: Requirements, examination: Examination) -> str:
-    """A person's decision, as a durable step. With `--yes` nobody is asked at the terminal: the question stays open
+    """A person's decision, as a durable step. With `--yes`, the terminal does not ask: the question stays open
     until it is answered."""
     context, key = steps.context, steps.key("no cases")
     names = [

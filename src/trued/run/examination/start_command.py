@@ -1,4 +1,4 @@
-"""Finds the server of a contract in the base's files and tries it, if a check needs a server and nobody named one."""
+"""Finds the server of a contract in the base's files and tries it, if a check needs one that is not declared."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -12,9 +12,9 @@ from trued.run.steps import Steps
 from trued.support.hashing import digest
 
 STEP = "seal/server#1"  # one step for the whole run: the commands are tried when a check first needs a server
-MOST_TRIED = 4  # at most this many commands are tried: each whose server does not answer costs up to TRIAL_S
+MOST_TRIED = 4  # commands that are tried: each whose server does not answer costs up to TRIAL_S
 TRIAL_S = 20.0
-MOST_WHY = 200  # at most this many characters of the reason why a server did not start
+MOST_WHY = 200  # characters of the reason why a server did not start
 TEXT_BYTES = 200_000
 HOW_TO_WRITE = (
     'write how it is started: serve: {command: ["python", "app.py"], port_env: PORT} in a requirements file, '
@@ -30,7 +30,7 @@ class FoundServer(Value):
 
 
 def needs_server(checks: Iterable[Check]) -> bool:
-    """Whether there is a page or an HTTP exchange among the checks."""
+    """Whether the checks contain a page or an HTTP exchange."""
     return any(
         isinstance(check, BrowserCheck)
         or (isinstance(check, ExamplesCheck) and any(isinstance(case, HttpCase) for case in check.cases))
